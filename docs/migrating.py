@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from neurogym.compat import table
-from neurogym.compat.arguments import ARGUMENTS, MEMBERS
+from neurogym.compat.attributes import ARGUMENTS, MEMBERS
 from neurogym.envs.aliases import ALIASES
 from neurogym.envs.differences import as_markdown, differences
 

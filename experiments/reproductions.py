@@ -4,7 +4,7 @@
     python -m experiments.reproductions    # checks all of it again
 
 Networks are kept in ``reproductions/records/``, in a folder for each digest of the code and settings that decide them:
-what was begun goes on, and a change of a measure alone trains nothing. ``make papers`` does the second.
+work that was begun is resumed, and a change of a measure alone trains nothing. ``make papers`` does the second.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def make(item: str, seed: int) -> Row:
     """
     threads.in_worker()
     paper = collection.load(collection.library() / item)
-    place = ROOT / stamp.digest(tasks(item), trained(item)) / f"{item}-s{seed}"  # no runs of other code lie beside it
+    place = ROOT / stamp.digest(tasks(item), trained(item)) / f"{item}-s{seed}"  # runs of this code only
     parts, claims = paper.chosen([])
     planned = engine.plan(paper, parts, [seed], place)
     launch = LaunchSettings(workers=1)
@@ -75,13 +75,13 @@ def tasks(item: str) -> Iterator[str]:
 
 
 def trained(item: str) -> Any:
-    """Return what decides a paper's networks beside the code."""
+    """Return what decides a paper's networks in addition to the code."""
     paper = collection.load(collection.library() / item)
     return {name: [paper.run_settings(name), part.after] for name, part in paper.config.parts.items()}
 
 
 def settings(item: str) -> Any:
-    """Return what decides a paper's numbers beside the code: what is trained, how it is evaluated and measured."""
+    """Return what decides a paper's numbers in addition to the code: training, evaluation and measures."""
     paper = collection.load(collection.library() / item)
     measured = {claim.id: [claim.part, claim.measure, claim.control] for claim in paper.config.claims}
     evaluated = {name: part.model_dump()["evaluations"] for name, part in paper.config.parts.items()}

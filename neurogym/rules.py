@@ -1,6 +1,6 @@
 """Declared response rules.
 
-The ordinary rule of a trial (fixate here, answer there, this costs, that pays) is declared, not programmed. It is
+The ordinary rule of a trial (fixate here, answer there, rewards and costs) is declared, not programmed. It is
 compiled into three tables with one row per step and one column per action: what the action earns, what it adds to
 performance, and what it means. Stepping a trial, or a thousand, is then a look-up.
 """
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.block import Trials
-from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
 from neurogym.trials.row_arrays import cells
 from neurogym.trials.rows import Tables
 
@@ -95,7 +95,7 @@ class Rule:
                 trials.by_row(score, where, columns=True), (len(where.index), len(columns))
             )
             over = np.broadcast_to(trials.by_row(ends, where, columns=True), gained.shape)
-            event[place] = np.where(over, np.where(gained >= 0.5, CORRECT, ERROR) | END, NONE)
+            event[place] = np.where(over, outcome_of(gained) | END, NONE)
 
         miss = None if self.answer == () else trials.reward("miss")
         tables.run_out(trials.offset + trials.length - 1, needed, miss, trials.reward("withhold"))

@@ -6,6 +6,7 @@ wrappers and figures can speak of ``"fixation"`` or ``"choice"`` instead of colu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -168,3 +169,32 @@ def append_channels(space: Space, label: str, n: int, low: float = -np.inf, high
 def unbounded(space: Any) -> Box:
     """Box of the same shape, type and names, without bounds."""
     return Box(-np.inf, np.inf, name=names_of(space) or None, shape=space.shape, dtype=space.dtype.type)
+
+
+def checked_action(action: Any, space: _spaces.Space, n_actions: int) -> Any:
+    """Return an action in the form that tasks receive: an integer or an array.
+
+    Args:
+        action: What the agent gave.
+        space: The action space.
+        n_actions: Discrete actions below it are accepted.
+
+    Raises:
+        ValueError: If it is not in the action space.
+    """
+    if isinstance(space, _spaces.Discrete):
+        try:
+            number = operator.index(action)
+        except TypeError:
+            array = np.asarray(action)
+            number = int(array.item()) if array.size == 1 and array.dtype.kind in "iub" else -1
+        if 0 <= number < n_actions:
+            return number
+    elif isinstance(space, _spaces.Box):
+        array = np.asarray(action)
+        numbers = array.shape == space.shape and array.dtype.kind in "iubf"
+        if numbers and ((space.low <= array) & (array <= space.high)).all():
+            return array
+    elif space.contains(action):
+        return action
+    raise ValueError(f"action {action!r} is not in {space}")

@@ -17,17 +17,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ngym_cli.agents.algorithms.recurrent_a2c import RecurrentA2C
+    from ngym_cli.agents.algorithms.recurrent_a2c import RecurrentA2C, Reinforce
     from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-    from ngym_cli.agents.algorithms.reinforce import Reinforce
     from ngym_cli.agents.networks.cell import Cell
     from ngym_cli.agents.supervised.learner import Supervised
     from ngym_cli.api.evaluation import Evaluation
-    from ngym_cli.api.fits import simulate
-    from ngym_cli.api.papers import Reproduction, reproduce
-    from ngym_cli.api.sweeps import Sweep, sweep
+    from ngym_cli.api.sweeps import Reproduction, Sweep, reproduce, sweep
     from ngym_cli.api.trained import Run, load
-    from ngym_cli.api.training import resume, train
+    from ngym_cli.api.training import resume, simulate, train
     from ngym_cli.errors import UserError
     from ngym_cli.figures.registry import figure
     from ngym_cli.fitting.requests import fit
@@ -60,11 +57,11 @@ _MODULES = {
     "Cell": "ngym_cli.agents.networks.cell",
     "RecurrentA2C": "ngym_cli.agents.algorithms.recurrent_a2c",
     "RecurrentPPO": "ngym_cli.agents.algorithms.recurrent_ppo",
-    "Reinforce": "ngym_cli.agents.algorithms.reinforce",
+    "Reinforce": "ngym_cli.agents.algorithms.recurrent_a2c",
     "Supervised": "ngym_cli.agents.supervised.learner",
-    "Reproduction": "ngym_cli.api.papers",
-    "reproduce": "ngym_cli.api.papers",
-    "simulate": "ngym_cli.api.fits",
+    "Reproduction": "ngym_cli.api.sweeps",
+    "reproduce": "ngym_cli.api.sweeps",
+    "simulate": "ngym_cli.api.training",
     "Sweep": "ngym_cli.api.sweeps",
     "sweep": "ngym_cli.api.sweeps",
     "Evaluation": "ngym_cli.api.evaluation",
@@ -98,4 +95,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES])
+    return sorted([*(name for name in globals() if name.startswith("__")), *_MODULES])

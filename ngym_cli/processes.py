@@ -1,7 +1,7 @@
-"""Child processes that never import modules from the current folder and that end with the parent.
+"""Child processes that import neither modules of the current folder nor the main script, and that end with the parent.
 
 Python puts the current folder first on the import path of a process started with ``-c`` or ``-m``. A file called
-``multiprocessing.py`` beside a run would then be executed by every worker. Two measures prevent this: the environment
+``multiprocessing.py`` next to a run would then be executed by every worker. Two measures prevent this: the environment
 variable ``PYTHONSAFEPATH`` for all children of the command line, and ``spawn_context`` for children of any program.
 """
 
@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from multiprocessing import context, parent_process
+from types import ModuleType
 from typing import Any
 
 #: Environment of children: no current folder on the import path, and (on Windows) none on the search path of programs.
@@ -37,12 +38,23 @@ def _safe_environment() -> Iterator[None]:
                     os.environ[name] = value
 
 
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main module; a script without ``if __name__ == "__main__"`` would otherwise run again in each child."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
 class _SafeProcess(context.SpawnProcess):
-    """Child process started with ``PYTHONSAFEPATH``."""
+    """Child process started with ``PYTHONSAFEPATH`` and without the main module of the parent."""
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: N802 - name given by multiprocessing
-        with _safe_environment():
+        with _safe_environment(), _without_main():
             return context.SpawnProcess._Popen(process_obj)
 
 
@@ -64,8 +76,6 @@ def end_with_parent() -> None:
     """Let a child process of ``spawn_context`` end as soon as the parent process is gone.
 
     Runs are resumed exactly from the last checkpoint, so that nothing else has to be written.
-
-    Runs are resumed exactly from their last checkpoint, so that nothing else has to be written.
     """
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 

@@ -24,7 +24,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("stream", "envs"),
         ("ceilings", "info", "utils", "config"),
         ("compat.table",),
-        ("compat.finder", "compat.full_input", "compat.lists", "compat.script"),
+        ("compat.finder", "compat.lists", "compat.script"),
     ],
     "ngym_cli": [
         ("errors", "processes"),

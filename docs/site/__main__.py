@@ -28,7 +28,7 @@ def _task(folder: Path, id_: str) -> tuple[dict[str, Any], set[Path]]:
 
 
 def main() -> None:
-    """Write what was asked for."""
+    """Write what was requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", default=[], metavar="NAME")

@@ -1,4 +1,4 @@
-"""A page for each task: what ``ngym info`` tells, a trial drawn, and a trained agent."""
+"""A page for each task: the contents of ``ngym info``, a trial drawn, and a trained agent."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _timing(found: Mapping[str, Any]) -> str:
 
 def _conditions(found: Mapping[str, Any]) -> str:
     rows = [(f"`{name}`", _values(values)) for name, values in found["conditions"].items()]
-    said = "What differs between trials; any of it can be asked for, as `env.new_trial(NAME=VALUE)`."
+    said = "What differs between trials; any of it can be requested, as `env.new_trial(NAME=VALUE)`."
     return page("### Conditions", said, table(("condition", "values"), rows)) if rows else ""
 
 
@@ -160,7 +160,7 @@ def _levels(found: Mapping[str, Any]) -> str:
         full = found["ceiling_with_reward"]
         rows.append(("ceiling with the last reward as input", f"{full['performance']:.4f}", escaped(full["method"])))
     unknown = "" if found["ceiling"] is not None else f"The ceiling is not known: {escaped(found['no_ceiling'])}."
-    said = "Performance of agents that need no training; results are always reported beside them."
+    said = "Performance of agents that need no training; results are always reported next to them."
     return page(said, table(("agent", "performance", "how"), rows), unknown)
 
 

@@ -19,7 +19,7 @@ from ngym_cli.figures.style import COLOURS, new_figure, reference_lines, styled
 
 Row = dict[str, Any]
 
-#: A row of the table of tasks that are not learned, in the text beside the record.
+#: A row of the table of tasks that are not learned, in the text next to the record.
 REASONS = Path(RECORD.file).with_name("README.md")
 
 
@@ -45,13 +45,25 @@ def minutes(id_: str) -> float | None:
 
 @functools.cache
 def reasons() -> dict[str, str]:
-    """Return why the defaults do not learn a task, by its id, from the table in the text beside the record."""
-    found = {}
-    for line in REASONS.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("|") and len(cells) == 4:
-            found |= {f"{name.strip()}-v0": cells[3] for name in cells[0].split(",")}
+    """Return why the defaults do not learn a task, and who learns the task elsewhere, by id.
+
+    The sentences come from two tables in the text next to the record.
+    """
+    found = {id_: cells[-1] for id_, cells in _rows("| task | reached of asked |").items()}
+    for id_, (who, missing) in _rows("| task | learned by |").items():
+        found[id_] = f"{sentence(found.get(id_, ''))} Learned by: {who}. Missing here: {missing}".strip()
     return {id_: why for id_, why in found.items() if id_ in trainable()}
+
+
+def _rows(head: str) -> dict[str, list[str]]:
+    """Return the cells after the first of each row of a table by the task's id; the table begins with a head."""
+    found, inside = {}, False
+    for line in REASONS.read_text(encoding="utf-8").splitlines():
+        inside = line.startswith("|") and (inside or line.startswith(head))
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if inside:
+            found[f"{cells[0]}-v0"] = cells[1:]
+    return found
 
 
 def section(site: Site, id_: str) -> str:
@@ -91,7 +103,7 @@ def _result(id_: str, seeds: Mapping[str, Row]) -> str:
     why = reasons().get(id_, "")
     return (
         f":::{{admonition}} Not learned with the defaults\n:class: warning\n{many} {goal} within "
-        f"{_duration(max(row['seconds'] for row in rows))}. {told}, {rows[0]['target'] or 0.95:.3f} is asked for."
+        f"{_duration(max(row['seconds'] for row in rows))}. {told}, {rows[0]['target'] or 0.95:.3f} is required."
         f"{f' {sentence(prose(why))}' if why else ''} See [what the defaults learn](../learned.md).\n:::"
     )
 

@@ -1,8 +1,8 @@
-"""Regret of a trained network on ChangingBandit-v0, beside Thompson sampling's and the best there is.
+"""Regret of a trained network on ChangingBandit-v0, next to Thompson sampling's and the best there is.
 
     python -m experiments.records --make --only bandit
 
-Regret is what the better arm would have paid on average, less what the chosen one does, per trial. All three play the
+Regret is the mean reward of the better arm, less what the chosen one does, per trial. All three play the
 same sessions: the network as it is trained, Thompson sampling from uniform priors, and dynamic programming over the
 counts of both arms. Intervals are over sessions, paired.
 """
@@ -94,7 +94,7 @@ def table(rows: Rows) -> str:
 
 RECORD = Record(
     name="bandit",
-    what="regret on ChangingBandit-v0 beside Thompson sampling's and the best possible",
+    what="regret on ChangingBandit-v0 next to Thompson sampling's and the best possible",
     file=HERE / "results.json",
     items=lambda: [ITEM],
     make=make,

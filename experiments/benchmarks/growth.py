@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 RECORD, FIGURE = HERE / "growth.json", HERE / "growth.svg"
 STEPS = 4096  # of a turn, in all environments together
 
-#: Tasks that come in turn, as many as are asked for.
+#: Tasks that come in turn, as many as are requested.
 TASKS = (
     "PerceptualDecisionMaking-v0", "GoNogo-v0", "DelayMatchSample-v0", "ContextDecisionMaking-v0", "Sternberg-v0",
     "DelayComparison-v0", "AntiReach-v0", "MultiSensoryIntegration-v0", "NAltPerceptualDecisionMaking-v0",

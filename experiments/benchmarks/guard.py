@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python -m experiments.benchmarks.guard [--rounds 5] [--json]
 
 Takes about two minutes on one core; `make guard` and CI run it. Seconds of the processor are counted. Each floor lies
-well below what is measured (README beside this file) and well above what losing the compiled path, or stepping
+well below what is measured (README next to this file) and well above what losing the compiled path, or stepping
 environments one by one, would give. Exit code 1 if a median is below its floor.
 """
 

@@ -54,7 +54,7 @@ def environments(config: RunConfig, n_envs: int = 64) -> VecEnv:
 
 
 class EndOfTrial(gym.Wrapper):
-    """Ends the episode with the trial, which is how a learner for episodes is told to reset its state."""
+    """Ends the episode with the trial, which is how a learner for episodes is made to reset its state."""
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         ob, reward, _, truncated, info = self.env.step(action)

@@ -60,7 +60,7 @@ def run_times(folder: str) -> dict[str, tuple[float, float]]:
 
 
 def main() -> None:
-    """Print a table of what was measured beside what is allowed."""
+    """Print a table of what was measured next to what is allowed."""
     print(f"{'what':<28}{'clock (s)':>10}{'processor (s)':>15}{'at most (s)':>13}")
     for name, (arguments, variables, most) in COMMANDS.items():
         show(name, [spent(arguments, variables) for _ in range(REPETITIONS)], most)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.ceilings import bandits, hidden, single
+from experiments.ceilings import bandits, foraging, hidden, single
 from experiments.ceilings.blind import blind_entry, chance_entry
 from experiments.ceilings.detection import detection_ceiling
 from experiments.ceilings.result import Ceiling, make
@@ -37,6 +37,7 @@ def observed(task: str, timings: int = 40, trials: int = 500) -> Ceiling:
 #: Tasks with noise or with outcomes that are drawn. Those with a ``ceiling`` of their own are not listed.
 NOISY: dict[str, Callable[[], Ceiling]] = {
     "AnnubesEnv-v0": partial(single.separable, "AnnubesEnv-v0", FAR),
+    "AuditoryComparison-v0": partial(observed, "AuditoryComparison-v0", trials=2000),
     "Bandit-v0": bandits.bandit,
     "ChangingBandit-v0": bandits.changing_bandit,
     "ChangingEnvironment-v0": hidden.changing_environment,
@@ -50,7 +51,9 @@ NOISY: dict[str, Callable[[], Ceiling]] = {
     "DelayPairedAssociation-v0": partial(observed, "DelayPairedAssociation-v0"),
     "Detection-v0": detection_ceiling,
     "DualDelayMatchSample-v0": partial(single.separable, "DualDelayMatchSample-v0", FAR),
+    "DriftingBandit-v0": foraging.drifting_bandit,
     "DualTask-v0": hidden.dual_task,
+    "DynamicForaging-v0": foraging.dynamic_foraging,
     "GenTask-v0": partial(observed, "GenTask-v0", timings=1500, trials=60),
     "HierarchicalReasoning-v0": hidden.hierarchical_reasoning,
     "IBLBlock-v0": hidden.ibl_block,

@@ -16,7 +16,7 @@ def bandit() -> Ceiling:
 
 
 def _first_is_better(trials: int) -> list[np.ndarray]:
-    """Probability that the first of two arms is the better one, given what each has paid.
+    """Probability that the first of two arms is the better one, given the rewards of each.
 
     Returns:
         By the first arm's failures, arrays over (its wins, wins and failures of the other arm).

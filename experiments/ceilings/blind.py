@@ -1,6 +1,6 @@
 """Best blind agents: the score of actions that depend on the time in the trial alone.
 
-Tasks with a declared rule are searched by dynamic programming (:mod:`neurogym.ceilings.blind_agent`). Of the others
+Tasks with a declared rule are searched by dynamic programming (:mod:`neurogym.ceilings.random_agent`). Of the others
 every constant action is tried, then waiting until a step and acting from there, and the best is improved one step at a
 time; vectors of real numbers are replaced by the mean of the oracle's actions at each step where that is better.
 """
@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 
 import neurogym as ngym
 from neurogym.ceilings import chance, stored
-from neurogym.ceilings.blind_agent import ALWAYS, BY_TIME, declared_blind
+from neurogym.ceilings.random_agent import ALWAYS, BY_TIME, declared_blind
 from neurogym.ceilings.random_agent import TRIALS as CHANCE_TRIALS
 from neurogym.core import TrialEnv
 
@@ -27,7 +27,8 @@ SEARCH, STEPS = 300_000, 200_000  #: of all judgements, and of the last scoring,
 STARTS, IMPROVED, OTHERS = 12, 20, 4  #: steps from which to act, steps that are improved, actions tried there
 AT_RANDOM = "actions drawn at random, simulated"
 EQUALLY_LIKELY = "exact: the right answers are equally likely"
-SYMMETRIC = ("ChangingBandit", "ContextSwitch", "DawTwoStep", "ReversalLearning", "TwoStep")  #: a hidden state with two
+#: Tasks in which every option is the best one equally often.
+SYMMETRIC = ("ChangingBandit", "ContextSwitch", "DawTwoStep", "DriftingBandit", "ReversalLearning", "TwoStep")
 DRAWN = 20_000  #: trials whose right answers are counted
 LEVELS = 5  #: values of each component of a vector action that are tried
 
@@ -68,7 +69,7 @@ def _by_symmetry(env: TrialEnv, found: dict[str, Any]) -> dict[str, Any]:
     task = type(env).__name__
     exact = {"performance": 0.5, "error": 0.0, "method": EQUALLY_LIKELY}
     if task in SYMMETRIC:
-        return exact
+        return {**exact, "performance": 1 / int(getattr(env, "n", 2))}
     try:
         choices = np.asarray(env.choices)
     except AttributeError:

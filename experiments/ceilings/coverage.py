@@ -2,7 +2,7 @@
 
 A fixed agent is evaluated many times on tasks whose trials are linked, each time as an evaluation of the command line
 would: so many environments side by side, whole sessions or a warm-up. The share of 95 % intervals that hold the mean
-of all evaluations is the coverage; beside it that of intervals that take trials as independent.
+of all evaluations is the coverage; next to it that of intervals that take trials as independent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TRIALS, ENVS, WARM_UP = 2_000, 16, 20
 
 
 class StayOnWin:
-    """Repeats the choice that was paid, else takes another; waits where an answer is not due.
+    """Repeats the choice that was rewarded, else takes another; waits where an answer is not due.
 
     Args:
         choices: Actions that are choices.
@@ -43,13 +43,13 @@ class StayOnWin:
         return np.where(self.due(observations), self.choices[self._last], self.wait)
 
     def learn(self, env: np.ndarray, reward: np.ndarray) -> None:
-        """Take what finished trials paid."""
+        """Take the rewards of finished trials."""
         lost = reward <= 0
         self._last[env[lost]] = (self._last[env[lost]] + 1) % len(self.choices)
 
 
 class Stubborn(StayOnWin):
-    """Takes one side for as long as it has paid at all lately: errors come in long runs."""
+    """Takes one side for as long as it was rewarded at all lately: errors come in long runs."""
 
     def start(self, n: int) -> None:
         """Begin in ``n`` environments."""

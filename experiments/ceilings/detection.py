@@ -2,7 +2,7 @@
 
 A bump of one step may begin at any of the first L - 1 steps of a stimulus of L steps, equally likely. With
 g = (x A - A^2 / 2) / sigma^2, the gain of a sample x, the evidence is S, the sum of exp(g) over the samples so far: the
-probability that the bump has come and the trial goes on is proportional to S times the sum of P(L) / (L - 1) over the
+probability that the bump has come and the trial continues is proportional to S times the sum of P(L) / (L - 1) over the
 lengths that are left. Expectations are taken under noise alone, weighted with these likelihoods, so that the value of
 each step is a function of S only.
 """
@@ -33,10 +33,10 @@ def _best(hit: float, early: float, miss: float, withheld: float) -> float:
     """Highest expected payment of a trial.
 
     Args:
-        hit: Paid for a response after the bump began.
-        early: Paid for any other response.
-        miss: Paid if a bump gets no response.
-        withheld: Paid if no bump gets no response.
+        hit: Reward of a response after the bump began.
+        early: Reward of any other response.
+        miss: Reward if a bump gets no response.
+        withheld: Reward if no bump gets no response.
     """
     env = make("Detection-v0")
     assert env.bump == 1

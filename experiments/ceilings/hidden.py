@@ -1,6 +1,6 @@
 """Tasks in which a state is hidden across trials: the best policy follows the exact belief over it.
 
-All beliefs are those of an agent that knows the task's parameters and sees what it was paid. In the symmetric tasks
+All beliefs are those of an agent that knows the task's parameters and sees its reward. In the symmetric tasks
 both options tell equally much about the state, so that taking the better one at each trial is also best in the long
 run. Scores are means over a long session, after its start, or over whole sessions where the task has them.
 """
@@ -26,7 +26,7 @@ CHAINS, TRIALS, WARM_UP = 2000, 400, 100
 
 
 def _two_state(p: float, switch: float, trials: int, start_at: int | None, rng: np.random.Generator) -> np.ndarray:
-    """Belief-following choice between two states of which one pays with ``p`` and the other with 1 - p.
+    """Belief-following choice between two states of which one is rewarded with ``p`` and the other with 1 - p.
 
     Returns:
         Whether the better state was aimed at, shape (trials, chains).
@@ -40,7 +40,7 @@ def _two_state(p: float, switch: float, trials: int, start_at: int | None, rng: 
             belief = belief * (1 - switch) + (1 - belief) * switch
         aim = (belief > 0.5) | ((belief == 0.5) & (rng.random(CHAINS) < 0.5))
         out[t] = aim == better
-        # which state is visited makes no difference to the information: pays at one = does not pay at the other
+        # which state is visited makes no difference to the information: a reward at one = no reward at the other
         says_one = rng.random(CHAINS) < np.where(better == 1, p, 1 - p)
         one = belief * np.where(says_one, p, 1 - p)
         zero = (1 - belief) * np.where(says_one, 1 - p, p)
@@ -173,7 +173,7 @@ def changing_environment() -> Ceiling:
         context = context ^ (rng.random(n) < change)
     mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
     alone, wrong = mean_and_error(sided.mean(axis=0))
-    method = "posterior of the side, simulated; nothing tells the context"
+    method = "posterior of the side, simulated; nothing reveals the context"
     without = Ceiling(alone / 2, paid(env, alone / 2), wrong / 2, method)
     return Ceiling(mean, paid(env, mean), error, "exact joint belief, best answer of each trial, simulated", without)
 
@@ -181,7 +181,7 @@ def changing_environment() -> Ceiling:
 def context_switch() -> Ceiling:
     env = make("ContextSwitch-v0")
     performance = max(env.p_switch, 1 - env.p_switch)
-    method = "exact: each outcome tells the context"
+    method = "exact: each outcome reveals the context"
     return Ceiling(performance, paid(env, performance), 0.0, method, guessed(0.5, paid(env, 0.5)))
 
 
@@ -193,7 +193,7 @@ def dual_task() -> Ceiling:
     """
     env = make("DualTask-v0")
     performance = 1 - (1 / 3) / env.block_dur
-    best = env.rewards["correct"]  # half of each task's trials are paid
+    best = env.rewards["correct"]  # half of each task's trials are rewarded
     lost = 0.5 * (env.rewards["correct"] - env.rewards["miss"]) + 0.5 * (0 - env.rewards["fail"])
     blind = guessed(0.5, best - lost)  # either rule is guessed, and kept
     return Ceiling(performance, best - (2 / 3) * lost / env.block_dur, 0.0, "exact: one trial reveals the rules", blind)
@@ -232,14 +232,14 @@ def _ibl_block(env: TrialEnv, outcomes: bool) -> Ceiling:
 
 
 def chain(task: str) -> Ceiling:
-    """Sides that repeat or alternate in blocks: the exact filter, told the outcomes or not."""
+    """Sides that repeat or alternate in blocks: the exact filter, with or without the outcomes."""
     env = make(task)
     log, truth = Observer(env, OBSERVED[task]).likelihoods(1, 40_000)
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     repeats = np.array([[[p, 1 - p], [1 - p, p]] for p in env.rep_prob])
     process = Process(repeats, np.array([[0.0, 1.0], [1.0, 0.0]]), env.block_dur, env.block_dur)
     found = []
-    for told, said in ((True, "told the outcomes"), (False, "from the stimuli alone")):
+    for told, said in ((True, "given the outcomes"), (False, "from the stimuli alone")):
         performance, error = simulated(likelihood, truth, process, told)
         method = f"exact filter over the blocks, {said}, simulated in the long run"
         found.append(Ceiling(performance, paid(env, performance), error, method))

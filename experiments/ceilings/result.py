@@ -41,12 +41,12 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
 
 
 def guessed(performance: float, reward: float) -> Ceiling:
-    """What is left of a task whose hidden state nothing but the last reward tells."""
-    return Ceiling(performance, reward, 0.0, "exact: nothing tells the hidden state")
+    """What is left of a task whose hidden state only the last reward reveals."""
+    return Ceiling(performance, reward, 0.0, "exact: nothing reveals the hidden state")
 
 
 def paid(env: TrialEnv, performance: float) -> float:
-    """Reward of a task that pays ``correct`` or ``fail`` and nothing else."""
+    """Reward of a task that gives ``correct`` or ``fail`` and nothing else."""
     return performance * env.rewards["correct"] + (1 - performance) * env.rewards.get("fail", 0.0)
 
 

@@ -46,12 +46,13 @@ def tasks_of(learner: str) -> list[str]:
 
     Args:
         learner: a key of `LEARNERS`. Another algorithm or network is measured where the default line does not use the
-            same already, and recommended settings where the task has some and a known ceiling.
+            same already, and recommended settings where the task has some, and a known ceiling or a ground truth.
     """
     if learner == "default":
         return with_ground_truth()
     if learner == "recommended":
-        return [id_ for id_ in every_task() if recommended(id_) and ngym.make(id_).unwrapped.ceiling() is not None]
+        known = {id_ for id_ in every_task() if recommended(id_) and ngym.make(id_).unwrapped.ceiling() is not None}
+        return [id_ for id_ in every_task() if id_ in known or (recommended(id_) and id_ in with_ground_truth())]
     alg = LEARNERS[learner].get("alg")
     return [id_ for id_ in with_ground_truth() if alg is None or alg != usual_algorithm(id_)]
 
@@ -71,8 +72,8 @@ def command(learner: str, task: str, seed: int) -> str:
 
 def present(learner: str, task: str) -> dict[str, Any]:
     """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
-    own = EXCEPTIONS.get(task)
-    return {"timesteps": default_steps(from_dict(settings(learner, task)), task), **(own.settings if own else {})}
+    own, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
+    return {"timesteps": config.timesteps or default_steps(config, task), **(own.settings if own else {})}
 
 
 def row(learner: str, task: str, seed: int, folder: Path) -> Row:

@@ -68,15 +68,20 @@ def counts(rows: Rows) -> str:
     """Return how many tasks the default line learns, in sentences."""
     results = {task: result for task, seeds in rows.items() if (result := measured("default", task, seeds))}
     learned = sum(result.learned for result in results.values())
-    total, fully = len(lines.with_ground_truth()), sum(result.seeds >= lines.SEEDS for result in results.values())
-    runs, reached = sum(row.seeds for row in results.values()), sum(row.reached for row in results.values())
-    missing = total - len(results)
+    seeds = [result.seeds for result in results.values()]
+    spread = {f"{lines.SEEDS} seeds": sum(n >= lines.SEEDS for n in seeds)}
+    spread["three to nine"] = sum(3 <= n < lines.SEEDS for n in seeds)
+    spread["one or two"] = sum(n < 3 for n in seeds)
+    reached = sum(result.reached for result in results.values())
+    total = len(lines.with_ground_truth())
+    with_seeds = ", ".join(f"{number} with {name}" for name, number in spread.items() if number)
     text = (
-        f"Of {total} tasks, {len(results)} are measured with the present defaults, {fully} of them with {lines.SEEDS} "
-        f"seeds: {learned} are learned (at least nine of ten seeds), and {reached:,} of {runs:,} runs reach 95 % of "
-        "the ceiling."
+        f"{len(results)} of {total} tasks are measured with their present defaults ({with_seeds}). In {learned} of "
+        "them at least nine tenths of these seeds reach 95 % of the ceiling; of all runs "
+        f"{reached:,} of {sum(seeds):,} do."
     )
-    return text + (f" {missing} are not measured yet with the present defaults." if missing else "")
+    missing = total - len(results)
+    return text + (f" {missing} tasks are not measured yet with their present defaults." if missing else "")
 
 
 def tasks(rows: Rows) -> str:

@@ -9,7 +9,7 @@
     python -m experiments.records --texts             # write the tables in the texts anew
 
 A row is measured with one thread. Rows that are read from a run are made by the engine of `ngym sweep`, here or on a
-cluster, and kept at the end; all others are kept as soon as they are there. Another call goes on where one ended.
+cluster, and kept at the end; all others are kept as soon as they are there. Another call resumes where the last ended.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def jobs_of(missing: dict[str, list[tuple[str, int]]], asked: dict[str, set[str]], seeds: int) -> list[Job]:
-    """Return the missing rows of the first seeds that are asked for, the first seed of each item first."""
+    """Return the missing rows of the first seeds that are requested, the first seed of each item first."""
     found = [(name, item, seed) for name, rows in missing.items() for item, seed in rows if item in asked[name]]
     return sorted((job for job in found if job[2] < seeds), key=lambda job: job[2])
 

@@ -79,11 +79,14 @@ def _files_of(id_: str) -> tuple[Path, ...]:
     """Return the files of a task's class and of the classes that it is made from."""
     from neurogym.envs import registration
     from neurogym.envs.collections import COLLECTIONS
+    from ngym_cli.config import parts
 
-    names = registration.get_collection(id_) if id_ in COLLECTIONS else [id_]
-    found = set()
-    for name in names:
-        entry = registration.entry(registration.resolve(name))
+    if parts.is_reference(id_):  # a class in a file
+        entries, found = [parts.find_own("task", id_)], {Path(id_.rpartition(":")[0])}
+    else:
+        names = registration.get_collection(id_) if id_ in COLLECTIONS else [id_]
+        entries, found = [registration.entry(registration.resolve(name)) for name in names], set()
+    for entry in entries:
         for part in inspect.getmro(entry) if inspect.isclass(entry) else (entry,):
             if part.__module__.startswith("neurogym.envs."):
                 found.add(Path(inspect.getfile(part)))

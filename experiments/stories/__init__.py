@@ -1,4 +1,4 @@
-"""What users do, as scripts; the numbers that they report beside NeuroGym's.
+"""What users do, as scripts; the numbers that they report next to NeuroGym's.
 
 python -m experiments.records --make --only stories/story05_supervised
 """
@@ -47,7 +47,7 @@ def table(rows: Rows) -> str:
 
 RECORD = Record(
     name="stories",
-    what="what NeuroGym's tutorials do, beside their numbers",
+    what="what NeuroGym's tutorials do, next to their numbers",
     file=HERE / "results.json",
     items=scripts,
     make=make,

@@ -30,7 +30,7 @@ def arguments(description: str | None) -> argparse.Namespace:
 
 
 def report(what: str, found: float, reference: str) -> None:
-    """Print a result beside the reference's."""
+    """Print a result next to the reference's."""
     print(f"{what}: {found:.3f} (reference {reference})", flush=True)
 
 

@@ -26,6 +26,7 @@ from neurogym.analysis.trial_tables import (
 logger = logging.getLogger(__name__)
 
 MOST_WORDS = 12  #: words for choices
+DEGENERATE = 1e-9  #: relative standard error below which a bootstrap met a bound and did not vary
 Statistic = Callable[[Table], dict[str, Estimate]]
 
 
@@ -221,5 +222,7 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
 def comparison(name: str, a: Estimate, b: Estimate, level: float = 0.95) -> Comparison:
     """Return the comparison of two estimates of a statistic."""
     se = float(np.hypot(a.se, b.se))
+    if se <= DEGENERATE * max(abs(a.value), abs(b.value)):
+        se = float("nan")
     difference = Estimate.normal(a.value - b.value, se, level)
-    return Comparison(name, a, b, difference, difference.value / se if se > 0 else float("nan"))
+    return Comparison(name, a, b, difference, difference.value / se)

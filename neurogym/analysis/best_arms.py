@@ -33,7 +33,7 @@ def best_choices(p: np.ndarray, trials: int, rng: np.random.Generator) -> np.nda
     """Choices of that policy.
 
     Args:
-        p: probability that each arm pays, shape (sessions, 2).
+        p: Probability of reward of each arm, shape (sessions, 2).
         trials: of a session.
         rng: generator.
 
@@ -54,7 +54,7 @@ def thompson(p: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray
     """Choices of Thompson sampling with a uniform prior for each arm (Thompson 1933, 10.1093/biomet/25.3-4.285).
 
     Args:
-        p: probability that each arm pays, shape (sessions, arms).
+        p: Probability of reward of each arm, shape (sessions, arms).
         trials: of a session.
         rng: generator.
 

@@ -226,7 +226,7 @@ def _corrected(
     from scipy import stats
 
     if (y[1:] != y[:-1]).sum() == len(np.unique(y)) - 1:
-        raise ValueError("the activity drifts and each class comes in a single block: drift cannot be told from label")
+        raise ValueError("the activity drifts and each class is a single block: drift and class are confounded")
     stretch = np.arange(len(y)) * folds // len(y)
     split = [(np.flatnonzero(stretch != k), np.flatnonzero(stretch == k)) for k in range(folds)]
     found, _, _ = _intervals(_held_out(a, y, split, across_time, model), None, level)

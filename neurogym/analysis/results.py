@@ -66,7 +66,8 @@ class Estimate(Result):
         below = np.mean(finite < value) + 0.5 * np.mean(finite == value)
         shift = 2 * ndtri(np.clip(below, 0.05, 0.95))
         low, high = np.quantile(finite, ndtr(shift + normal_quantile(level) * np.array([-1, 1])))
-        return cls(float(value), float(low), float(high), float(finite.std(ddof=1)))
+        # A correction by more than the spread of the draws would leave the estimate outside its own interval.
+        return cls(float(value), float(min(low, value)), float(max(high, value)), float(finite.std(ddof=1)))
 
     @classmethod
     def proportion(cls, successes: float, trials: float, level: float = 0.95) -> Estimate:

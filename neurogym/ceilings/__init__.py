@@ -20,7 +20,7 @@ from neurogym import scores
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, NOISE, Effect, unknown
 
 _LAZY = {
-    "blind": "neurogym.ceilings.blind_agent",
+    "blind": "neurogym.ceilings.random_agent",
     "ceiling": "neurogym.ceilings.stack",
     "chance": "neurogym.ceilings.random_agent",
     "needs_reward": "neurogym.ceilings.stack",
@@ -28,7 +28,7 @@ _LAZY = {
     "why_unknown": "neurogym.ceilings.stack",
 }
 
-#: What a task or a stack is asked for, and what computes it.
+#: Scores of a task or a stack, and the functions that compute them.
 _OFFERED = {
     "ceiling of a task": "neurogym.ceilings.stored:task_ceiling",
     "ceiling of several tasks": "neurogym.ceilings.stack:ceiling_of_several",

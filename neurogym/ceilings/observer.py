@@ -51,6 +51,7 @@ REPEATING = "exact posterior in the long run (the kind of block is then known)"
 
 #: Tasks with one answer, at the last step at the latest, and finitely many noise-free trials.
 OBSERVED: dict[str, Settings] = {
+    "AuditoryComparison-v0": Settings(),
     "ContextDecisionMaking-v0": Settings(),
     "DelayComparison-v0": Settings(),
     "DelayMatchSample-v0": Settings(),

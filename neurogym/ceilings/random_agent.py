@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
 from neurogym import rules
 from neurogym.ceilings import stored
-from neurogym.recording.rollout import Agent, rollout
+from neurogym.core import TrialEnv
+from neurogym.recording.rollout import ModelAgent, rollout
 from neurogym.trials import Trials
 
 TRIALS = 2000  #: minimum, and default number for a simulated agent
@@ -66,8 +69,111 @@ def _expected(trials: Trials) -> np.ndarray:
 
 def _simulated(env: gym.Env, seen: Any, trials: int) -> dict[str, float]:
     env.action_space.seed(0)
-    ended = (step.info for step in rollout(env, Agent(env), seen=seen) if step.over)
+    ended = (step.info for step in rollout(env, ModelAgent(env), seen=seen) if step.over)
     scores = [(info["performance"], info["trial_reward"]) for info in itertools.islice(ended, trials)]
     performance, reward = np.mean(scores, axis=0)
     error = np.std(scores, axis=0)[0] / np.sqrt(trials)
     return {"performance": float(performance), "reward": float(reward), "error": float(error)}
+
+
+CELLS = 4_000_000  #: numbers that are held at a time
+FEWEST, SEARCHED, SCORED = 200, 2_000, 20_000  #: trials
+BATCHES = 25  #: parts of a session whose means give the error if trials are linked
+ALWAYS, BY_TIME = "always the same action", "actions that depend on the time in the trial alone"
+STATES = 400  #: sets of trials that may still go on at a step
+
+
+def blind(env: gym.Env) -> dict[str, Any] | None:
+    """Score of the best blind agent of a task with all wrappers.
+
+    Args:
+        env: The whole stack; it is not disturbed.
+
+    Returns:
+        ``performance``, ``error`` (Monte-Carlo standard error) and ``method``; None where it is not known.
+    """
+    task = env.unwrapped
+    if not isinstance(task, TrialEnv):
+        return None
+    found = stored.stored_blind(task)
+    if found is not None and stored.is_plain(task):
+        return found
+    if not task.traits.batched or not task.stack.ahead or any(w.overrides("step") for w in task.wrappers):
+        return None
+    return declared_blind(task)
+
+
+def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED, cells: int = CELLS) -> dict[str, Any]:
+    """The best blind score of a task with a declared rule.
+
+    Args:
+        env: The task, with its wrappers; it is not disturbed.
+        searched: Trials by which the best sequence of actions is found, at most.
+        scored: Trials by which it is scored, at most.
+        cells: Numbers (rows, and actions or channels) that are held at a time, about.
+    """
+    env = copy.deepcopy(env)
+    env.reset(seed=0)
+    first = env.make_trials(1)
+    width = max(int(env.action_space.n), int(np.prod(env.observation_space.shape)))
+    size = int(np.clip(cells // max(1, int(first.length[0]) * width), 1, scored))
+    policy = best_sequence(env.make_trials(min(size, searched)))
+    total, n, parts = int(np.clip(10 * size, min(FEWEST, scored), scored)), 0, []
+    while n < total:
+        parts.append(_score(env.make_trials(min(total - n, size)), policy))
+        n += len(parts[-1])
+    values = np.concatenate(parts)
+    error = values.std() / np.sqrt(n)
+    if n >= 2 * BATCHES:
+        means = [part.mean() for part in np.array_split(values, BATCHES)]
+        error = max(error, np.std(means, ddof=1) / np.sqrt(BATCHES))
+    return {
+        "performance": float(values.mean()),
+        "error": float(error),
+        "method": f"{ALWAYS if len(set(policy)) == 1 else BY_TIME}, simulated",
+    }
+
+
+def best_sequence(trials: Trials) -> list[int]:
+    """The sequence of actions with the highest mean performance over some trials."""
+    ends, gains = trials.fields["event"] >= rules.END, trials.fields["performance"]
+    everyone = np.ones(trials.n, bool)
+    best: dict[bytes, tuple[float, NDArray[np.bool_], list[int]]] = {b"": (0.0, everyone, [])}
+    for step in range(int(trials.length.max())):
+        following: dict[bytes, tuple[float, NDArray[np.bool_], list[int]]] = {}
+        for score, alive, policy in best.values():
+            at = np.flatnonzero(alive & (trials.length > step))
+            row = trials.offset[at] + step
+            sums, over = gains[row].sum(axis=0), ends[row] | (trials.length[at] == step + 1)[:, None]
+            for action in _leading(sums, over):
+                goes_on = alive.copy()
+                goes_on[at[over[:, action]]] = False
+                key, reached = np.packbits(goes_on).tobytes(), score + float(sums[action])
+                if key not in following or reached > following[key][0] + 1e-9:
+                    following[key] = (reached, goes_on, [*policy, action])
+        most_promising = sorted(following.items(), key=lambda item: -(item[1][0] + item[1][1].sum()))
+        best = dict(most_promising[:STATES])
+    return max(best.values(), key=lambda found: found[0])[2]
+
+
+def _leading(sums: NDArray[np.float64], over: NDArray[np.bool_]) -> list[int]:
+    """Return the highest-scoring action for each set of trials that actions end."""
+    leading: dict[bytes, int] = {}
+    for action in range(len(sums)):
+        key = np.packbits(over[:, action]).tobytes()
+        if key not in leading or sums[action] > sums[leading[key]]:
+            leading[key] = action
+    return list(leading.values())
+
+
+def _score(trials: Trials, policy: Sequence[int]) -> NDArray[np.float64]:
+    """Performance of each trial under a sequence of actions; longer trials repeat the last action."""
+    ends, gains = trials.fields["event"] >= rules.END, trials.fields["performance"]
+    alive, total = np.ones(trials.n, bool), np.zeros(trials.n)
+    for step in range(int(trials.length.max())):
+        at = np.flatnonzero(alive & (trials.length > step))
+        action = policy[min(step, len(policy) - 1)]
+        row = trials.offset[at] + step
+        total[at] += gains[row, action]
+        alive[at] = ~ends[row, action]
+    return total

@@ -235,7 +235,7 @@ def _computed(stack: _Stack, noises: tuple[Any, ...], process: Process | None) -
     """Return the ceiling with noise on the task, or with ground truths from the process of a wrapper."""
     task, base = stack.task, stack.ceiling
     if not noises and base is not None and base["performance"] == 1.0:
-        return Verdict({**base, "method": "the right answer can be told in every trial"})
+        return Verdict({**base, "method": "the right answer can be known in every trial"})
     id_ = stored.id_of(task)
     if id_ not in OBSERVED:
         return Verdict(None, "no exact observer is known for the task with this wrapper")
@@ -301,7 +301,7 @@ def _followed(
         method = "exact posterior with the probabilities of the right answers"
     elif memory:
         performance, error = simulated(likelihood, truth, process, told)
-        said = "told the outcomes" if told else "from the stimuli alone"
+        said = "given the outcomes" if told else "from the stimuli alone"
         method = f"exact filter over the wrapper's own process, {said}, in the long run"
     elif told:
         return Verdict(None, "the agent forgets all but the last trial")

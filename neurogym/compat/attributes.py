@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,3 +46,55 @@ def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:
     """Warn of ``timing`` given to a task without periods."""
     if timing:
         warn_once(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")
+
+
+#: Class or function to older argument and present one.
+ARGUMENTS: dict[str, dict[str, str]] = {
+    "Monitor": {
+        "fig_type": "ext",
+        "folder": "save_dir",
+        "num_stps_sv_fig": "plot_steps",
+        "num_tr_save": "interval",
+        "sv_fig": "plot_create",
+        "sv_per": "interval",
+        "sv_stp": "trigger",
+    },
+}
+
+
+#: Older member of an environment to what it is here; :mod:`neurogym.compat.members` has them all.
+MEMBERS: dict[str, str] = {
+    "_add_ob": "add_ob, set_ob",
+    "_gt_built": "kept: whether the trial has a ground truth",
+    "_init_gt": "kept: gt is made when it is first used",
+    "_init_ob": "kept: ob is made when it is first used",
+    "_ob_built": "kept: whether the trial has observations",
+    "_tmax": "kept: end of the last period (ms)",
+    "add_epoch": "add_period",
+    "in_epoch": "in_period",
+    "obs": "ob",
+    "obs_now": "ob_now",
+}
+
+
+def takes_older_names(owner: str, values: Mapping[Any, Any] | None = None) -> Callable:
+    """Accept older names of arguments in calls, with a warning.
+
+    Args:
+        owner: Key of ``ARGUMENTS``.
+        values: Older value to present one, for the arguments that are renamed.
+    """
+    names = ARGUMENTS[owner]
+
+    def decorate(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for old in names.keys() & kwargs.keys():
+                given = kwargs.pop(old)
+                kwargs.setdefault(names[old], (values or {}).get(given, given) if isinstance(given, str) else given)
+                warn_once(f"{owner}: the argument {old!r} is called {names[old]!r} now", error=TypeError)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate

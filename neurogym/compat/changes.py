@@ -133,7 +133,7 @@ CHANGES: tuple[Change, ...] = (
     Change("Noise", "the stored trial is not changed", "Noise()"),
     Change(
         "RandomGroundTruth",
-        "other conditions that are asked for are kept; p is in the trial's record",
+        "other conditions that are requested are kept; p is in the trial's record",
         "RandomGroundTruth()",
     ),
     Change(

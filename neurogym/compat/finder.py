@@ -1,6 +1,6 @@
 """Import of old paths, and lookup of old names in old and present modules.
 
-Nothing is copied: an old module looks every name up where it is now, when it is asked for.
+Nothing is copied: an old module looks up each name in its present place, on access.
 """
 
 from __future__ import annotations
@@ -66,6 +66,11 @@ def _present(path: str) -> ModuleType:
 
 class OldModule(ModuleType):
     """Stand-in for an old module: names come from the table, then from the present module."""
+
+    @property
+    def present(self) -> str:
+        """Path of the present module."""
+        return _present(str(table.module_of(self.__name__))).__name__
 
     def __getattr__(self, name: str) -> Any:
         """Return the present object behind an older name."""

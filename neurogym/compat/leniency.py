@@ -1,6 +1,6 @@
 """Warnings for input that NeuroGym accepts in silence; errors in strict mode.
 
-It is asked for by :func:`strictly`, or by ``NGYM_STRICT=1`` in the environment, which the command line sets.
+It is switched on by :func:`strictly`, or by ``NGYM_STRICT=1`` in the environment, which the command line sets.
 """
 
 from __future__ import annotations

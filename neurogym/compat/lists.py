@@ -8,6 +8,10 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
+
+from neurogym.wrappers.pass_reward import PassAction, PassReward
+
 METADATA_DEF_KEYS = ("description", "paper_name", "paper_link", "timing", "tags")
 _GROUPS = {
     "ALL_NATIVE_ENVS": ("native",),
@@ -97,3 +101,14 @@ def info_wrapper(wrapper: str | None = None, show_code: bool = False) -> str:
 
 def _code(cls: type, wanted: bool) -> str:
     return f"\n\n#### Source code ####\n\n{inspect.getsource(cls)}" if wanted else ""
+
+
+class FullInput(PassAction):
+    """Append the last reward and the last action to the observation, a channel for each action.
+
+    Args:
+        env: A task with discrete actions.
+    """
+
+    def __init__(self, env: gym.Env):
+        super().__init__(PassReward(env), one_hot=True)

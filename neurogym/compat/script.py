@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from neurogym.compat import table
-from neurogym.compat.arguments import ARGUMENTS, MEMBERS
+from neurogym.compat.attributes import ARGUMENTS, MEMBERS
 from neurogym.compat.changes import CHANGED, CHANGES, FAILS, WARNS, WORKS
 from neurogym.messages.names import nearest
 

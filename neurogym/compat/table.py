@@ -44,6 +44,7 @@ MODULES: dict[str, str] = {
     "neurogym.utils.scheduler": "neurogym.sampling.scheduler",
     "neurogym.utils.spaces": "neurogym.spaces",
     "neurogym.multi": MULTI,
+    "neurogym.sampling.patterns": "neurogym.sampling.distributions",
     "neurogym.wrappers.block": "neurogym.wrappers",
     "neurogym.wrappers.combine": f"{MULTI}.combine",
     "neurogym.wrappers.components": PROBES,
@@ -51,11 +52,15 @@ MODULES: dict[str, str] = {
     **{f"neurogym.wrappers.components.modules.{name}": PROBES for name in ("af", "base", "linear", "lstm", "rnn")},
     "neurogym.wrappers.components.probes": PROBES,
     "neurogym.wrappers.components.probes.activation": PROBES,
+    **{f"neurogym.wrappers.{name}": "neurogym.wrappers.phased" for name in ("perf_phases", "shaping")},
+    **{f"neurogym.wrappers.{name}": "neurogym.wrappers.pass_reward" for name in ("pass_action", "pass_gt")},
+    "neurogym.wrappers.dynamic_noise": "neurogym.wrappers.noise",
+    "neurogym.wrappers.variable_reaction_time": "neurogym.wrappers.reaction_time",
     "neurogym.wrappers.cv_learning": "neurogym.wrappers.curriculum_learning",
     "neurogym.wrappers.manage_data": "neurogym.wrappers.monitor",
     "neurogym.wrappers.miss_trials_reward": "neurogym.wrappers.miss_trial_reward",
     "neurogym.wrappers.schedule_envs": f"{MULTI}.schedule",
-    "neurogym.wrappers.transfer_learning": f"{MULTI}.transfer",
+    "neurogym.wrappers.transfer_learning": f"{MULTI}.make",
     "neurogym.wrappers.trial_hist": HISTORY,
     "neurogym.wrappers.trial_hist_ev": "neurogym.wrappers.trial_history_evolution",
     "neurogym.wrappers.trial_hist_nalt": HISTORY,
@@ -86,23 +91,14 @@ NAMES: dict[str, dict[str, str]] = {
     "neurogym.envs": {"ALL_ENVS": f"{LISTS}:ALL_ENVS"},
     "neurogym.envs.collections": {"get_collection": "neurogym.envs.registration:get_collection"},
     "neurogym.envs.collections.priors": {"priors_v0": f"{NATIVE}.priors:Priors"},
-    f"{CONTRIB}.ibl": {"IBL_Block": f"{CONTRIB}.iblblock:IBLBlock"},
     f"{CONTRIB}.leverpress": {
         "ContextSwitch": f"{CONTRIB}.contextswitch:ContextSwitch",
-        "FullInput": "neurogym.compat.full_input:FullInput",
-        "LeverPressWithPoke": f"{CONTRIB}.leverpresswithpoke:LeverPressWithPoke",
-        "LeverPressWithPokeRest": f"{CONTRIB}.leverpresswithpokerest:LeverPressWithPokeRest",
-    },
-    f"{NATIVE}.delaymatchsample": {
-        "DelayMatchSampleDistractor1D": f"{NATIVE}.delaymatchsampledistractor1d:DelayMatchSampleDistractor1D"
+        "FullInput": "neurogym.compat.lists:FullInput",
     },
     f"{NATIVE}.perceptualdecisionmaking": {
         "PerceptualDecisionMakingDelayResponse": f"{NATIVE}.perceptualdecisionmakingdelayresponse"
         ":PerceptualDecisionMakingDelayResponse",
         "PulseDecisionMaking": f"{NATIVE}.pulsedecisionmaking:PulseDecisionMaking",
-    },
-    f"{NATIVE}.reaching": {
-        "Reaching1DWithSelfDistraction": f"{NATIVE}.reaching1dwithselfdistraction:Reaching1DWithSelfDistraction"
     },
     f"{NATIVE}.readysetgo": {
         "MotorTiming": f"{NATIVE}.motortiming:MotorTiming",
@@ -176,12 +172,11 @@ EVERYWHERE = {"_SB3_INSTALLED": f"{LISTS}:_SB3_INSTALLED", "logger": "neurogym.m
 def flat_modules() -> dict[str, str]:
     """Modules of tasks from before version 1, when all lay in ``neurogym.envs``, by task and by names of 2019."""
     from neurogym.envs import contrib, native
-    from neurogym.envs.aliases import ALIASES
+    from neurogym.envs.aliases import ALIASES, VARIANTS
 
-    known = {
-        **{name: f"{NATIVE}.{name.lower()}" for name in native.TASKS},
-        **{name: f"{CONTRIB}.{name.lower()}" for name in contrib.TASKS},
-    }
+    places = [(NATIVE, name) for name in native.TASKS] + [(CONTRIB, name) for name in contrib.TASKS]
+    known = {name: f"{group}.{name.lower()}" for group, name in places}
+    known = {name: VARIANTS.get(module, module) for name, module in known.items()}
     flat = {f"neurogym.envs.{name.lower()}": module for name, module in known.items()}
     flat |= {f"neurogym.envs.{old.rpartition('.')[2]}": new for old, new in MODULES.items() if new in known.values()}
     for old, (new, _) in ALIASES.items():
@@ -208,7 +203,11 @@ def module_of(path: str) -> str | None:
     """Present module for an older path; None for other paths."""
     if path in MODULES:
         return MODULES[path]
-    return flat_modules().get(path) if path.startswith("neurogym.envs.") and path.count(".") == 2 else None
+    if not path.startswith("neurogym.envs."):
+        return None
+    from neurogym.envs.aliases import VARIANTS
+
+    return flat_modules().get(path) if path.count(".") == 2 else VARIANTS.get(path)
 
 
 def names_in(path: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from neurogym.cycle.making import TrialMaker
 from neurogym.trials import Info
-from neurogym.trials.events import ABORT, NONE
+from neurogym.trials.base import ABORT, NONE, outcome_of
 
 
 class StepInfo(NamedTuple):
@@ -67,9 +67,13 @@ class TaskHooks(TrialMaker):
     def start_session(self) -> None:
         """Called by every ``reset``: forget blocks, counters and whatever else was carried across trials."""
 
-    def report(self, event: int) -> None:
-        """Report the outcome of the step (a constant of :mod:`neurogym.rules`), in tasks that override ``_step``."""
-        self.event = event
+    def report(self, event: int | None = None) -> None:
+        """Report the outcome of the step, in tasks that override ``_step``.
+
+        Args:
+            event: A constant of :mod:`neurogym.rules`; by default correct or an error, as the performance so far says.
+        """
+        self.event = int(outcome_of(self.performance)) if event is None else event
         self.trial_aborts += event == ABORT
 
     def choose(self, choice: Any) -> None:

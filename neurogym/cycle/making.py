@@ -12,9 +12,8 @@ from neurogym.compat.leniency import warn_once
 from neurogym.messages.names import unknown
 from neurogym.parameters import Changeable, Conditions, Table
 from neurogym.rules import Rule
-from neurogym.sampling.distributions import Distribution, is_number, is_possible
+from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible
 from neurogym.sampling.generator import Generators
-from neurogym.sampling.patterns import Patterns, Vectors
 from neurogym.spaces import n_actions
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PreparedTrials

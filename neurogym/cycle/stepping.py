@@ -13,12 +13,12 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.members import five_values, forgive_reset
-from neurogym.cycle.actions import checked
 from neurogym.cycle.hooks import StepInfo, TaskHooks
 from neurogym.cycle.making import TrialMaker
-from neurogym.cycle.rendering import Rendered
+from neurogym.plotting.frames import TrialSoFar, picture
+from neurogym.spaces import checked_action
 from neurogym.trials import Info, ResetResult, StepResult, Trials
-from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES
+from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
 
@@ -32,7 +32,7 @@ class _Seeded(Protocol):
     def seed(self, seed: int) -> object: ...
 
 
-class TrialCycle(Rendered, TaskHooks):
+class TrialCycle(TaskHooks):
     """Stepping and reporting of trials, the base of :class:`neurogym.core.TrialEnv`.
 
     Args:
@@ -70,7 +70,7 @@ class TrialCycle(Rendered, TaskHooks):
         self.num_tr = self.num_finished = 0
         self.trial_reward = 0.0
         self._last_gt: Any = None
-        self._seen = None
+        self._seen: TrialSoFar | None = None
         self._made_ahead = False  # whether the block may have been made before the agent acted
 
     @property
@@ -117,7 +117,7 @@ class TrialCycle(Rendered, TaskHooks):
             cursor.go_on(k)
         else:
             cursor.enter(block, k)
-            self._looks_up, self._n_actions, self._made_ahead = stack.looks_up, stack.n_actions, stack.ahead
+            self._looks_up, self._n_actions, self._made_ahead = stack.batched, stack.n_actions, stack.ahead
         self.trial, self._spans_of_trial = block.told(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
@@ -197,7 +197,7 @@ class TrialCycle(Rendered, TaskHooks):
         row = cursor.row
         ended, action, reward, info, told = self.act_in_trial(action)
         if self.render_mode is not None:
-            self.keep(row, action, reward, ended)
+            self._seen = TrialSoFar.after(self._seen, self, row, action, reward, ended)
         if ended and self.next_by_itself:
             self.begin_next()
         if told is None and stack is None:
@@ -224,7 +224,7 @@ class TrialCycle(Rendered, TaskHooks):
         if cursor.block is None:
             raise gym.error.ResetNeeded("call reset() before step()")
         if type(action) is not int or not 0 <= action < self._n_actions:
-            action = checked(action, self.action_space, self._n_actions)
+            action = checked_action(action, self.action_space, self._n_actions)
         if not self._is_settled:
             self.settle()
         row = cursor.row
@@ -293,7 +293,7 @@ class TrialCycle(Rendered, TaskHooks):
 
         Args:
             row: Row of the block.
-            action: As :func:`neurogym.cycle.actions.checked` returns it.
+            action: As :func:`neurogym.spaces.checked_action` returns it.
 
         Returns:
             What the action meant (an outcome, plus :data:`neurogym.rules.END` if it ended the trial), the reward, and
@@ -304,7 +304,7 @@ class TrialCycle(Rendered, TaskHooks):
         """
         if not self._looks_up:
             return self._act_by_program(row, action)
-        events, rewards, gains = self.cursor.tables
+        events, rewards, gains = self.cursor.tables  # type: ignore[misc]  # there are tables, since the task looks up
         event, reward = events.item(row, action), rewards.item(row, action)
         self.performance += gains.item(row, action)
         self.trial_reward += reward
@@ -312,7 +312,7 @@ class TrialCycle(Rendered, TaskHooks):
             if event & OUTCOME == ABORT:
                 self.trial_aborts += 1
             elif event == END:  # ended without an answer that the rule knows
-                event |= CORRECT if self.performance >= 0.5 else ERROR
+                event |= int(outcome_of(self.performance))
         return event, reward, None
 
     def _act_by_program(self, row: int, action: Any) -> tuple[int, float, StepInfo]:
@@ -337,10 +337,10 @@ class TrialCycle(Rendered, TaskHooks):
             event = event or MISS
         self.trial_reward += reward
         if ended and (event == NONE or (event == MISS and self.performance >= 0.5)):
-            event = CORRECT if self.performance >= 0.5 else ERROR
+            event = int(outcome_of(self.performance))
         if ob is NOW or (self._now is not None and (ob is self._now or (ended and np.array_equal(ob, self._now)))):
             ob = None
-        told = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of Told(...)
+        told = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of StepInfo(...)
         return event + END * ended, reward, told
 
     def _tell(self, info: Info) -> None:
@@ -394,6 +394,20 @@ class TrialCycle(Rendered, TaskHooks):
         self._tell(info)
         if self.cursor.gt is not None:
             info["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
+
+    def render(self, mode: str | None = None) -> np.ndarray | None:
+        """Draw the trial so far, or after the last step of a trial the whole trial.
+
+        Args:
+            mode: ``"rgb_array"``; default what the task was made with (``render_mode``). ``"human"`` draws nothing.
+
+        Returns:
+            Shape (height, width, 3), 0 to 255; None if nothing is to be drawn.
+
+        Raises:
+            ResetNeeded: If there is no trial yet.
+        """
+        return picture(self._seen, self) if (mode or self.render_mode) == "rgb_array" else None
 
     def field(self, name: str) -> Any:
         """Value of a per-step field of the block at the current row; ``last_gt``: see :class:`TrialWrapper`."""

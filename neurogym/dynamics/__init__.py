@@ -5,7 +5,7 @@ never torch.
 """
 
 from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
-from neurogym.dynamics.basins import basins, find_between
+from neurogym.dynamics.basins import basins, connections, find_between
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
@@ -69,6 +69,7 @@ __all__ = [
     "agreement",
     "basins",
     "compare_populations",
+    "connections",
     "delay_embedding",
     "describe_attractor",
     "distance_matrix",

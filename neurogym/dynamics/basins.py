@@ -1,4 +1,4 @@
-"""Basins of attraction, and the saddles between them."""
+"""Basins of attraction, the saddles between them, and the points that saddles connect."""
 
 from __future__ import annotations
 
@@ -69,14 +69,59 @@ def basins(
         distance: activity that ends this close to a point, times ``sqrt(units)``, has arrived.
     """
     points = found.of(condition)
-    h = np.array(np.atleast_2d(np.asarray(states, float)))
     if not len(points):
         return np.zeros(0)
+    settled = _flow(system, np.atleast_2d(np.asarray(states, float)), points.inputs[0], steps)
+    arrived = _nearest(settled, points.points, distance)
+    return np.bincount(arrived[arrived >= 0], minlength=len(points)) / len(settled)
+
+
+def connections(
+    system: System, found: FixedPoints, condition: int = 0, push: float = 0.02, steps: int = 2000,
+    distance: float = 0.05,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return the stable points that saddles of one unstable direction connect.
+
+    Activity is pushed both ways along the unstable direction of each saddle and flows from there.
+
+    Args:
+        system: network.
+        found: fixed points.
+        condition: input that is held.
+        push: size of the push, times ``sqrt(units)``.
+        steps: steps for which the activity flows.
+        distance: activity that ends this close to a stable point, times ``sqrt(units)``, has arrived.
+
+    Returns:
+        Rows of the saddles among the points of the condition, shape (saddles,), and rows of the two points that each
+        connects, shape (saddles, 2), -1 where activity arrives at no stable point.
+    """
+    points = found.of(condition)
+    saddles = np.flatnonzero(points.n_unstable == 1)
+    if not len(saddles):
+        return saddles, np.zeros((0, 2), int)
+    stable = np.flatnonzero(points.stable)
+    away = push * np.sqrt(system.units) * points.direction[saddles]
+    starts = np.concatenate([points.points[saddles] - away, points.points[saddles] + away])
+    arrived = _nearest(_flow(system, starts, points.inputs[0], steps), points.points[stable], distance)
+    rows = np.append(stable, -1)[arrived]
+    return saddles, rows.reshape(2, -1).T
+
+
+def _flow(system: System, states: FloatArray, inputs: FloatArray, steps: int) -> FloatArray:
+    """Return states after a number of steps, or where they no longer change."""
+    h = states
     for _ in range(steps):
-        after = system.step(h, points.inputs[0])
+        after = system.step(h, inputs)
         if np.max(np.abs(after - h), initial=0.0) < 1e-12:
             break
         h = after
-    apart = np.linalg.norm(h[:, None] - points.points[None], axis=2)
-    nearest, close = apart.argmin(axis=1), apart.min(axis=1) <= distance * np.sqrt(system.units)
-    return np.bincount(nearest[close], minlength=len(points)) / len(h)
+    return h
+
+
+def _nearest(states: FloatArray, points: FloatArray, distance: float) -> np.ndarray:
+    """Return the row of the nearest point of each state, -1 if none is within the distance times sqrt(units)."""
+    if not len(points):
+        return np.full(len(states), -1)
+    apart = np.linalg.norm(states[:, None] - points[None], axis=2)
+    return np.where(apart.min(axis=1) <= distance * np.sqrt(states.shape[1]), apart.argmin(axis=1), -1)

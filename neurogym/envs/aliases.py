@@ -99,3 +99,17 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"contrib.{name}-v0": (f"{name.replace('_', '')}-v0", {}) for name in _CONTRIBUTED},
     **{f"yang19{old}-v0": (f"yang19.{new}-v0", {}) for old, new in _YANG19.items()},
 }
+
+#: Tasks in the file of the task that they vary: module by the rule, and the module that there is.
+VARIANTS: dict[str, str] = {
+    f"neurogym.envs.{group}.{name}": f"neurogym.envs.{group}.{file}"
+    for group, file, names in (
+        ("contrib", "ibl", ("iblblock",)),
+        ("contrib", "leverpress", ("leverpresswithpoke", "leverpresswithpokerest")),
+        ("native", "delaymatchsample", ("delaymatchsampledistractor1d",)),
+        ("native", "priors", ("rdmhist",)),
+        ("native", "reaching1d", ("reaching1dwithselfdistraction",)),
+        ("native", "readysetgosingleprior", ("readysetgodoubleprior",)),
+    )
+    for name in names
+}

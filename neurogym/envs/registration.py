@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium as gym
 
 from neurogym.envs import collections, contrib, image, native
-from neurogym.envs.aliases import ALIASES
+from neurogym.envs.aliases import ALIASES, VARIANTS
 from neurogym.messages.names import closest
 from neurogym.metadata import TaskInfo
 from neurogym.wrappers.base import OrderEnforcing
@@ -31,7 +31,8 @@ def _table() -> dict[str, tuple[str, str]]:
     table = {}
     for group, names in _GROUPS.items():
         for name in names:
-            table[f"{name}-v0"] = (group, f"neurogym.envs.{group}.{name.lower()}:{name}")
+            module = f"neurogym.envs.{group}.{name.lower()}"
+            table[f"{name}-v0"] = (group, f"{VARIANTS.get(module, module)}:{name}")
     for collection, names in collections.COLLECTIONS.items():
         for name in names:
             table[f"{collection}.{name}-v0"] = ("collections", f"neurogym.envs.collections.{collection}:{name}")

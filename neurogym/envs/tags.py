@@ -22,7 +22,7 @@ TAGS: dict[str, str] = {
     "motion": "the stimulus moves",
     "motor": "a movement has to be controlled",
     "multidimensional action space": "an action has several components",
-    "n-alternative": "more than two answers are possible, or as many as asked for",
+    "n-alternative": "more than two answers are possible, or as many as requested",
     "operant conditioning": "behaviour changes by its consequences",
     "perceptual": "something has to be perceived",
     "plaid": "the stimulus is a pattern of gratings",

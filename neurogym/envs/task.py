@@ -13,10 +13,9 @@ from neurogym.compat.attributes import ConditionValues, without_periods
 from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
-from neurogym.parameters.ranges import AtLeastTwo, Count, NonNegative, Positive, Probability, Range
+from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Positive, Probability, Range
 from neurogym.rules import Rule
-from neurogym.sampling.distributions import Distribution
-from neurogym.sampling.patterns import Patterns, Vectors
+from neurogym.sampling.distributions import Distribution, Patterns, Vectors
 from neurogym.scores import Score
 from neurogym.trials import Info, Period, Rows, StepResult, Trials
 from neurogym.trials.single import NOW

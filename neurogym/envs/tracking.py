@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from neurogym import rules
 from neurogym.core import TrialEnv
 from neurogym.trials import StepResult
 
@@ -32,7 +31,7 @@ class Tracking(TrialEnv):
         steps = len(self.gt)
         self.performance += float((error < self.tolerance).mean()) / steps
         if self.cursor.at_end:
-            self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+            self.report()
         correct, fail = self.rewards["correct"], self.rewards["fail"]
         close = float(np.maximum(1 - error / self.unpaid, 0).mean())
         return self.ob_now, (fail + (correct - fail) * close) / steps, False, False, {"new_trial": False}

@@ -3,7 +3,7 @@
 The inner loops of making and stepping trials and of recurrent learning, where NumPy and torch spend more time on calls
 than on arithmetic, are written in C too. `pip install` builds them into this folder, one module for each set of
 instructions (`VARIANTS`); the best that the processor has is taken. ``NGYM_KERNELS`` names another, or ``plain`` for
-none. Each source lies beside its plain form in NumPy or torch, which says what is computed and takes over where there
+none. Each source is next to its plain form in NumPy or torch, which says what is computed and takes over where there
 is no compiled one; `neurogym.kernels.table` lists them. Arguments are checked at every call (``module.c``).
 
 Belongs here: what is needed to call compiled functions. May use: no other room.

@@ -26,7 +26,7 @@ _LOOPED = "tests/ngym_cli/agents/networks/test_loops.py"
 _FUSED = "ngym_cli/agents/algorithms/fused.c"  # agent.c, next to it, computes
 _FUSED_TEST = "tests/ngym_cli/agents/algorithms/test_fused.py"
 _RUN = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
-_ACT = "ngym_cli.agents.algorithms.rollout_agent:RolloutAgent._act_in_numpy"
+_ACT = "ngym_cli.agents.algorithms.fused:RolloutAgent._act_in_numpy"
 _LEARN = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
 _FUSE = "ngym_cli.agents.algorithms.fused:Fused"
 _COMPILED = "ngym_cli.agents.algorithms.compiled:Compiled"
@@ -40,8 +40,8 @@ KERNELS: Mapping[str, Kernel] = {
     ),
     "distinct": Kernel(
         "neurogym/vector/step.c",
-        "neurogym.vector.distinct:in_numpy",
-        "neurogym.vector.distinct:distinct",
+        "neurogym.vector.step:in_numpy",
+        "neurogym.vector.step:distinct",
         "tests/neurogym/vector/test_distinct.py",
     ),
     "rows": Kernel(_ROWS, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),
@@ -59,7 +59,7 @@ KERNELS: Mapping[str, Kernel] = {
     "teach": Kernel(
         _FUSED,
         "ngym_cli.agents.supervised.learner:Supervised.loss",
-        "ngym_cli.agents.supervised.compiled:Taught.gradient",
+        "ngym_cli.agents.supervised.objective:SupervisedKernel.gradient",
         "tests/ngym_cli/agents/supervised/test_compiled.py",
     ),
     "adam": Kernel(

@@ -1,8 +1,8 @@
 """Task parameters that can be changed during a session.
 
-A task keeps the arguments it was made with. To change one, the task is made a second time with other arguments,
-beside the session, and what differs is taken over; so whatever a constructor derives from an argument follows, and a
-value that the constructor refuses is refused here, too.
+A task keeps its constructor's arguments. To change an argument, a second instance is made with the new arguments, and
+attributes that differ are copied into the running session; so values that the constructor derives from an argument
+follow, and a value that the constructor refuses is refused here, too.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.parameters.arguments import OTHERS, EnvMeta
-from neurogym.parameters.dictionaries import Settings
-from neurogym.parameters.sameness import same
+from neurogym.parameters.dictionaries import Settings, same
 
 #: Dictionaries that `Changeable.update` changes in addition to parameters.
 TABLES = ("rewards", "timing")

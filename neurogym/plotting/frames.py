@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 from neurogym.plotting.runs import draw_actions, draw_observations, draw_rewards
@@ -28,6 +30,45 @@ class TrialSoFar:
     rewards: list[float] = field(default_factory=list)
     gt: list[Any] = field(default_factory=list)
     steps: int = 1
+
+    @classmethod
+    def after(cls, seen: TrialSoFar | None, env: Any, row: int, action: Any, reward: float, ended: bool) -> TrialSoFar:
+        """Add a step to the trial so far, or to a new trial after the last step of a trial.
+
+        Args:
+            seen: The trial so far; None before the first step.
+            env: The task.
+            row: Row of the block that was acted on.
+            action: The action.
+            reward: What it earned.
+            ended: Whether it ended the trial.
+        """
+        cursor = env.cursor
+        if seen is None or len(seen.ob) == seen.steps:
+            seen = cls(steps=cursor.end - cursor.first)
+        seen.ob.append(cursor.ob[row])
+        seen.actions.append(action)
+        seen.rewards.append(reward)
+        if cursor.gt is not None:
+            seen.gt.append(cursor.gt[row])
+        if ended:
+            seen.steps = len(seen.ob)
+        return seen
+
+
+def picture(seen: TrialSoFar | None, env: Any) -> np.ndarray:
+    """Draw the current trial of a task so far, or the trial that has just ended; see :func:`frame`.
+
+    Raises:
+        ResetNeeded: If there is no trial yet.
+    """
+    cursor = env.cursor
+    if cursor.block is None:
+        raise gym.error.ResetNeeded("call reset() before render()")
+    seen = TrialSoFar() if seen is None else copy.copy(seen)
+    if len(seen.ob) != seen.steps or not seen.ob:  # a trial is on
+        seen.ob, seen.steps = list(cursor.ob[cursor.first : cursor.row + 1]), cursor.end - cursor.first
+    return frame(seen, env)
 
 
 def frame(seen: TrialSoFar, env: Any) -> np.ndarray:

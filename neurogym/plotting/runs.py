@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.plotting.labels import legend_beside, name_ticks
+from neurogym.plotting.traces import legend_beside, name_ticks
 from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
 from neurogym.recording.rollout import run_env, unvectorised
 from neurogym.spaces import names_of

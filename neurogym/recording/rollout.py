@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
@@ -22,7 +22,7 @@ class Acting(Protocol):
         """Called at the end of each trial."""
 
 
-class Step(NamedTuple):
+class RolloutStep(NamedTuple):
     """Single step of a rollout."""
 
     seen: Any  #: the observation that was acted on
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     over: bool  #: whether a trial ended
 
 
-def rollout(env: gym.Env, agent: Acting, seed: int | None = None, seen: Any = None) -> Iterator[Step]:
+def rollout(env: gym.Env, agent: Acting, seed: int | None = None, seen: Any = None) -> Iterator[RolloutStep]:
     """Let an agent act in an environment, without end.
 
     Args:
@@ -48,7 +48,7 @@ def rollout(env: gym.Env, agent: Acting, seed: int | None = None, seen: Any = No
         action = agent.act(seen)
         ob, reward, terminated, truncated, info = env.step(action)
         over = bool(info.get("new_trial", terminated or truncated))
-        yield Step(seen, action, ob, float(reward), info, over)
+        yield RolloutStep(seen, action, ob, float(reward), info, over)
         if over:
             agent.trial_ended()
         seen = env.reset()[0] if terminated or truncated else ob
@@ -68,7 +68,7 @@ class Oracle:
         """Do nothing, since no state persists across trials."""
 
 
-class Agent:
+class ModelAgent:
     """Chooses actions: a trained model, a fixed action, or at random.
 
     Args:
@@ -141,8 +141,8 @@ def run_env(
         where a trial ended), ``trial_starts`` (steps at which a trial began) and ``states`` (None).
     """
     env = unvectorised(env)
-    agent = Agent(env, model, def_act, reset_each_trial)
-    steps: list[Step] = []
+    agent = ModelAgent(env, model, def_act, reset_each_trial)
+    steps: list[RolloutStep] = []
     sums: list[Any] = []
     starts, total = [0], np.zeros(env.observation_space.shape or ())
     for step in rollout(env, agent):
@@ -168,3 +168,53 @@ def run_env(
         "initial_ob": np.asarray(steps[0].seen, dtype=float),
         "trial_starts": [start for start in starts if start < len(steps)],
     }
+
+
+Row = dict[str, Any]
+
+
+def row_of(action: Any, reward: float, cum_reward: float, info: dict[str, Any]) -> Row:
+    """Record of a trial: numbers and words, including the entries of the trial's own record."""
+    performance = float(info.get("performance", np.nan))
+    row = {"action": action, "reward": reward, "cum_reward": cum_reward, "performance": performance}
+    for name, value in {**info, **(info.get("trial") or {})}.items():
+        if np.isscalar(value) or isinstance(value, np.generic):
+            row.setdefault(name, value)
+    return row
+
+
+def evaluate(
+    env: gym.Env, agent: Acting, seed: int, num_trials: int, trial_ended: Callable[[], None]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run an agent on some trials.
+
+    Args:
+        env: Where it acts, from a reset.
+        agent: Who acts.
+        seed: Of the reset.
+        num_trials: How many trials.
+        trial_ended: Called at the end of each.
+
+    Returns:
+        What is kept of the trials, name to array, with their records under ``trial``; and ``rewards`` (of the last
+        step), ``cum_rewards`` and ``performances`` of the trials with the mean of each.
+    """
+    rows: list[Row] = []
+    trials: list[Any] = []
+    summed = 0.0
+    for step in rollout(env, agent, seed):
+        summed += step.reward
+        if step.over:
+            rows.append(row_of(step.action, step.reward, summed, step.info))
+            trials.append(step.info.get("trial"))
+            summed = 0.0
+            trial_ended()
+        if len(rows) >= num_trials:
+            break
+    kept = {key: np.array([row.get(key, np.nan) for row in rows]) for key in rows[0]} | {"trial": trials}
+    result: dict[str, Any] = {f"{name}s": [row[name] for row in rows] for name in ("reward", "performance")}
+    result["cum_rewards"] = [row["cum_reward"] for row in rows]
+    for name in ("reward", "cum_reward", "performance"):
+        values = np.array(result[f"{name}s"], dtype=float)
+        result[f"mean_{name}"] = float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+    return kept, result

@@ -10,7 +10,6 @@ from typing import Any, Protocol, runtime_checkable
 import gymnasium as gym
 import numpy as np
 
-from neurogym.state.columns import is_plain, packed, unique_items
 from neurogym.state.values import (
     CONSTANTS,
     KIND,
@@ -21,6 +20,9 @@ from neurogym.state.values import (
     container_of,
     generator_state,
     inner_spaces,
+    is_plain,
+    packed,
+    unique_items,
 )
 from neurogym.trials import Trials
 

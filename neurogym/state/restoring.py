@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import importlib
 import sys
 import types
 from collections.abc import Iterator
@@ -15,7 +16,6 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.state.checks import check_block, check_place
-from neurogym.state.columns import unpacked
 from neurogym.state.encoding import BLOCK, NOT_STATE, attributes_of, class_name
 from neurogym.state.values import (
     CONTAINERS,
@@ -27,6 +27,7 @@ from neurogym.state.values import (
     from_bits,
     generator_from,
     inner_spaces,
+    unpacked,
 )
 from neurogym.trials import Trials
 
@@ -223,7 +224,7 @@ class Decoder:
 
     def _counterpart(self, name: str, present: Any, path: str) -> Any:
         """Return the object to fill: the environment's own object if suitable, else a new object."""
-        fits = class_name(type(present)) == name and id(present) not in self._filled
+        fits = _is_called(type(present), name) and id(present) not in self._filled
         if fits and not _is_frozen(type(present)):
             self._filled.add(id(present))
             return present
@@ -236,13 +237,13 @@ class Decoder:
 
     def _class(self, name: str, present: Any, path: str) -> Any:
         """Find a class by name: the class of the present object, or a class in the modules of the environment."""
-        if class_name(type(present)) == name:
+        if _is_called(type(present), name):
             return type(present)
         module, _, qualified = str(name).partition(":")
-        found: Any = sys.modules.get(module)
+        ours = module.startswith("neurogym.")
+        found: Any = _moved(module) if ours and module not in sys.modules else sys.modules.get(module)
         for part in qualified.split("."):
             found = vars(found).get(part) if found is not None else None
-        ours = module.startswith("neurogym.")
         if not isinstance(found, type) or (found.__module__ != module and not (ours and _is_of_toolkit(found))):
             raise ValueError(f"{path}: there is no class {name}")
         data_only = issubclass(found, enum.Enum | tuple) or dataclasses.is_dataclass(found)
@@ -256,6 +257,20 @@ def _layers(env: Any) -> Iterator[Any]:
     while isinstance(env, gym.Wrapper):
         env = env.env
         yield env
+
+
+def _moved(module: str) -> Any:
+    """The present module of a former path of the toolkit; None if there is none."""
+    try:
+        return sys.modules[importlib.import_module(module).present]
+    except (AttributeError, ImportError):
+        return None
+
+
+def _is_called(cls: type, name: str) -> bool:
+    """Whether a saved name is that of a class; classes of the toolkit may have moved to another module since."""
+    moved = name.startswith("neurogym.") and _is_of_toolkit(cls) and name.partition(":")[2] == cls.__qualname__
+    return moved or class_name(cls) == name
 
 
 def _is_of_toolkit(cls: type) -> bool:

@@ -7,9 +7,9 @@ Belongs here: blocks of trials and places in them. May use: `kernels`, `messages
 
 from __future__ import annotations
 
+from neurogym.trials.base import Info, ResetResult, StepResult
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
-from neurogym.trials.events import Info, ResetResult, StepResult
 from neurogym.trials.layout import InvalidOperationError, Period
 from neurogym.trials.row_arrays import Where
 from neurogym.trials.rows import Rows

@@ -15,7 +15,7 @@ import numpy as np
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, values_of
 from neurogym.sampling.generator import Generators
-from neurogym.trials.events import Info
+from neurogym.trials.base import Info
 from neurogym.trials.layout import Period, broadcast_to_trials
 from neurogym.trials.row_arrays import RowArrays, Task
 
@@ -123,7 +123,7 @@ class Trials(RowArrays):
             return broadcast_to_trials(self.n, remembered(self.env))
         return np.array([remembered(task) for task in self.owners])
 
-    # -- what is paid -------------------------------------------------------------------------------------------------
+    # -- rewards -------------------------------------------------------------------------------------------------------
 
     def reward(self, event: str) -> np.ndarray:
         """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""

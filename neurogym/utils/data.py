@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 class Dataset:
     """Endless batches of sequences from a task, wrappers included.
 
-    By default a sequence is a window of an endless stream of trials, which goes on in the next batch. With ``aligned``
+    By default a sequence is a window of an endless stream of trials that continues in the next batch. With ``aligned``
     it is one whole trial, padded with zeros. Batches follow from ``seed``: take other seeds for training and for
     testing.
 
@@ -94,7 +94,7 @@ class Dataset:
         rows = min(max(AHEAD, 100_000 // size // batch_size), fitting) if cache_len is None else cache_len
         self.periods: list[str] = []
         self._streams = [GroundTruthStream(each) for each in self.envs]
-        self._rows = Rows(batch_size, aligned)
+        self._rows = RowBuffer(batch_size, aligned)
         self._ahead, self._length_guess = rows, np.full(batch_size, 16.0)
         order = (batch_size, self.seq_len) if batch_first else (self.seq_len, batch_size)
         self.inputs_shape = [*order, *ob_shape]
@@ -240,7 +240,7 @@ class Dataset:
         return window.take("inputs"), window.take("targets")
 
 
-class Rows:
+class RowBuffer:
     """Buffer of rows of several sequences.
 
     Args:

@@ -5,10 +5,31 @@ Belongs here: batches of environments (Gymnasium's vector environments). May use
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import gymnasium as gym
+
 from neurogym.vector.arrays import TrialVectorEnv
-from neurogym.vector.common import finished_row
+from neurogym.vector.common import Batch, finished_row
 from neurogym.vector.loop import LoopVectorEnv
-from neurogym.vector.make import is_batchable, make_vec
 from neurogym.wrappers.forwarding import layers
+from neurogym.wrappers.stack import traits
 
 __all__ = ["LoopVectorEnv", "TrialVectorEnv", "finished_row", "is_batchable", "layers", "make_vec"]
+
+
+def is_batchable(env: gym.Env) -> bool:
+    """Whether a stack can be stepped as arrays: a declared rule and wrappers that only use the hooks."""
+    return traits(env).batched
+
+
+def make_vec(make_env: Callable[[], gym.Env], num_envs: int) -> Batch:
+    """Make a batch of ``num_envs`` environments with ``make_env``, on the fast path if the stack allows.
+
+    Raises:
+        ValueError: If ``num_envs`` is less than 1.
+    """
+    if num_envs < 1:
+        raise ValueError(f"num_envs must be at least 1, got {num_envs}")
+    envs = [make_env() for _ in range(num_envs)]
+    return TrialVectorEnv(envs) if is_batchable(envs[0]) else LoopVectorEnv(envs)

@@ -16,11 +16,10 @@ from gymnasium.vector import AutoresetMode
 
 from neurogym.state.checks import check_batch, check_ready
 from neurogym.trials import Cursor, Trials
+from neurogym.trials.base import OUTCOMES
 from neurogym.trials.cursor import PreparedTrials
-from neurogym.trials.events import OUTCOMES
 from neurogym.vector.common import FINISHED, Batch, BatchStepResult, Seeds, masked
-from neurogym.vector.pools import Pools
-from neurogym.vector.saved_rows import SavedRows
+from neurogym.vector.pools import Pools, SavedRows
 from neurogym.vector.step import EndedTrials, advance
 from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
@@ -231,7 +230,7 @@ class TrialVectorEnv(Batch):
 
         Returns:
             Observations (num_envs, ...), rewards, terminated and truncated (num_envs,), and infos in Gymnasium's form:
-            what an environment's own ``info`` has, as arrays (num_envs,), and beside each, with ``_`` before its name,
+            what an environment's own ``info`` has, as arrays (num_envs,), and next to each, with ``_`` before its name,
             for which environments it counts. The trials that ended are also in ``finished``.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -11,14 +11,65 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from neurogym.state import capture, restore
-from neurogym.vector.grouped_trials import GroupedTrials
+from neurogym.trials import Trials
+from neurogym.trials.cursor import PreparedTrials
+
+
+class GroupedTrials:
+    """Begins new trials for the environments of a batch, and makes equal trials jointly.
+
+    Trials that depend on what the agent did cannot be made in advance. Made for each environment by itself, most of the
+    time goes into what all of them have in common.
+
+    Args:
+        tasks: The task of each environment.
+    """
+
+    def __init__(self, tasks: Sequence[Any]):
+        self._tasks = tasks
+        self._compared: object = None  # the last change of parameters when tasks were compared
+        self._alike = False
+
+    def begin(self, env: Sequence[int]) -> list[tuple[Sequence[int], Trials]]:
+        """Begin the next trial of some environments, each as in an unbatched session.
+
+        Returns:
+            Blocks of trials that were made together, or before, and which environment each trial is of.
+        """
+        tasks, alike = self._tasks, len(env) > 1 and self._are_alike()
+        groups: dict[Hashable, list[int]] = {}
+        for i in env:
+            memory = tasks[i].next_trial_depends_on() if alike else None
+            groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
+        return [(group, self._begun([tasks[i] for i in group])) for group in groups.values()]
+
+    def _begun(self, several: list[Any]) -> Trials:
+        """Begin trials of tasks with equal descriptions; return the joint block."""
+        first = several[0]
+        if len(several) == 1:
+            first.begin_next()
+            return first.cursor.block
+        block: Trials = first.make_together(several)
+        for k, task in enumerate(several):
+            task.begin_trial(block, k)
+        return block
+
+    def _are_alike(self) -> bool:
+        """Whether all tasks have equal parameters; checked again after any change of parameters."""
+        if not self._tasks[0].can_make_together:
+            return False
+        if self._compared is not PreparedTrials.last_drop:
+            first, *others = self._tasks
+            self._alike = all(task.can_make_together and task.has_parameters_of(first) for task in others)
+            self._compared = PreparedTrials.last_drop
+        return self._alike
+
 
 Seeds = int | Sequence[int | None] | None
 
-_PLAIN = {float, bool, str}  # what a table holds as it is
-_SEVERAL = (dict, list, tuple)
 _NUMBERS = {float, int, bool}
-_SIMPLE = {*_PLAIN, int, type(None)}
+_SIMPLE = {*_NUMBERS, str, type(None)}
+_NOTHING: dict[str, Any] = {}
 
 #: Per-trial columns of every finished trial, in addition to the scalars of its record, and their names in ``info``.
 FINISHED = {
@@ -30,6 +81,8 @@ FINISHED = {
     "steps": "trial_steps",
     "aborts": "aborts",
 }
+#: Entries of a report that is silent about them, where that is not nan.
+_UNSAID = {"outcome": "none", "steps": 0, "aborts": 0}
 
 
 class BatchStepResult(NamedTuple):
@@ -184,26 +237,51 @@ def _column(values: list[Any]) -> np.ndarray:
         column = np.asarray(values) if not any(isinstance(v, (str, Mapping)) for v in values) else np.empty(0, object)
         if column.dtype.kind in "biuf":
             return column
+    return _objects(values)
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    """Values as an array of objects, which may be arrays."""
     column = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         column[i] = value
     return column
 
 
-def finished_row(i: int, info: dict[str, Any]) -> dict[str, Any]:
-    """Report of the trial that ended in an environment, as a table row."""
-    row = {"env": i, "performance": float(info.get("performance", np.nan)), "outcome": info.get("outcome", "none")}
-    row |= {"choice": info.get("choice", np.nan), "rt": info.get("rt", np.nan)}
-    row |= {"reward": info.get("trial_reward", np.nan), "steps": info.get("trial_steps", 0)}
-    row["aborts"] = info.get("aborts", 0)
-    for record in (info.get("trial", {}), info.get("periods", {})):
-        for name, value in record.items():
-            if type(value) not in _PLAIN:
-                if type(value) is not int and (isinstance(value, _SEVERAL) or np.ndim(value)):
+def finished_columns(infos: Mapping[int, Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Reports of the trials that ended, as columns, with nan (None among words) where a report lacks an entry.
+
+    Args:
+        infos: Index of an environment to its infos.
+    """
+    several = list(infos.values())
+    found: dict[str, list[Any]] = {"env": list(infos)}
+    for name, said in FINISHED.items():
+        found[name] = [info.get(said, _UNSAID.get(name, np.nan)) for info in several]
+    found["performance"] = list(map(float, found["performance"]))
+    for part in ("trial", "periods"):
+        records = [info.get(part, _NOTHING) for info in several]
+        alike = all(record.keys() == records[0].keys() for record in records)
+        for name in records[0] if alike else dict.fromkeys(name for record in records for name in record):
+            values = [record.get(name, ()) for record in records]
+            kinds = set(map(type, values))
+            large = int in kinds and max(abs(value) for value in values if type(value) is int) >= 2**63
+            if large or not kinds <= _SIMPLE:
+                if all(map(_has_parts, values)):
                     continue
-                value = _plain(value)
-            row.setdefault(str(name), value)
-    return row
+                values = list(map(_plain, values))
+            found.setdefault(str(name), values)
+    return {name: _as_column(name, values) for name, values in found.items()}
+
+
+def finished_row(i: int, info: Mapping[str, Any]) -> dict[str, Any]:
+    """Report of the trial that ended in one environment, as a table row."""
+    return {name: column.tolist()[0] for name, column in finished_columns({i: info}).items()}
+
+
+def _has_parts(value: Any) -> bool:
+    """Whether a value of a trial's record has no place in a table: an array, a tuple or a dictionary."""
+    return isinstance(value, (dict, list, tuple)) or np.ndim(value) > 0
 
 
 def _plain(value: Any) -> Any:
@@ -212,15 +290,10 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, int):
         return value if abs(value) < 2**63 else float(value)
+    if _has_parts(value):
+        return None
     kind = np.asarray(value).dtype.kind
     return np.asarray(value).item() if kind in "biuf" else str(value)
-
-
-def as_columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-    """Rows as columns; a value that a row lacks is nan, or None in columns that are not numbers."""
-    alike = all(row.keys() == rows[0].keys() for row in rows)
-    names = rows[0] if alike else dict.fromkeys(name for row in rows for name in row)
-    return {name: _as_column(name, [row[name] if alike else row.get(name) for row in rows]) for name in names}
 
 
 def _as_column(name: str, values: list[Any]) -> np.ndarray:
@@ -228,44 +301,5 @@ def _as_column(name: str, values: list[Any]) -> np.ndarray:
     if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
         return np.array(values)
     if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
-        column = np.empty(len(values), dtype=object)
-        for i, value in enumerate(values):
-            column[i] = value
-        return column
+        return _objects(values)
     return np.array([np.nan if v is None else v for v in values])
-
-
-def finished_columns(infos: Mapping[int, dict[str, Any]]) -> dict[str, np.ndarray]:
-    """Reports of the trials that ended, as columns.
-
-    Args:
-        infos: Index of an environment to its infos.
-    """
-    found = _columns_of_alike(list(infos), list(infos.values()))
-    if found is None:
-        return as_columns([finished_row(i, info) for i, info in infos.items()])
-    return {name: _as_column(name, values) for name, values in found.items()}
-
-
-def _columns_of_alike(envs: list[int], infos: list[dict[str, Any]]) -> dict[str, list[Any]] | None:
-    """Reports in the format of :func:`finished_row`, as columns; None if environments differ or are not plain."""
-    found: dict[str, list[Any]] = {"env": envs}
-    try:
-        found |= {name: [info[said] for info in infos] for name, said in FINISHED.items()}
-        found["performance"] = list(map(float, found["performance"]))
-        for part in ("trial", "periods"):
-            records = [info[part] for info in infos]
-            if len(set(map(len, records))) > 1:
-                return None
-            for name in records[0]:
-                values = [record[name] for record in records]
-                kinds = set(map(type, values))
-                if kinds.issubset(_SEVERAL) or (kinds == {np.ndarray} and all(value.ndim for value in values)):
-                    continue
-                large = int in kinds and max(abs(value) for value in values if type(value) is int) >= 2**63
-                if large or not kinds <= _SIMPLE:
-                    return None
-                found.setdefault(str(name), values)
-    except KeyError:
-        return None
-    return found

@@ -1,4 +1,18 @@
-"""Blocks of trials of many environments, side by side."""
+"""Blocks of trials of many environments, side by side.
+
+A step of all environments is one look-up per array, because everything lies in pools whose first axis is the
+environment. Three environments whose blocks have 7, 5 and 6 rows, each at the row marked::
+
+    rows["ob"]    a a a[a]b b b .      environment 0 is in its first trial, a
+                  c c[c]c c . . .      capacity 8: the longest block so far, with a margin
+                  d d e e[e]e . .
+    at            3, 8 + 2, 16 + 4     the marked rows, counted in the flattened pool
+    first         0, 8 + 0, 16 + 2     where their trials begin
+
+Actions earn the same in most rows. ``rows["_code"]`` is therefore the number of an entry in short ``tables`` of each
+environment (:func:`neurogym.vector.step.distinct`): reward of action 2 = ``tables["reward"][env, code, 2]``. When an
+environment has stepped through its block, :meth:`Pools.load` overwrites its line with the next block.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +23,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.trials import Trials
-from neurogym.vector.distinct import CODE, KINDS, RuleTables, distinct
-from neurogym.vector.step import BatchPositions
+from neurogym.vector.step import CODE, KINDS, BatchPositions, RuleTables, distinct
 
 #: Entries of the tables that there is room for at first.
 FEWEST_ENTRIES = 16
@@ -26,7 +39,7 @@ class Pools:
     Attributes:
         rows: Everything with one row per step but the tables, name to array (environment, row, ...); ``_code`` is the
             entry of the tables that holds for a row.
-        tables: What actions earn and mean and what is right (see :mod:`neurogym.vector.distinct`), name to array
+        tables: What actions earn and mean and what is right (see :mod:`neurogym.vector.step`), name to array
             (environment, entry, ...).
         trials: Everything with one entry per trial, name to array (environment, trial).
         at: The row of each environment in the flattened ``rows``; ``first`` the row at which its trial began.
@@ -247,7 +260,7 @@ class Pools:
         return [part.copy() for part in (self.at - self.first, self.score, self.sum, self.aborts)]
 
     def rows_from_here(self) -> dict[str, Any]:
-        """Rows of all trials from the present trials on; see :class:`neurogym.vector.saved_rows.SavedRows`."""
+        """Rows of all trials from the present trials on; see :class:`neurogym.vector.pools.SavedRows`."""
         begin = (self.first - np.arange(self.n) * self._capacity).tolist()
         left = [slice(first, end) for first, end in zip(begin, self._filled, strict=True)]
         rows = {name: np.concatenate([pool[i, at] for i, at in enumerate(left)]) for name, pool in self.rows.items()}
@@ -275,3 +288,51 @@ def _plain(values: np.ndarray | None, kind: np.dtype) -> np.ndarray | None:
     if values is None or (values.dtype is kind and values.flags.c_contiguous):
         return values
     return np.ascontiguousarray(values, kind)
+
+
+class SavedRows:
+    """Validated result of :meth:`neurogym.vector.pools.Pools.rows_from_here`, which may have been changed on disk.
+
+    Args:
+        saved: ``counts``, rows and entries of tables of each environment; ``rows``, name to array (row, ...), one
+            environment after the other, with ``_code``, the entry of each row; ``tables``, name to array (entry, ...).
+        known: Fields of trials that were made here: their types and shapes without the first axis count.
+        n: Number of environments.
+
+    Raises:
+        ValueError: If an array does not fit the others, or what is known.
+    """
+
+    def __init__(self, saved: Mapping[str, Any], known: Mapping[str, np.ndarray], n: int):
+        ends = []
+        for counts in saved["counts"]:
+            counts = np.asarray(counts)
+            if counts.shape != (n,) or counts.dtype.kind != "i" or counts.min() < 0 or counts.max() > 1 << 40:
+                raise ValueError(f"the batch: expected {n} numbers of rows, got {counts!r}")
+            ends.append(np.concatenate([[0], np.cumsum(counts)]).tolist())
+        self._ends, self._entries = ends
+        self._code: np.ndarray = saved["rows"]["_code"]
+        self._columns: dict[str, np.ndarray] = {}
+        self._tables: dict[str, np.ndarray] = {}
+        for name, like in known.items():
+            table = name in KINDS
+            values = saved["tables" if table else "rows"][name]
+            shape = (self._entries[-1] if table else self._ends[-1], *like.shape[1:])
+            if values.shape != shape or values.dtype != like.dtype:
+                raise ValueError(f"the batch: expected {name} of shape {shape} and type {like.dtype}")
+            (self._tables if table else self._columns)[name] = values
+        if self._code.shape != (self._ends[-1],) or self._code.dtype.kind != "i":
+            raise ValueError("the batch: there is not one entry of the tables for each row")
+
+    def of(self, i: int) -> dict[str, np.ndarray]:
+        """The fields of the trials of environment ``i``.
+
+        Raises:
+            ValueError: If a row has no entry in the tables.
+        """
+        at, entries = (slice(ends[i], ends[i + 1]) for ends in (self._ends, self._entries))
+        code = self._code[at]
+        if len(code) and (code.min() < 0 or code.max() >= entries.stop - entries.start):
+            raise ValueError("the batch: a row has no entry in the tables")
+        tables = {name: table[entries].take(code, axis=0) for name, table in self._tables.items()}
+        return {**{name: values[at] for name, values in self._columns.items()}, **tables}

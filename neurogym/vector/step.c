@@ -27,7 +27,7 @@ struct step {
     int64_t *counts, *truth; /* what was right (environment), if anything is */
 };
 
-/* Whether every environment is at a place of its own part of the pools. What lies there is asked for meanwhile: places of
+/* Whether every environment is at a place of its own part of the pools. What lies there is requested meanwhile: places of
    environments are far apart, so that a step would else wait for each in turn. */
 static int within_pools(const struct batch *b) {
     for (int64_t i = 0; i < b->n; i++) {

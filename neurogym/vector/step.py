@@ -10,7 +10,61 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym import kernels
-from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE
+from neurogym.trials.base import ABORT, CORRECT, END, ERROR, NONE, outcome_of
+
+#: Types of the tables, and of the number of a row.
+KINDS = {
+    name: np.dtype(kind) for name, kind in {"reward": "f8", "performance": "f8", "event": "u1", "gt": "i8"}.items()
+}
+CODE = np.dtype("i4")
+
+
+class RuleTables(NamedTuple):
+    """Rewards, performance gains, events and correct actions; for the rows of a block or for distinct entries.
+
+    Attributes:
+        reward, performance, event: Shape (rows, actions).
+        gt: Shape (rows,); None without ground truth.
+    """
+
+    reward: np.ndarray
+    performance: np.ndarray
+    event: np.ndarray
+    gt: np.ndarray | None = None
+
+
+def distinct(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | None:
+    """Write each distinct row, compared bit by bit, into a table once, in order of first occurrence.
+
+    Args:
+        rows: The rows; all arrays here are C-contiguous and of the types of `KINDS`.
+        code: Changed in place: the entry of each row, shape (rows,), type `CODE`.
+        entries: Changed in place: the table, as long as there is room for.
+
+    Returns:
+        How many entries there are; None if there is not room for all.
+    """
+    compiled = kernels.get("distinct")
+    if compiled is not None:
+        slots = np.empty(1 << (2 * len(entries.reward)).bit_length(), np.int64)
+        found = compiled(*rows, code, *entries, slots)
+        return None if found < 0 else found
+    return distinct_in_numpy(rows, code, entries)
+
+
+def distinct_in_numpy(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | None:
+    """`distinct` without the compiled form."""
+    columns = [column.reshape(len(code), -1) for column in rows if column is not None]
+    together = np.hstack([np.ascontiguousarray(column).view(np.uint8) for column in columns])
+    _, first, of_row = np.unique(together, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    if len(order) > len(entries.reward):
+        return None
+    code[...] = np.argsort(order)[of_row.reshape(-1)]
+    for table, column in zip(entries, rows, strict=True):
+        if table is not None and column is not None:
+            table[: len(order)] = column[first[order]]
+    return len(order)
 
 
 class EndedTrials(NamedTuple):
@@ -26,7 +80,8 @@ class EndedTrials(NamedTuple):
     reaction: np.ndarray  # steps from go to the response; nan without
 
 
-Step = tuple[np.ndarray, np.ndarray, np.ndarray | None, EndedTrials | None]
+#: Rewards, whether trials ended, correct actions if there are any, and the trials that ended if any did.
+AdvanceResult = tuple[np.ndarray, np.ndarray, np.ndarray | None, EndedTrials | None]
 
 
 class BatchPositions(NamedTuple):
@@ -64,7 +119,7 @@ class BatchPositions(NamedTuple):
     sum: np.ndarray
 
 
-def advance(places: BatchPositions, actions: np.ndarray) -> Step | None:
+def advance(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | None:
     """Take a step.
 
     An environment whose block is at its end stays in its last row.
@@ -90,7 +145,7 @@ def advance(places: BatchPositions, actions: np.ndarray) -> Step | None:
     return rewards, ended, truth, EndedTrials(*counts[:, :done], *sums[:, :done]) if done else None
 
 
-def in_numpy(places: BatchPositions, actions: np.ndarray) -> Step | None:
+def in_numpy(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | None:
     """`advance` without the compiled form."""
     n_envs, n_entries, n_actions = places.reward.shape
     capacity = places.code.shape[1]
@@ -110,7 +165,7 @@ def in_numpy(places: BatchPositions, actions: np.ndarray) -> Step | None:
     i = np.flatnonzero(ended)
     trial, steps, score = places.trial[i], places.at[i] - places.first[i], places.score[i]
     outcome = (event[i] & 7).astype(np.int64)
-    outcome = np.where(outcome != NONE, outcome, np.where(score >= 0.5, CORRECT, ERROR))
+    outcome = np.where(outcome != NONE, outcome, outcome_of(score))
     responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != places.hold)
     reaction = np.where(responded, steps - places.go[i, trial], np.nan)
     found = EndedTrials(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)

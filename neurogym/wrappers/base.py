@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.members import forgive_reset
-from neurogym.parameters.ranges import within_ranges
+from neurogym.parameters.arguments import within_ranges
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.row_arrays import Task
 from neurogym.trials.single import SingleTrial

@@ -30,7 +30,7 @@ class BiasCorrection(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        description="pays less for a side that the agent chooses too often",
+        description="gives less reward for a side that the agent chooses too often",
         order="inside pass_reward",
     )
     ceiling_effect = HIDES_OUTCOME

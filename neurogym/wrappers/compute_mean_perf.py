@@ -30,7 +30,7 @@ class ComputeMeanPerf(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        description="tells the wrappers inside whether mean performance exceeds thresholds",
+        description="informs the inner wrappers whether mean performance exceeds thresholds",
         order="outside perf_phases",
     )
     ceiling_effect = LEAVES

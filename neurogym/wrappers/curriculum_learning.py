@@ -20,7 +20,7 @@ class CurriculumLearning(Phased):
     ===== =========================================================================================
     phase trials
     ===== =========================================================================================
-    0     no stimulus; any answer pays but one given more than ``max_num_reps`` times in a row
+    0     no stimulus; any answer is rewarded but one given more than ``max_num_reps`` times in a row
     1     unambiguous stimulus, no delay; errors cost nothing and do not end the trial
     2     the first answer counts, errors are punished
     3     with the delay

@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.parameters.ranges import Probability
+from neurogym.parameters.arguments import Probability
 from neurogym.spaces import append_channels, names_of
 from neurogym.trials import Info
 from neurogym.wrappers.base import Field, TrialWrapper

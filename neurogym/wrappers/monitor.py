@@ -12,12 +12,11 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
-from neurogym.compat.arguments import takes_older_names
+from neurogym.compat.attributes import takes_older_names
 from neurogym.compat.members import forgive_reset
 from neurogym.metadata import WrapperInfo
 from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
-from neurogym.recording.rollout import Agent
-from neurogym.recording.rows import evaluate, row_of
+from neurogym.recording.rollout import ModelAgent, evaluate, row_of
 from neurogym.trials import Info, ResetResult
 from neurogym.wrappers.activity import ActivityRecorder
 from neurogym.wrappers.forwarding import Forwarding
@@ -290,7 +289,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         """
         self._evaluations += 1
         env = copy.deepcopy(self.env)
-        agent = Agent(env, model, None, reset_state_each_trial, deterministic)
+        agent = ModelAgent(env, model, None, reset_state_each_trial, deterministic)
         seed = 2**20 + self._evaluations if seed is None else seed
         self.data_eval, result = evaluate(env, agent, seed, num_trials, self.end_traces)
         if verbose:

@@ -1,15 +1,16 @@
-"""The agent's last reward as additional input."""
+"""Appending of the last reward, the last action or the last ground truth to the observation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
-from neurogym.ceilings.effects import LEAVES
+from neurogym.ceilings.effects import LEAVES, unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.spaces import append_channels
-from neurogym.wrappers.base import Field, TrialWrapper
+from neurogym.wrappers.base import Field, TrialWrapper, task_of, trial_of
 
 
 class PassReward(TrialWrapper):
@@ -34,3 +35,72 @@ class PassReward(TrialWrapper):
     def appended(self, action: Any, reward: Any, field: Field) -> Any:
         """The reward."""
         return reward
+
+
+class PassAction(TrialWrapper):
+    """Append the last action to the observation, as channel(s) ``action`` (0 after a reset).
+
+    Args:
+        env: The task, wrapped or not; its observation must be a one-dimensional Box.
+        one_hot: For discrete actions: one channel per action instead of the action's number.
+
+    Raises:
+        ValueError: If ``one_hot`` is requested for actions that are not discrete.
+    """
+
+    metadata = WrapperInfo(
+        description="appends the last action to the observation",
+        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
+        doi="10.1038/s41593-018-0147-8",
+        order="any",
+    )
+    ceiling_effect = LEAVES
+
+    def __init__(self, env: gym.Env, one_hot: bool = False):
+        super().__init__(env)
+        space = env.action_space
+        discrete = isinstance(space, gym.spaces.Discrete)
+        if one_hot and not discrete:
+            raise ValueError(f"one_hot needs discrete actions, not {space}")
+        self._codes = np.eye(int(space.n), dtype=np.float32) if one_hot else None  # type: ignore[attr-defined]
+        self._flat: tuple[int, ...] = () if discrete else (int(np.prod(space.shape or ())),)
+        self._axes = len(space.shape or ())
+        width = len(self._codes) if self._codes is not None else int(np.prod(self._flat))
+        self.observation_space = append_channels(env.observation_space, "action", width)
+
+    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+        """The action, its code, or the flattened action vector."""
+        if self._codes is not None:
+            return self._codes[action]
+        if not self._flat:
+            return action
+        action = np.asarray(action)
+        return action.reshape(*action.shape[: action.ndim - self._axes], *self._flat)
+
+
+class PassGT(TrialWrapper):
+    """Append the ground truth of the last step to the observation, as channel(s) ``gt`` (0 after a reset).
+
+    Args:
+        env: A task with ground truth; its observation must be a one-dimensional Box.
+    """
+
+    metadata = WrapperInfo(
+        description="appends the ground truth of the last step to the observation",
+        order="any",
+    )
+    ceiling_effect = unknown("the right answer of the last step is shown")
+
+    def __init__(self, env: gym.Env):
+        width = 1 if isinstance(env.action_space, gym.spaces.Discrete) else int(np.prod(env.action_space.shape))  # type: ignore[arg-type]
+        if not trial_of(task_of(env, "PassGT")).has_gt:
+            raise ValueError(f"PassGT needs a task with a ground truth, {env.unwrapped} has none")
+        space = append_channels(env.observation_space, "gt", width)
+        super().__init__(env)
+        self.observation_space = space
+        self._axes = len(env.action_space.shape or ())
+
+    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+        """The ground truth of the row acted on."""
+        last = np.asarray(field("last_gt"))
+        return last if self._axes == 0 else last.reshape(*last.shape[: last.ndim - self._axes], -1)

@@ -13,8 +13,8 @@ from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Info
 from neurogym.wrappers.base import TrialWrapper, task_of
-from neurogym.wrappers.dynamic_noise import stimulus_columns
 from neurogym.wrappers.learn_trans_matrix import choice_actions
+from neurogym.wrappers.noise import stimulus_columns
 
 
 class PerfectIntegrator(TrialWrapper):

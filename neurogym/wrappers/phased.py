@@ -8,9 +8,13 @@ from typing import Any, Protocol
 import gymnasium as gym
 import numpy as np
 
+from neurogym.ceilings.effects import LEAVES, unknown
+from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Count
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Info, Rows, Trials
 from neurogym.wrappers.base import TrialTask, TrialWrapper, task_of
+from neurogym.wrappers.sampling import choices_of
 
 
 class NoisyTask(TrialTask, Protocol):
@@ -143,3 +147,150 @@ class Phased(TrialWrapper):
 def mean_duration(spec: Any) -> float:
     """Mean of a duration's distribution (ms); callables are sampled."""
     return float(Distribution.of(spec).sample(np.random.default_rng(0), 4096).mean())
+
+
+class PerfPhases(TrialWrapper):
+    """Count phases: advance whenever a flag is set and enough trials have passed since the last advance.
+
+    A ``Variable_nch`` inside takes the phase as the largest number of choices. The trial's record has it as
+    ``perf_phases_phase``.
+
+    Args:
+        env: The task, wrapped or not.
+        start_ph: First phase. Default 3, or the number of choices if that is less.
+        end_ph: Last phase. Default the number of choices.
+        step_ph: Phases to advance at a time.
+        wait: Trials between changes.
+        flag_key: Flag that a ``ComputeMeanPerf`` outside sets.
+
+    Raises:
+        ValueError: If the phases are not in order.
+    """
+
+    metadata = WrapperInfo(
+        description="counts training phases, which advance when a performance flag is set",
+        order="inside compute_mean_perf, outside variable_nch",
+    )
+    ceiling_effect = LEAVES
+    decides = ("phase",)
+    inside_of = ("ComputeMeanPerf",)
+
+    def __init__(
+        self,
+        env: gym.Env,
+        start_ph: int | None = None,
+        end_ph: int | None = None,
+        step_ph: int | None = None,
+        wait: int = 100,
+        flag_key: str = "above_perf_th",
+    ):
+        self.end_ph = len(choices_of(env, "PerfPhases")) if end_ph is None else end_ph
+        self.start_ph = min(3, self.end_ph) if start_ph is None else start_ph
+        self.step_ph, self.wait, self.flag_key = 1 if step_ph is None else step_ph, wait, flag_key
+        self.accepts = (flag_key,)  # type: ignore[misc]
+        if self.start_ph > self.end_ph or self.step_ph < 1 or wait < 0:
+            raise ValueError(
+                f"expected start_ph <= end_ph, step_ph >= 1 and wait >= 0, got {self.start_ph}, {self.end_ph}, "
+                f"{self.step_ph} and {wait}"
+            )
+        super().__init__(env)
+        self.start_session()
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Return True: the flag depends on the agent."""
+        return True
+
+    def start_session(self) -> None:
+        """Begin with the first phase."""
+        self.phase, self._since = self.start_ph, 0
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Advance if the flag is set, and pass on the phase."""
+        rest = {name: value for name, value in given.items() if name != self.flag_key}
+        self._since += n
+        if self._since > self.wait and self.phase < self.end_ph and bool(given.get(self.flag_key, [False])[0]):
+            self.phase, self._since = min(self.phase + self.step_ph, self.end_ph), 0
+        wanted = any("phase" in wrapper.accepts for wrapper in self.task.wrappers)
+        return {**rest, "phase": np.full(n, self.phase)} if wanted else rest
+
+    def revise(self, trials: Trials) -> None:
+        """Record the phase."""
+        trials.info["perf_phases_phase"] = np.full(trials.n, self.phase)
+
+
+class Shaping(Phased):
+    """Train in six phases, from short noiseless trials in which any answer is rewarded to the unchanged task.
+
+    ===== ============================ ====== ================================================================
+    phase periods but the last         noise  what is rewarded
+    ===== ============================ ====== ================================================================
+    0     short                        none   any answer but one given more than ``max_num_reps`` times in a row
+    1     short                        none   errors cost nothing and do not end the trial; the first answer counts
+    2     short on average             none   as in the task, negative rewards are 0
+    3     short on average             task's as in the task, negative rewards are 0
+    4     task's                       task's as in the task, negative rewards are 0
+    5     task's                       task's as in the task
+    ===== ============================ ====== ================================================================
+
+    The trial's record has the phase as ``shaping_phase``.
+
+    Args:
+        env: A task with a declared rule and a period called ``decision``.
+        init_ph: First phase.
+        max_num_reps: How often the same answer may be given in a row in phase 0.
+        short_dur: Length of a short period (steps).
+        th: Performance at which a phase ends.
+        perf_w: Trials in the window.
+
+    Raises:
+        ValueError: If the task does not fit or an argument is out of range.
+    """
+
+    metadata = WrapperInfo(
+        description="trains in six phases: short and forgiving first, then the task as it is",
+        order="any",
+    )
+    ceiling_effect = unknown("the trials depend on the training phase")
+
+    def __init__(
+        self,
+        env: gym.Env,
+        init_ph: int = 0,
+        max_num_reps: Count = 3,
+        short_dur: Count = 2,
+        th: float = 0.8,
+        perf_w: Count = 1000,
+    ):
+        self.short_dur = short_dur
+        super().__init__(env, 5, init_ph, max_num_reps, th, perf_w)
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Set noise and durations."""
+        self.silence(self.curr_ph < 3)
+        if self.curr_ph > 3:
+            return given
+        asked = dict(given)
+        for period in list(self.task.timing)[:-1]:
+            kind, _ = Distribution.of(self.task.timing[period])
+            if kind != "until" and mean_duration(self.task.timing[period]) > 0:
+                asked[f"period_{period}"] = self._short(period, n)
+        return asked
+
+    def _short(self, period: str, n: int) -> np.ndarray:
+        """Durations of the early phases (ms)."""
+        short, spec = self.short_dur * self.task.dt, self.task.timing[period]
+        if self.curr_ph < 2:
+            return np.full(n, float(short))
+        drawn = Distribution.of(spec).sample(self.task.np_random, n)
+        return np.maximum(drawn * short / mean_duration(spec), self.task.dt)
+
+    def revise(self, trials: Trials) -> None:
+        """Set the rewards of the present phase."""
+        if self.curr_ph == 0:
+            self.reward_any(trials)
+        elif self.curr_ph == 1:
+            self.ignore_errors(trials)
+        if self.curr_ph < 5:
+            self.spare(trials)
+        self.record(trials)

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, Effect, unknown
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Positive
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
@@ -112,3 +113,36 @@ class ReactionTime(TrialWrapper):
             cost = lambda rows: self.urgency_growth * (rows.step - onset[rows.trial])  # noqa: E731
             trials.set_action_reward("decision", self._waiting, cost, ends=False)
         trials.go, trials.go_period = onset, "stimulus"
+
+
+class VariableReactionTime(ReactionTime):
+    """A reaction-time task in which answers count only after a minimal stimulus duration, drawn for each trial.
+
+    It is uniform between one step and ``min(stim_dur_limit, stimulus duration)``; the trial's record has it as
+    ``min_stim_dur`` (ms).
+
+    Args:
+        env: A task with periods called ``stimulus`` and ``decision``.
+        urgency: Added to the reward of every step (negative: time costs).
+        stim_dur_limit: Longest minimal duration (ms).
+
+    Raises:
+        AttributeError: If the task has no such periods or no ground truth.
+        ValueError: If the limit is not positive.
+    """
+
+    metadata = ReactionTime.metadata.replace(
+        description="the answer may be given while the stimulus is on, after a minimal time that varies",
+    )
+
+    def __init__(self, env: gym.Env, urgency: float = 0.0, stim_dur_limit: Positive = 100):
+        super().__init__(env, urgency)
+        self.stim_dur_limit = stim_dur_limit
+
+    def opening(self, trials: Trials) -> np.ndarray:
+        """Steps after stimulus onset from which answers count."""
+        length = trials.ends["stimulus"] - trials.starts["stimulus"]
+        longest = np.maximum(1, np.minimum(int(self.stim_dur_limit / trials.dt + 1e-6), length))
+        steps = trials.rng.integers(1, longest + 1)
+        trials.info["min_stim_dur"] = steps * float(trials.dt)
+        return steps

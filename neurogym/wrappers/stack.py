@@ -28,16 +28,16 @@ class Stack:
         wrappers: The wrappers, innermost first.
         accepts: Conditions that they take for themselves.
         ahead: Whether trials of the task can be made before they begin.
-        follows_agent: Whether what any of them does to trials depends on what the agent did.
+        is_adaptive: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
-        looks_up: Whether what an action does is looked up in tables that the task's rule has filled.
+        batched: Whether what an action does is looked up in tables that the task's rule has filled.
         n_actions: How many discrete actions the task accepts, 0 if its actions are not discrete.
     """
 
     n_actions = 0
 
     def __init__(self, top: gym.Env):
-        self._task_ahead, self.looks_up, _ = cast(TrialTask, top.unwrapped).traits
+        self._task_ahead, self.batched, _ = cast(TrialTask, top.unwrapped).traits
         self._passes = all(isinstance(layer, (TrialWrapper, *PASSIVE)) for layer in layers(top))
         self._take([layer for layer in layers(top) if isinstance(layer, TrialWrapper)])
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, TELLS_OUTCOME, Effect, unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.parameters.ranges import NonNegative
+from neurogym.parameters.arguments import NonNegative
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialWrapper, periods_of, task_of

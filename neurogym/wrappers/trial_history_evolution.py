@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import Effect, unknown
-from neurogym.parameters.ranges import Count
+from neurogym.parameters.arguments import Count
 from neurogym.trials import Trials
 from neurogym.wrappers import transitions
 from neurogym.wrappers.trial_history import TrialHistory

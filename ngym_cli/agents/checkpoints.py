@@ -8,7 +8,7 @@ A checkpoint is a folder ``checkpoints/step_<12 digits>/``, complete or absent:
 | `state.safetensors` | optimiser, recurrent states, experience, environments, generators, trials not yet in a part |
 | `state.json` | everything else, and a checksum of the two |
 
-It is taken between the end of an update and the next rollout, so that training goes on from it as if never interrupted.
+It is taken between the end of an update and the next rollout, so that training resumes as if never interrupted.
 """
 
 from __future__ import annotations
@@ -90,8 +90,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    from ngym_cli.agents.algorithms.nested_arrays import flatten_tree, join
-    from ngym_cli.agents.algorithms.training_state import training_state
+    from ngym_cli.agents.algorithms.training_state import flatten_tree, join, training_state
     from ngym_cli.environments.trial_batch import batch_of
 
     tensors, learner = training_state(model)
@@ -215,7 +214,7 @@ def read(path: Path) -> Saved:
     Raises:
         UserError: if a file is missing, damaged or too large, or a weight is not finite.
     """
-    from ngym_cli.agents.algorithms.nested_arrays import restore_tree, split
+    from ngym_cli.agents.algorithms.training_state import restore_tree, split
 
     try:
         state = json.loads(reading.read_text(path / STATE, LARGEST_STATE))

@@ -121,7 +121,7 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
     """Return the perturbations with explicit unit numbers.
 
     Args:
-        perturbations: as they were asked for.
+        perturbations: as requested.
         n_units: units of the network, all layers together.
         seed: of the units drawn at random.
 

@@ -92,14 +92,15 @@ def _refuse_small(path: Path, config: RunConfig) -> None:
     """Refuse a weights file that is too small for the configured network, before the network is built.
 
     Raises:
-        UserError: if the file has fewer bytes than a matrix of the recurrent weights (for others: a layer's biases).
+        UserError: if the file has fewer bytes than a matrix of the recurrent weights, or than one of its two factors
+            if the rank is low (for others: a layer's biases).
     """
     from ngym_cli.agents.from_config import find_network
 
     units = int(config.units or 0)
     network = find_network(config.network) if config.network else None
     square = network is not None and network.recurrent and network.own_class is None
-    numbers = units**2 if square else units
+    numbers = units * min(units, int(config.network_args.get("rank") or units)) if square else units
     if path.is_file() and path.stat().st_size < 4 * numbers:
         raise UserError(f"{path} is too small for a network of {units:,} units")
 
@@ -144,7 +145,8 @@ def fill(policy: BasePolicy, tensors: dict[str, Tensor], path: Path) -> None:
 def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[str, Any]:
     """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
 
-    Heads that the run's learner does not have (a critic of its own) stay as they are.
+    Heads that the run's learner does not have (a critic of its own) stay as they are. Where the run's task has other
+    observations or actions, weights from inputs and to outputs stay as they are, and the recurrent part is taken over.
 
     Args:
         model: a Stable-Baselines3 algorithm.
@@ -164,6 +166,9 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> d
         if description.get(name) != here:
             raise UserError(f"{run.path} has {name} {description.get(name)}, not {here}: its weights do not fit")
     found, mine = read_weights(folder / WEIGHTS), model.policy.state_dict()
+    spaces = {name: describe_space(getattr(model, name)) for name in ("observation_space", "action_space")}
+    if any(description.get(name) != space for name, space in spaces.items()):
+        found = {name: value for name, value in found.items() if name in mine and value.shape == mine[name].shape}
     fill(model.policy, {name: found.get(name, value) for name, value in mine.items()}, folder / WEIGHTS)
     return {
         "run": str(run.path),

@@ -23,7 +23,7 @@ def agent_for(
     """Return an agent that acts with frozen weights.
 
     Args:
-        policy: of Stable-Baselines3, a recurrent one of ours, or a copy of its weights.
+        policy: of Stable-Baselines3, a recurrent one of this package, or a copy of its weights.
         n_envs: number of environments.
         seed: random seed of drawn actions and recurrent noise.
         deterministic: take the most probable action instead of drawing one.

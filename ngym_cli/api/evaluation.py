@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
-from ngym_cli.api import running, tables
+from ngym_cli.api import running, settings
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs.trial_table import read_trials
 
@@ -60,7 +60,7 @@ class WithFigures:
         _, found = self._draw(figure, by, "screen", options)
         if not found:
             raise UserError(f"figure {figure} has no table; the trials are in .trials")
-        return tables.frame_of_trials(found)
+        return settings.frame_of_trials(found)
 
     def _draw(self, figure: Any, by: str | None, style: str, options: Mapping[str, Any]) -> tuple[Figure, Any]:
         """Return a figure and its table."""
@@ -120,7 +120,7 @@ class Evaluation(WithFigures):
     @cached_property
     def trials(self) -> Any:
         """Trials as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
-        return tables.frame_of_trials(read_trials(self.folder / "trials.parquet"))
+        return settings.frame_of_trials(read_trials(self.folder / "trials.parquet"))
 
     def __repr__(self) -> str:
         """Return a short description."""
@@ -129,4 +129,4 @@ class Evaluation(WithFigures):
 
     def _repr_html_(self) -> str:
         shown = ("trials", "performance", "performance_ci", "reward_per_trial", "chance", "blind", "ceiling")
-        return tables.html(f"Evaluation {self.name}", {k: self.summary[k] for k in shown if k in self.summary})
+        return settings.html(f"Evaluation {self.name}", {k: self.summary[k] for k in shown if k in self.summary})

@@ -1,14 +1,17 @@
-"""Keyword arguments of the Python interface, which have the names of the flags of the command line."""
+"""Keyword arguments of the Python interface, named like the flags of the command line; results as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
+import numpy as np
+
 from ngym_cli.api.references import reference_of
 from ngym_cli.config.flags import FLAGS, Flag
 from ngym_cli.config.values import parse_wrappers
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.runs.trial_table import to_arrow
 
 #: Kinds of parts by the name of the argument.
 PARTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
@@ -142,3 +145,41 @@ def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
         name, args = entry if isinstance(entry, tuple) else (entry, {})
         found.append({"name": reference_of("wrapper", name), **simple(args)})
     return found
+
+
+#: Rows of a table in the HTML of an object.
+SHOWN = 12
+
+
+def frame_of_trials(table: Mapping[str, np.ndarray]) -> Any:
+    """Return a trial table as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
+    return _frame(to_arrow(table) if table else None)
+
+
+def frame_of_rows(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return rows as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
+    import pyarrow as pa
+
+    return _frame(pa.Table.from_pylist([dict(row) for row in rows]))
+
+
+def _frame(table: Any) -> Any:
+    import pyarrow as pa
+
+    table = pa.table({}) if table is None else table
+    try:
+        import pandas  # noqa: F401
+    except ModuleNotFoundError:
+        return table
+    return table.to_pandas()
+
+
+def html(title: str, rows: Mapping[str, Any]) -> str:
+    """Return a small HTML table of names and values."""
+    from html import escape
+
+    cells = "".join(
+        f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>"
+        for name, value in list(rows.items())[:SHOWN]
+    )
+    return f"<div><b>{escape(title)}</b><table>{cells}</table></div>"

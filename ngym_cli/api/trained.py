@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
-from ngym_cli.api import running, settings, tables
+from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.config.flags import FLAGS
 from ngym_cli.errors import UserError, unknown
@@ -16,8 +16,7 @@ from ngym_cli.runs.trial_table import read_trials
 
 if TYPE_CHECKING:
     from neurogym.dynamics.systems import System
-    from ngym_cli.agents.loading import LoadedAgent
-    from ngym_cli.agents.stepping import StepModule
+    from ngym_cli.agents.loading import LoadedAgent, StepModule
     from ngym_cli.config import RunConfig
 
 #: Arguments of ``Run.evaluate`` that change the conditions of training, as the flags of ``ngym eval``.
@@ -89,7 +88,7 @@ class Run(WithFigures):
     def trials(self) -> Any:
         """Trials of training as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         folder = self.path / runs.TRIALS
-        return tables.frame_of_trials(read_trials(folder) if folder.exists() else {})
+        return settings.frame_of_trials(read_trials(folder) if folder.exists() else {})
 
     @property
     def evaluations(self) -> list[Evaluation]:
@@ -267,7 +266,7 @@ class Run(WithFigures):
     def _repr_html_(self) -> str:
         manifest = self.manifest()
         shown = ("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "chance", "ceiling")
-        table = tables.html(f"Run {self.path}", {k: manifest[k] for k in shown if manifest.get(k) is not None})
+        table = settings.html(f"Run {self.path}", {k: manifest[k] for k in shown if manifest.get(k) is not None})
         return table + self._curve()
 
     def _curve(self) -> str:

@@ -1,9 +1,9 @@
-"""Training from Python: `train` and `resume`, with a progress bar on terminals and in notebooks."""
+"""Training and simulation from Python: `train`, `resume` and `simulate`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from ngym_cli import config as configuration
 from ngym_cli import runs
@@ -70,3 +70,37 @@ def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, tru
         UserError: if the run does not exist, is finished or in use.
     """
     return Run(running.go_on(runs.find(str(run), Path(runs_root)), trust, progress), trust)
+
+
+def simulate(
+    fit: str | Path | dict[str, Any],
+    task: settings.Part,
+    wrappers: settings.Wrappers | None = None,
+    *,
+    runs_root: str | Path = runs.ROOT,
+    **given: Any,
+) -> Run:
+    """Let a fitted model act in a task, as ``ngym eval FIT --simulate TASK``.
+
+    Args:
+        fit: folder or name of a fit, ``latest``, or the result of `ngym_cli.fit`.
+        task: name of the task, or a class.
+        wrappers: wrapper stack.
+        runs_root: folder of all runs.
+        **given: fields of `ngym_cli.evaluation.simulation.Request` (``model``, ``subject``, ``stimuli``, ``trials``,
+            ``seed``, ``name``, ...) and settings of the task (``task_args``, ``timing``, ...).
+
+    Returns:
+        The simulation: a run with one evaluation.
+
+    Raises:
+        UserError: if the fit keeps no such model, or the task does not suit the model.
+    """
+    from ngym_cli.evaluation import simulation
+
+    root = Path(runs_root)
+    own = {name: given.pop(name) for name in simulation.Request.__dataclass_fields__ if name in given}
+    changes = settings.nested({"task": task, "wrappers": wrappers, **given})
+    found = simulation.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
+    _, evaluation = simulation.simulate(found, root, simulation.Request(changes, **own))
+    return Run(evaluation.parent.parent)

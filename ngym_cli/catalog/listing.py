@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.measured import LEARNERS, measured
-from ngym_cli.catalog.descriptions import Row, rows_with_words
-from ngym_cli.catalog.recorded import papers, recipes, recorded_runs, sweeps
+from ngym_cli.catalog.descriptions import Row, papers, recipes, recorded_runs, rows_with_words, sweeps
 from ngym_cli.config import from_dict, parts
 from ngym_cli.errors import UserError, unknown
 
@@ -44,7 +43,7 @@ def tasks(
     Returns:
         Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,
         ``observation``, ``action`` (``kind``, ``size``, ``names``), ``steps`` of a run by default, ``learned by`` (how
-        many seeds of this learner) and, if asked for, ``ceiling``.
+        many seeds of this learner) and, if requested, ``ceiling``.
 
     Raises:
         UserError: if there is no such tag or learner, or no task has such observations or actions.
@@ -60,7 +59,7 @@ def tasks(
         result = measured(id_, learner)
         if learned_by and not (result and result.learned):
             continue
-        meta = registration.metadata(id_)
+        meta, config = registration.metadata(id_), from_dict({"task": id_, **LEARNERS[learner]})
         env: Any = registration.make(id_)
         rows.append(
             {
@@ -75,7 +74,7 @@ def tasks(
                 "also called": [alias.removesuffix("-v0") for alias in aliases],
                 "observation": _space(env.observation_space),
                 "action": _space(env.action_space),
-                "steps": default_steps(from_dict({"task": id_, **LEARNERS[learner]}), id_),
+                "steps": config.timesteps or default_steps(config, id_),
                 "learned by": f"{result.share} seeds" if result else "not measured",
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
             }
@@ -246,7 +245,7 @@ LISTINGS: dict[str, Callable[..., list[Row]]] = {
 #: Words that mean a listing.
 MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs"}
 
-#: Filters of each listing, beside words: options of ``ngym list``.
+#: Filters of each listing, in addition to words: options of ``ngym list``.
 FILTERS: dict[str, tuple[str, ...]] = {
     "tasks": ("tag", "paper", "obs", "action", "ceilings", "learned_by"),
     "runs": ("tag", "task", "alg", "status", "sort"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 import warnings
 from collections.abc import Callable, Sequence
@@ -263,19 +262,11 @@ BASIC = (made, shapes, registered, in_place, repeatable)
 ADVICE = (exported, bounded)
 
 
-def planned(number: int) -> dict[str, Any]:
-    """Return ``id``, ``description`` and ``kind`` of a check by number."""
-    function = CHECKS[min(number, len(CHECKS) - 1)]
-    text = (inspect.getdoc(function) or "").partition("\n")[0]
-    kind = "advice" if function in ADVICE else "error"
-    return {"id": function.__name__.replace("_", "-"), "description": text, "kind": kind}
-
-
 def keep(function: Callable[[CellSubject], None], subject: CellSubject) -> None:
-    """Make a check.
+    """Make a check of a part.
 
     Raises:
-        ContractError: if the cell does not keep this part of the contract.
+        ContractError: if the part does not keep this part of the contract.
     """
     try:
         function(subject)

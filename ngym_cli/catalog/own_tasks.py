@@ -1,4 +1,4 @@
-"""Checks of tasks and network cells against the respective contracts."""
+"""Checks of tasks and users' own parts against the respective contracts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ngym_cli.errors import UserError, one_line
 if TYPE_CHECKING:
     from neurogym.envs.contract import Subject
 
-#: Kinds of parts, beside tasks, that have a contract.
-CHECKED = ("network",)
+#: Kinds of parts, other than tasks, that have a contract.
+CHECKED = ("network", "wrapper", "algorithm", "figure")
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
 LONGEST = 30.0
@@ -56,16 +56,19 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> 
 def _found(name: str) -> Task:
     """Return a task, or a user's own part of another kind in the same form."""
     if not name.endswith(".py"):
-        own = parts.find_own("task", name) if parts.is_reference(name) else parts.find_own("network", name)
+        kinds = ("task",) if parts.is_reference(name) else CHECKED
+        own = next((found for kind in kinds if (found := parts.find_own(kind, name)) is not None), None)
         if own is not None and parts.kind_of(own) in CHECKED:
             return Task(name, name, own, own=True)
         if own is not None and parts.kind_of(own) != "task":
-            raise UserError(f"{name} is a {parts.kind_of(own)}; ngym check takes tasks and network cells")
+            raise UserError(
+                f"{name} is a {parts.kind_of(own)}; ngym check takes tasks, networks, wrappers, algorithms and figures"
+            )
     return find_task(name)
 
 
 def kind_of(task: Task) -> str:
-    """Return whether a subject of checks is a task or a network cell, as in ``ngym_cli.config.parts.KINDS``."""
+    """Return the kind of a subject of checks, a key of ``ngym_cli.config.parts.KINDS``."""
     return parts.kind_of(task.entry) if task.own else "task"
 
 
@@ -98,10 +101,12 @@ def verdict(name: str, rows: list[Row], seconds: float) -> Row:
 
 def planned(number: int, kind: str = "task") -> Row:
     """Return ``id``, ``description`` and ``kind`` of a check by number in the order of execution."""
-    if kind == "network":
-        from ngym_cli.catalog import own_cells
-
-        return own_cells.planned(number)
+    if kind in CHECKED:
+        checks, _, advice = _contract(kind)
+        function = checks[min(number, len(checks) - 1)]
+        text = (inspect.getdoc(function) or "").partition("\n")[0]
+        id_ = function.__name__.removeprefix(f"{kind}_").replace("_", "-")
+        return {"id": id_, "description": text, "kind": "advice" if function in advice else "error"}
     from neurogym.envs.contract import ADVICE, CHECKS
 
     if not number:
@@ -112,8 +117,8 @@ def planned(number: int, kind: str = "task") -> Row:
 
 
 def _checks(task: Task, longest: float) -> Iterator[Row]:
-    if kind_of(task) == "network":
-        yield from _cell_checks(task, longest)
+    if kind_of(task) in CHECKED:
+        yield from _part_checks(task, longest)
         return
     from neurogym.envs.contract import CHECKS, Subject
 
@@ -133,19 +138,30 @@ def _checks(task: Task, longest: float) -> Iterator[Row]:
                 return
 
 
-def _cell_checks(task: Task, longest: float) -> Iterator[Row]:
-    from ngym_cli.catalog import own_cells
+def _contract(kind: str) -> tuple[Sequence[Callable], Sequence[Callable], Sequence[Callable]]:
+    """Return the checks of a kind of part, those without which the rest is skipped, and those that only advise."""
+    from ngym_cli.catalog import own_cells, own_parts
 
-    subject = own_cells.CellSubject(task.name, task.entry)
+    if kind == "network":
+        return own_cells.CHECKS, own_cells.BASIC, own_cells.ADVICE
+    return own_parts.CHECKS[kind], own_parts.BASIC, own_parts.ADVICE
+
+
+def _part_checks(task: Task, longest: float) -> Iterator[Row]:
+    from ngym_cli.catalog import own_cells, own_parts
+
+    kind = kind_of(task)
+    subject: Any = (own_cells.CellSubject if kind == "network" else own_parts.PartSubject)(task.name, task.entry)
+    checks, basic, _ = _contract(kind)
     told: set[str] = set()
-    for number, function in enumerate(own_cells.CHECKS):
-        row = _outcome(task, planned(number, "network"), functools.partial(own_cells.keep, function, subject), longest)
+    for number, function in enumerate(checks):
+        row = _outcome(task, planned(number, kind), functools.partial(own_cells.keep, function, subject), longest)
         if row["problem"] in told:
             row.update(status="skipped", problem="not looked at: see above")
         elif row["problem"]:
             told.add(row["problem"])
         yield row
-        if row["status"] == "failed" and (function in own_cells.BASIC or row["problem"] == ENDLESS):
+        if row["status"] == "failed" and (function in basic or row["problem"] == ENDLESS):
             return
 
 

@@ -186,8 +186,7 @@ def _periods(env: TrialEnv) -> list[Row]:
 
 
 def _values(value: Any) -> Any:
-    from neurogym.sampling.distributions import Distribution
-    from neurogym.sampling.patterns import Vectors
+    from neurogym.sampling.distributions import Distribution, Vectors
 
     if isinstance(value, Vectors):
         return repr(value)

@@ -121,7 +121,7 @@ def _print_page(found: Row) -> None:
     _print_arguments(found)
     if found["kind"] == "task":
         out.print()
-        from ngym_cli.figures.trial_text import overview
+        from ngym_cli.figures.watch import overview
 
         for line in overview(found["trial"]):
             out.print(line, soft_wrap=True)

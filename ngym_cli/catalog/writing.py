@@ -25,10 +25,10 @@ NAMES = {
 #: Commands to go on with; {} is the reference of the new part.
 NEXT = {
     "task": ("ngym check {}", "ngym info {}", "ngym run --task {}"),
-    "wrapper": ("ngym info {}", "ngym run --task RDM-v0 --wrappers {}:gains=1/0.5"),
+    "wrapper": ("ngym check {}", "ngym info {}", "ngym run --task RDM-v0 --wrappers {}:gains=1/0.5"),
     "network": ("ngym check {}", "ngym info {}", "ngym run --task RDM-v0 --network {}"),
-    "algorithm": ("ngym info {}", "ngym run --task RDM-v0 --alg {} --set value_penalty=0.02"),
-    "figure": ("ngym eval latest --record activity", "ngym plot latest {}"),
+    "algorithm": ("ngym check {}", "ngym info {}", "ngym run --task RDM-v0 --alg {} --set value_penalty=0.02"),
+    "figure": ("ngym check {}", "ngym plot latest {}"),
     "model": ("ngym fit TABLE --model logistic,{}", "ngym plot latest"),
 }
 

@@ -25,7 +25,7 @@ def command(
     ] = False,
     json: Annotated[bool, option("Print a JSON array, an object for each task.", "--json")] = False,
 ) -> None:
-    """Check that your own tasks and parts work.
+    """Check that your own tasks, networks, wrappers, algorithms and figures work.
 
     Exit code 1 if a check fails.
     """
@@ -45,5 +45,5 @@ def command(
     if json:
         terminal.print_json(rows)
     else:
-        terminal.console().print(f"{len(rows) - failed} of {len(rows)} tasks ok")
+        terminal.console().print(f"{len(rows) - failed} of {len(rows)} ok")
     raise typer.Exit(1 if failed else 0)

@@ -24,8 +24,8 @@ def command(
     Lists differences of configuration, seeds, versions and results. Exit code 1 if the runs differ, 0 if not.
     """
     from ngym_cli import terminal
-    from ngym_cli.runs import diff
+    from ngym_cli.runs import managing
 
-    rows = diff.between(one, other, runs)
-    terminal.print_json(rows) if json else diff.show(rows)
+    rows = managing.between(one, other, runs)
+    terminal.print_json(rows) if json else managing.show(rows)
     raise typer.Exit(1 if rows else 0)

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.config.flags import FLAGS, Flag
-from ngym_cli.config.table_roles import ROLES
+from ngym_cli.config.flags import FLAGS, ROLES, Flag
 from ngym_cli.config.values import parse_whole
 
 

@@ -42,6 +42,10 @@ def command(
     axes: Annotated[
         str | None, option("Plane of fixed-points and flow: two of pc1, output0, input0 or a channel (pc1,pc2).")
     ] = None,
+    outside: Annotated[
+        list[str] | None,
+        option("Conditions outside of training for degeneracy, as in timing.delay=2000 (the longest period doubled)."),
+    ] = None,
     format: Annotated[str, option("File format: png, svg or pdf.", "--format")] = "png",
     style: Annotated[str, option("Style of the figures: screen or paper.")] = "screen",
     out: Annotated[Path | None, option("Folder for the figures (default: that of the first run).")] = None,
@@ -69,7 +73,8 @@ def command(
         from ngym_cli.sweeps import figures as of_sweep
 
         list_ = False
-        rows = of_sweep.draw(sweep, (words or [])[1:], by, format, style, out, overwrite)
+        tell = terminal.console(stderr=True).print
+        rows = of_sweep.draw(sweep, (words or [])[1:], by, format, style, out, overwrite, outside or (), trust, tell)
     elif (fitted := fits.named((words or ["latest"])[0], runs)) is not None:
         from ngym_cli.fitting import figures as of_fit
 

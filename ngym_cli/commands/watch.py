@@ -40,12 +40,12 @@ def command(
 
     threads.one()
     from ngym_cli import terminal
-    from ngym_cli.figures import trial_text, watch
+    from ngym_cli.figures import watch
 
     source, found = watch.watched(run, runs, trust, trials, where, seed, stochastic)
     if steps:
         for number, trial in enumerate(found, start=1):
-            for line in trial_text.step_by_step(trial, number):
+            for line in watch.step_by_step(trial, number):
                 typer.echo(line)
                 if pause and line[:1].isdigit():
                     pause = bool(sys.stdin.readline())  # not at the end of a file

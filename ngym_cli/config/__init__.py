@@ -3,8 +3,7 @@
 Imports no torch.
 """
 
-from ngym_cli.config.checking import checked, from_dict
-from ngym_cli.config.loading import flatten, load, merge, read_toml
+from ngym_cli.config.loading import checked, flatten, from_dict, load, merge, read_toml
 from ngym_cli.config.model import STREAMS, ResetState, RunConfig, streams
 from ngym_cli.config.sections import (
     CheckpointConfig,

@@ -31,6 +31,7 @@ class Recommended:
         wrappers = ",".join(entry["name"] for entry in self.settings.get("wrappers", ()))
         tables = {"--set": "hyperparameters", "--network-arg": "network_args", "--task-arg": "task_args"}
         found = [f"--wrappers {wrappers}"] if wrappers else []
+        found += [f"--{key.replace('_', '-')} {self.settings[key]}" for key in PLAIN if key in self.settings]
         found += [
             f"{flag} {name}={value:g}" if isinstance(value, float) else f"{flag} {name}={value}"
             for flag, table in tables.items()
@@ -39,10 +40,28 @@ class Recommended:
         return " ".join(found)
 
 
-#: Settings of tasks for which the two wrappers of history alone are not enough, or not what is needed.
-OWN: dict[str, Recommended] = {}
+#: Settings that are no tables.
+PLAIN = ("alg", "network", "units", "n_envs", "timesteps")
 
-LINKED = "what pays depends on earlier trials, of which the last action and the last reward say what happened"
+#: Settings of tasks for which the two wrappers of history alone are not enough, or not what is needed.
+OWN: dict[str, Recommended] = {
+    "ChangingBandit-v0": Recommended(
+        {
+            "wrappers": HISTORY,
+            "n_envs": 512,
+            "timesteps": 12_000_000,
+            "network_args": {"memory": 100},
+            "hyperparameters": {
+                "n_steps": 100, "batch_size": 12_800, "n_epochs": 8, "learning_rate": 0.003, "final_rate": 0.1,
+                "trial_gamma": 0.98, "gae_lambda": 0.7, "ent_coef": 0.003,
+            },
+        },
+        "rollouts are whole sessions, and rewards of later trials count, because exploration is worthwhile for dozens "
+        "of trials (Duan et al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
+    ),
+}  # fmt: skip
+
+LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
 
 def recommended(task: object) -> Recommended | None:

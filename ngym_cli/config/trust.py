@@ -74,7 +74,11 @@ def require(config: RunConfig, source: str, given: RunConfig | None = None) -> N
     """
     allowed = references(given) if given is not None else []
     for name in references(config):
-        if name not in allowed and name not in _made_here(Path(source)):
+        if name in allowed:
+            continue
+        if _is_missing(name):
+            raise UserError(f"{source} needs {name}, but there is no file {file_of(name)} here; copy the file here")
+        if name not in _made_here(Path(source)):
             raise UserError(
                 f"{source} names {name}, which is code or files of its own that were not run here before; "
                 "pass --trust if you trust its author, or name it on the command line"
@@ -96,16 +100,18 @@ def require_names(names: Iterable[str], code: object, trusted: bool, source: str
     for name in names:
         if not is_reference(name) or "=" in name:
             continue
-        path = file_of(name)
-        if ".py:" in name and not path.is_file():
-            raise UserError(
-                f"{source} needs {name}, but there is no file {path} here; copy it from where the fit was made"
-            )
+        if _is_missing(name):
+            raise UserError(f"{source} needs {name}, but there is no file {file_of(name)} here; copy the file here")
         if not trusted and name not in unchanged_references(code):
             raise UserError(
                 f"{source} names {name}, which is code that was not run here before in this form; "
                 "pass --trust if you trust its author"
             )
+
+
+def _is_missing(name: str) -> bool:
+    """Return whether a reference names a Python file that does not exist."""
+    return ".py:" in name and not file_of(name).is_file()
 
 
 def record(config: RunConfig) -> dict[str, Any] | None:

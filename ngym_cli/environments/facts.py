@@ -16,7 +16,7 @@ from neurogym.ceilings import blind, chance, needs_reward, sees_reward
 from neurogym.ceilings.stack import Verdict, verdict
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
-from neurogym.recording.rollout import Agent, rollout
+from neurogym.recording.rollout import ModelAgent, rollout
 from neurogym.spaces import n_actions, names_of
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
@@ -261,7 +261,7 @@ def blind_of(env: gym.Env) -> float | None:
 def _try_out(env: gym.Env) -> str:
     """Step an environment with random actions; return the period that reaction times count from."""
     env.action_space.seed(0)
-    for step in islice(rollout(env, Agent(env), seed=0), TRIAL_STEPS):
+    for step in islice(rollout(env, ModelAgent(env), seed=0), TRIAL_STEPS):
         if not env.observation_space.contains(step.ob):
             raise ValueError(
                 f"an observation of shape {np.shape(step.ob)} and type {np.asarray(step.ob).dtype} "

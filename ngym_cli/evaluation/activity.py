@@ -11,7 +11,7 @@
 | `spikes` | (steps, units) | Poisson counts drawn from `activity`, see `ngym_cli.evaluation.spikes` |
 | `events/<period>` | (trials,) | onset of the period from the start of the trial, ms; nan: the trial has none |
 
-Row k of the trial table beside it (``trials.parquet``) is trial k. The file is written as the evaluation goes on, so
+Row k of the trial table next to it (``trials.parquet``) is trial k. The file is written as the evaluation continues, so
 that memory does not grow with the number of trials.
 """
 

@@ -188,9 +188,8 @@ def estimates(rows: Sequence[Comparison], names: tuple[str, str]) -> Figure:
         found = [getattr(row, key) for row in shown]
         value, low, high = (np.array([getattr(each, part) for each in found]) for part in ("value", "low", "high"))
         place = np.arange(len(shown)) + 0.2 * k
-        axes.errorbar(
-            value, place, xerr=np.nan_to_num([value - low, high - value]), fmt="o", color=COLOURS[k], label=name
-        )
+        widths = np.nan_to_num([value - low, high - value]).clip(0)  # rounding may leave -1e-17 at a rate of 0
+        axes.errorbar(value, place, xerr=widths, fmt="o", color=COLOURS[k], label=name)
     axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.set_yticks(range(len(shown)), [row.name for row in shown])
     axes.invert_yaxis()

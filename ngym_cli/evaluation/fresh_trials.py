@@ -85,7 +85,7 @@ class TrialQuota:
     def of(cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False) -> TrialQuota:
         """Divide trials evenly among environments.
 
-        There may be more trials than asked for: whole sessions where the task has sessions, at least `SESSIONS`; and
+        There may be more trials than requested: whole sessions where the task has sessions, at least `SESSIONS`; and
         whole blocks where trials come in blocks, `BLOCKS` of them for each environment, which begin at different
         places of a block so that no part of it is favoured.
         """

@@ -24,7 +24,7 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
 
     Args:
         found: summary of the evaluation.
-        heading: line that tells this table from other evaluations of the same run.
+        heading: line that distinguishes this table from other evaluations of the same run.
     """
     out = terminal.console()
     if heading:
@@ -36,7 +36,7 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
     beside = references_in_words(found)
     rows += [("", text) for text in beside]
     if found.get("blind") is not None and found["performance_ci"][0] <= found["blind"]:
-        rows.append(("", "not clearly above an agent that sees nothing (blind)"))
+        rows.append(("", "not significantly above the stimulus-blind baseline (blind)"))
     if found.get("no_ceiling"):
         rows.append(("ceiling", f"not known: {found['no_ceiling']}"))
     chosen = "most probable actions" if found["deterministic"] else "sampled actions"
@@ -90,8 +90,8 @@ def references_in_words(found: Mapping[str, Any]) -> list[str]:
     floor = among if among is not None else found.get("chance")
     if floor is not None and ceiling is not None and ceiling > floor:
         share = (found["performance"] - floor) / (ceiling - floor)
-        which = "chance among answers" if among is not None else "chance"
-        lines.append(f"{share:.1%} of the way from {which} to the ceiling")
+        zero = "guessing" if among is not None else "chance"
+        lines.append(f"normalised performance {share:.3f} (0 = {zero}, 1 = ceiling)")
     return [line for line in lines if line]
 
 
@@ -121,7 +121,7 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         out.print(f"exported: {path}", soft_wrap=True)
     comparison = found.get("comparison")
     if comparison:
-        out.print(f"\nbeside {comparison['data']}")
+        out.print(f"\ncompared with {comparison['data']}")
         rows = [
             (
                 row["name"],
@@ -144,7 +144,7 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
 def _print_activity(found: Mapping[str, Any]) -> None:
     """Print the agreement of activity with a recording, by part of the trial."""
     out = terminal.console()
-    out.print(f"\nactivity beside {found['data']}, by {', '.join(found['by'])}", soft_wrap=True)
+    out.print(f"\nactivity compared with {found['data']}, by {', '.join(found['by'])}", soft_wrap=True)
     keys = ("value", "corrected", "shuffled", "p")
     rows = [
         (row["part"], row["measure"], *(cell(row[key]) if row[key] is not None else "-" for key in keys),

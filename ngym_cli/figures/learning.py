@@ -46,7 +46,7 @@ def learning(view: View) -> Figure:
     reference_lines(axes, view.references)
     axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=f"learning, {DRAWN}")
     legend_below(axes)
-    _thousands(axes)
+    thousands(axes)
     return figure
 
 
@@ -109,7 +109,7 @@ def _one(view: View) -> Figure:
     right.set(xlabel="training steps", ylabel="per trial", title="reward, fixation breaks, misses")
     for axes in (left, right):
         _stages(axes, source)
-        _thousands(axes)
+        thousands(axes)
     legend_below(left)
     legend_below(right, side="right")
     return figure
@@ -147,7 +147,8 @@ def _stages(axes: Axes, source: Source) -> None:
                       rotation=90, va="bottom", color="black", fontsize="small")  # fmt: skip
 
 
-def _thousands(axes: Axes) -> None:
+def thousands(axes: Axes) -> None:
+    """Label steps in thousands."""
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
 
 
@@ -180,8 +181,8 @@ def development(view: View) -> Figure:
     left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
     legend_below(left)
     _by_condition(right, next(source for source in view.sources if _development(source)))
-    _thousands(left)
-    _thousands(right)
+    thousands(left)
+    thousands(right)
     return figure
 
 

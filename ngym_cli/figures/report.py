@@ -103,7 +103,7 @@ def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 ("stages", "stages", "stages"))  # fmt: skip
     yield from ((id, words) for key, id, words in sections if page[key])
     yield "evaluations", "evaluations"
-    yield from ((each["id"], f"beside {each['name']}") for each in page["comparisons"])
+    yield from ((each["id"], f"compared with {each['name']}") for each in page["comparisons"])
     yield from ((name, name) for name in ("configuration", "provenance"))
 
 
@@ -193,11 +193,11 @@ def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
         drawn = None
         if figure.is_file() and not figure.is_symlink():
             data = base64.b64encode(figure.read_bytes()).decode()
-            picture = Markup('<img alt="agent beside the data" src="data:image/png;base64,{}">').format(data)
+            picture = Markup('<img alt="agent next to the data" src="data:image/png;base64,{}">').format(data)
             drawn = {
                 "id": f"beside-figure-{number}",
                 "picture": picture,
-                "caption": "Agent beside the data.",
+                "caption": "Agent next to the data.",
                 "kind": "wide",
             }
         yield {

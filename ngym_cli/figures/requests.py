@@ -168,7 +168,7 @@ def draw(
         Rows of ``id``, ``path`` (None if it could not be drawn), ``reason`` and ``damaged``.
 
     Raises:
-        UserError: on an unknown figure, format or style; or if nothing was drawn although figures were asked for by
+        UserError: on an unknown figure, format or style; or if nothing was drawn although figures were requested by
             name or the run is damaged.
     """
     chosen = [find_figure(name) for name in names]

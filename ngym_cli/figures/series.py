@@ -32,7 +32,7 @@ class Series:
 
     @cached_property
     def table(self) -> Table:
-        """The trials; environments of different runs are told apart."""
+        """The trials; environments of different runs are distinguished."""
         tables, first = [], 0
         for _, evaluated in self.members:
             table = read_trials(evaluated.folder / "trials.parquet")

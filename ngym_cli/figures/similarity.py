@@ -68,7 +68,7 @@ def similarity(view: View) -> Figure:
 
 
 def populations_of(view: View) -> list[PopulationTrials]:
-    """Return the populations that a comparison was asked for: runs, or their layers or periods, and files.
+    """Return the populations that are compared: runs, or their layers or periods, and files.
 
     Raises:
         Unavailable: if a run has none of the layers or periods.

@@ -97,7 +97,7 @@ def styled(style: str = "screen") -> Iterator[None]:
 
 
 def shades(n: int) -> list[Any]:
-    """Return colours for an ordered series, light to dark, told apart with any colour vision."""
+    """Return colours for an ordered series, light to dark, distinguishable with any colour vision."""
     return [matplotlib.colormaps["cividis"](x) for x in np.linspace(0.9, 0.0, n)]
 
 

@@ -1,6 +1,6 @@
 """Trial as arrays, recorded from an agent of a run or from the oracle of a task.
 
-Drawings (``trial_drawing``), text (``trial_text``) and pages are made from the same ``Trial``.
+Drawings (``trial_drawing``), text (``watch``) and pages are made from the same ``Trial``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Discrete
 
-from neurogym.recording.rollout import Oracle, Step, rollout
+from neurogym.recording.rollout import Oracle, RolloutStep, rollout
 from neurogym.spaces import names_of
 from ngym_cli.config.values import parse_assignments, split_entries
 from ngym_cli.errors import UserError, unknown
@@ -98,7 +98,7 @@ def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Tri
         seed: random seed of the reset.
         conditions: names of the conditions of the task.
     """
-    oracle, steps = _OracleOfATrial(env), list[Step]()
+    oracle, steps = _OracleOfATrial(env), list[RolloutStep]()
     for step in rollout(env, oracle, seed):
         steps.append(step)
         if step.over or len(steps) == MOST_STEPS:

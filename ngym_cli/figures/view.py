@@ -58,7 +58,7 @@ class View:
         series: behaviour, one colour each.
         by: columns to split by.
         compare: by what runs are put together.
-        named: evaluations that were asked for by name.
+        named: evaluations that were requested by name.
         memory: cache of results that several figures need.
         quick: draw intervals of few bootstrap samples, or none.
         required: columns that the present figure needs.

@@ -67,7 +67,7 @@ def atomic_folder(path: Path, ours: Iterable[str] = ()) -> Iterator[Path]:
 
     Raises:
         FileExistsError: if something is there and ``ours`` is empty.
-        UserError: if what is there holds anything else than that.
+        UserError: if the existing file holds anything else.
         OSError: if it cannot be written.
     """
     patterns = tuple(ours)

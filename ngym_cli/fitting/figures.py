@@ -263,7 +263,7 @@ def draw(
         Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
 
     Raises:
-        UserError: on an unknown figure or format, or a figure asked for that cannot be drawn.
+        UserError: on an unknown figure or format, or a requested figure that cannot be drawn.
     """
     for name in names:
         if name not in FIGURES:

@@ -4,7 +4,7 @@
 |---|---|
 | `manifest.json` | status, command, process, versions, as of any run |
 | `fit.json` | status, command, settings, digest of the tables, versions, scores, parameters |
-| `models/*.json` | one complete model each; what is there is not fitted again |
+| `models/*.json` | one complete model each; existing models are not fitted again |
 | `models/*.npz` | its predictions of held-out and test sessions, and arrays for figures |
 | `trials.parquet` | one row per trial with the held-out probability of each model |
 | `figures/` | what was drawn |

@@ -226,7 +226,7 @@ def _from_object(found: Any, name: str) -> Model:
     if bounds is None:
         bounds = getattr(inspect.getmodule(found), "PARAMETERS", None) or found.__globals__.get("PARAMETERS")
     if not isinstance(bounds, Mapping) or not bounds:
-        raise UserError(f'model {name}: expected bounds beside it, as in PARAMETERS = {{"alpha": (0, 1)}}')
+        raise UserError(f'model {name}: expected bounds next to it, as in PARAMETERS = {{"alpha": (0, 1)}}')
     for key, ends in bounds.items():
         if not isinstance(ends, Sequence) or len(ends) != 2:
             raise UserError(f"model {name}: bounds of {key} are {ends!r}, expected (low, high)")

@@ -13,7 +13,7 @@ import numpy as np
 
 from neurogym.behaviour.table import Behaviour, Floats
 from ngym_cli.config import trust
-from ngym_cli.config.table_roles import ROLES
+from ngym_cli.config.flags import ROLES
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import write_json

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import signal
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -197,7 +199,9 @@ def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: _Opened) -> d
             given = [opened.run(part, name) for part in claim.part]
         except ValueError as error:
             raise UserError(f"{paper.script.path}: control {name}, seed {seed}: {one_line(error)}") from error
-        found[name] = _measure(paper, claim, seed, given).value
+        with suppress(UserError):  # a control may lack what the measure takes for granted, as trials of a condition
+            found[name] = _measure(paper, claim, seed, given).value
+        found.setdefault(name, None)
     return found
 
 
@@ -221,13 +225,18 @@ def _plain(value: Any, paper: Paper, claim: ClaimConfig) -> Value:
     """
     try:
         if isinstance(value, Mapping):
-            return {_word(name): float(number) for name, number in value.items()}
-        return float(value)
+            return {_word(name): _finite(float(number)) for name, number in value.items()}
+        return _finite(float(value))
     except (TypeError, ValueError):
         kind = type(value).__name__
         raise UserError(
             f"{paper.script.path}: {claim.measure} must return a number or a table of them, not {kind}"
         ) from None
+
+
+def _finite(value: float) -> float | None:
+    """Return a number, or None for what JSON cannot hold: a number that the trials do not determine."""
+    return value if math.isfinite(value) else None
 
 
 def _word(name: object) -> str:

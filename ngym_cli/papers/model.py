@@ -180,7 +180,7 @@ class PaperConfig(Section):
     seeds: int = Field(3, ge=1, le=10_000, description="networks of each part")
     minutes: float | None = Field(None, gt=0, description="what all seeds take on two cores, about")
     settings: list[SettingConfig] = Field(default_factory=list)
-    parts: dict[str, PartConfig] = Field(min_length=1)
+    parts: dict[str, PartConfig] = Field(default_factory=dict, description="none where nothing can be tested")
     claims: list[ClaimConfig] = Field(min_length=1)
 
     @model_validator(mode="after")

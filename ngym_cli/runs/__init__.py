@@ -5,7 +5,6 @@ Belongs here: what is known of a run without its agent. May use: `environments`,
 
 from ngym_cli.files.locks import start_of_process, this_process
 from ngym_cli.files.writing import clear_leftovers
-from ngym_cli.runs.finding import describe, find, find_all
 from ngym_cli.runs.folder import (
     CONFIG,
     EVALUATION,
@@ -17,7 +16,10 @@ from ngym_cli.runs.folder import (
     TRIALS,
     Run,
     create,
+    describe,
     discard,
+    find,
+    find_all,
     folder_for,
     is_plain_name,
     now,

@@ -64,7 +64,7 @@ def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[s
 
     Args:
         manifest: the manifest so far.
-        step: steps after which it goes on.
+        step: steps after which it continues.
         threads: threads that share the learning.
     """
     here = {"at": runs.now(), "step": step, "command": sys.argv, "versions": versions()}

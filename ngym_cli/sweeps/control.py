@@ -65,9 +65,9 @@ def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, js
         return 0
     launcher = launchers.find(recipe.launch)
     if recipe.search is not None:
-        from ngym_cli.sweeps import search
+        from ngym_cli.sweeps import worker
 
-        search.optuna()
+        worker.optuna()
     known = folder.load(path) if folder.is_sweep(path) else None
     entries = entries if known is None else [*folder.planned(known, recipe)]
     if known is None or len(entries) > len(known.entries):
@@ -75,7 +75,7 @@ def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, js
         validation.check(recipe)
     sweep = folder.make(root, name, recipe)
     if recipe.search is not None:
-        search.prepare(sweep)
+        worker.prepare(sweep)
     return go(sweep, launcher, True, detach, json)
 
 
@@ -110,7 +110,7 @@ def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, js
     rows, interrupted = do_jobs(sweep, launcher, trust, detach)
     _finish(sweep, rows, json)
     if interrupted:
-        err.print(f"interrupted; ngym sweep resume {sweep.name} goes on", soft_wrap=True)
+        err.print(f"interrupted; ngym sweep resume {sweep.name} continues", soft_wrap=True)
         return INTERRUPTED
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 
@@ -190,10 +190,10 @@ def result(sweep: Sweep, rows: list[status.Row]) -> status.Row:
     """
     found: dict[str, float] = {}
     if sweep.recipe.search is not None and (sweep.path / folder.STUDY).exists():
-        from ngym_cli.sweeps import search
+        from ngym_cli.sweeps import worker
 
         try:
-            found = search.importance(sweep)
+            found = worker.importance(sweep)
         except UserError:  # the study cannot be read without Optuna; the rest can
             found = {}
     return {
@@ -226,10 +226,10 @@ def show(sweep: Sweep, json: bool) -> int:
 def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, script: str, json: bool) -> None:
     """Print the runs of a sweep, the expected duration, and the batch script for a cluster."""
     from ngym_cli.agents.threads import cores
-    from ngym_cli.sweeps import estimate
+    from ngym_cli.sweeps import validation
 
     entries = plan.entries(recipe)
-    total, longest = estimate.seconds(recipe, settings)
+    total, longest = validation.estimated_seconds(recipe, settings)
     workers = min(recipe.launch.workers or cores(), len(entries))
     wall = max(total / workers, longest)
     if json:

@@ -1,8 +1,8 @@
-"""Figures of ``ngym plot`` for a sweep: results by parameter, learning by parameter, and progress of a search."""
+"""Figures of ``ngym plot`` for a sweep: results and learning by parameter, progress of a search, degeneracy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import check_place
-from ngym_cli.sweeps import plan, space, status
+from ngym_cli.runs.trial_table import write_table
+from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, Sweep
 from ngym_cli.sweeps.status import Row
 from ngym_cli.sweeps.tables import word
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = ("performance", "learning", "search")
+
+#: Figure that is drawn only when named, because every run is evaluated and recorded.
+DEGENERACY = "degeneracy"
 
 #: Points of a learning curve, and most runs that are read for one.
 BINS = 40
@@ -38,30 +42,36 @@ def draw(
     style: str,
     out: Path | None,
     overwrite: bool = False,
+    outside: Sequence[str] = (),
+    trust: bool = False,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> list[Row]:
     """Draw figures of a sweep.
 
     Args:
         sweep: the sweep.
-        names: of ``NAMES``; none for all that suit it.
+        names: of ``NAMES``, or ``degeneracy``; none for all of ``NAMES`` that suit it.
         by: parameters to draw by, with commas; default all that differ, the seed aside.
         file_format: png, svg or pdf.
         style: screen or paper.
         out: output path; default the sweep's ``figures``.
         overwrite: replace figures in the folder that the user names.
+        outside: changed conditions of ``degeneracy``, as in ``timing.delay=2000``.
+        trust: accept user code named in the runs' records.
+        tell: receives one line about each evaluation that ``degeneracy`` needs.
 
     Returns:
         Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
 
     Raises:
-        UserError: on an unknown figure, format or parameter, or a figure asked for that cannot be drawn.
+        UserError: on an unknown figure, format or parameter, or a requested figure that cannot be drawn.
     """
     from ngym_cli.figures.requests import FORMATS, save_figure
     from ngym_cli.figures.style import Unavailable, styled
 
     for name in names:
-        if name not in NAMES:
-            raise unknown("figure of a sweep", name, NAMES)
+        if name not in (*NAMES, DEGENERACY):
+            raise unknown("figure of a sweep", name, (*NAMES, DEGENERACY))
     if file_format not in FORMATS:
         raise unknown("format", file_format, FORMATS)
     keys = parameters(sweep, by)
@@ -75,7 +85,12 @@ def draw(
     for name, path in places.items():
         try:
             with styled(style):
-                save_figure(globals()[f"_{name}"](sweep, rows, keys), path)
+                if name == DEGENERACY:
+                    figure, table = degeneracy.draw(rows, keys, outside, trust, tell)
+                    write_table(table, path.with_suffix(".parquet"))
+                else:
+                    figure = globals()[f"_{name}"](sweep, rows, keys)
+                save_figure(figure, path)
             found.append({"id": name, "path": str(path), "reason": None})
         except Unavailable as reason:
             if names:
@@ -216,11 +231,11 @@ def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
 def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the results of a search in the order of trials, and the importance of each parameter."""
     from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
-    from ngym_cli.sweeps import search
+    from ngym_cli.sweeps import worker
 
     if sweep.recipe.search is None or not (sweep.path / STUDY).exists():
         raise Unavailable("the sweep is not a search")
-    study, _ = search.open_study(sweep)
+    study, _ = worker.open_study(sweep)
     trials = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
     if not trials:
         raise Unavailable("no trial is done yet")
@@ -231,7 +246,7 @@ def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     metric = sweep.recipe.search.maximize.replace("_", " ")
     left.set(xlabel="trial", ylabel=metric, title=f"n = {len(trials):,} complete trials")
     legend_below(left)
-    found = search.importance(sweep)
+    found = worker.importance(sweep)
     names = plan.short_names(list(found))
     right.barh([names[key] for key in reversed(found)], list(reversed(found.values())), color=COLOURS[2])
     right.set(xlabel="importance (PED-ANOVA)", xlim=(0, 1), title="parameters" if found else "too few trials")

@@ -10,8 +10,8 @@ from typing import Any
 from ngym_cli import runs
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps.folder import Sweep
-from ngym_cli.sweeps.one_run import PRUNED
 from ngym_cli.sweeps.plan import Entry
+from ngym_cli.sweeps.worker import PRUNED
 from ngym_cli.terminal import REFERENCES
 
 #: States of a run in a sweep, and the final states.

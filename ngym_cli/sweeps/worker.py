@@ -1,15 +1,272 @@
-"""Worker of a sweep: a job can be repeated in any state, any number of times."""
+"""Worker of a sweep: a job can be repeated in any state, any number of times.
+
+A job is the runs of a grid, or a trial of a search with Optuna. Every worker talks to the study itself, through a
+journal file that is safe on shared disks. A finished run is skipped, an interrupted run resumed, any other started.
+"""
 
 from __future__ import annotations
 
+import logging
+import time
 import traceback
+import warnings
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ngym_cli import runs
 from ngym_cli.agents import threads
-from ngym_cli.errors import one_line
-from ngym_cli.files.writing import write_text
-from ngym_cli.sweeps import folder, search
-from ngym_cli.sweeps.one_run import DONE, FAILED, STOPPED, run_one
+from ngym_cli.config import RunConfig
+from ngym_cli.config.values import Values
+from ngym_cli.errors import InUseError, UserError, one_line
+from ngym_cli.files.writing import write_json, write_text
+from ngym_cli.sweeps import folder, space, validation
+from ngym_cli.sweeps.folder import STUDY, Sweep
+from ngym_cli.sweeps.plan import Entry
+from ngym_cli.sweeps.recipe import SearchSettings
+from ngym_cli.training import main_loop
+from ngym_cli.training.session import Watch
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+DONE, STOPPED, FAILED = "done", "stopped", "failed"
+
+#: Reason in the record of a run that the search ended early.
+PRUNED = "pruned"
+
+#: Seconds that a worker waits for a run that another process still writes: longer than a machine that is gone is
+#: believed to be at work.
+WAIT = runs.QUIET + 60.0
+SECONDS_BETWEEN_LOOKS = 2.0
+
+
+def run_one(
+    sweep: Sweep, entry: Entry, values: Values, trust: bool, watch: Watch | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Complete a run of a sweep.
+
+    Args:
+        sweep: the sweep.
+        entry: the run's entry in the plan.
+        values: parameters of the run.
+        trust: accept user code named in the run's record.
+        watch: called after each evaluation; returns a reason to end the run early, or None.
+
+    Returns:
+        ``finished``, ``pruned`` or ``interrupted``, and its manifest.
+
+    Raises:
+        UserError: if the run fails.
+    """
+    path = sweep.run_path(entry, values)
+    deadline = time.monotonic() + WAIT
+    while True:
+        try:
+            return _attempt(sweep, path, values, trust, watch)
+        except InUseError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _attempt(sweep: Sweep, path: Path, values: Values, trust: bool, watch: Watch | None) -> tuple[str, dict[str, Any]]:
+    run, hooks = runs.Run(path), main_loop.Hooks(watch=watch)
+    if (path / runs.MANIFEST).exists():
+        manifest = run.manifest()
+        if manifest["status"] == "finished":
+            return "finished", manifest
+        if manifest.get("exit_reason") == PRUNED:
+            return "pruned", manifest
+        outcome = main_loop.resume(run, trust, hooks)
+    else:
+        outcome = main_loop.train(sweep.config(values), sweep.root, path.name, hooks=hooks)
+    manifest = outcome.run.manifest()
+    if outcome.status != "finished" and manifest.get("exit_reason") == PRUNED:
+        return "pruned", manifest
+    return outcome.status, manifest
+
+
+NAME = "sweep"
+INSTALL = "a search needs Optuna: pip install 'ngym[search]'"
+
+#: Random trials before TPE, and before the median pruner, is used.
+STARTUP_TRIALS = 10
+STARTUP_PRUNING = 5
+
+#: After this long, a trial that was drawn but not recorded belongs to a worker that was killed in between.
+FORGOTTEN = timedelta(seconds=60)
+
+
+def optuna() -> ModuleType:
+    """Return the package.
+
+    Raises:
+        UserError: if Optuna is not installed; says how to install Optuna.
+    """
+    try:
+        import optuna as package
+    except ImportError:
+        raise UserError(INSTALL) from None
+    logging.getLogger("optuna").setLevel(logging.ERROR)
+    package.logging.set_verbosity(package.logging.ERROR)
+    return package
+
+
+def open_study(sweep: Sweep, job: int = 0) -> tuple[Any, Any]:
+    """Return the study of a search and the storage; a missing study is created.
+
+    Args:
+        sweep: the search.
+        job: number of the job that will draw parameters; each job has a random stream of its own.
+    """
+    package = optuna()
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    settings = _settings(sweep)
+    storage = JournalStorage(JournalFileBackend(str(sweep.path / STUDY)))
+    study = package.create_study(
+        study_name=NAME,
+        storage=storage,
+        load_if_exists=True,
+        direction="maximize",
+        sampler=_sampler(package, settings, job),
+        pruner=_pruner(package, sweep, settings),
+    )
+    return study, storage
+
+
+def _settings(sweep: Sweep) -> SearchSettings:
+    if sweep.recipe.search is None:
+        raise UserError(f"sweep {sweep.path} is not a search")
+    return sweep.recipe.search
+
+
+def _sampler(package: ModuleType, settings: SearchSettings, job: int) -> Any:
+    seed = int(np.random.SeedSequence([settings.seed, job]).generate_state(1)[0])
+    if settings.sampler == "random":
+        return package.samplers.RandomSampler(seed=seed)
+    return package.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS, constant_liar=True)
+
+
+def _pruner(package: ModuleType, sweep: Sweep, settings: SearchSettings) -> Any:
+    if settings.pruner == "median":
+        return package.pruners.MedianPruner(n_startup_trials=STARTUP_PRUNING)
+    if settings.pruner == "hyperband":
+        run = sweep.settings({})
+        steps = int(run.get("timesteps") or 0)
+        every = int(run.get("evaluation", {}).get("every") or 1)
+        return package.pruners.HyperbandPruner(min_resource=every, max_resource=steps or "auto")
+    return package.pruners.NopPruner()
+
+
+def prepare(sweep: Sweep) -> None:
+    """Make the study before the first trial and queue the default setting, so that no search ends below the default."""
+    study, _ = open_study(sweep)
+    if not study.get_trials(deepcopy=False):
+        values = default_params(sweep, validation.completed(sweep.recipe, {}).config)
+        if values is not None:
+            study.enqueue_trial(values)
+        return
+    recorded = {(sweep.drawn(job) or {}).get("number") for job in sweep.jobs}
+    running = study.get_trials(deepcopy=False, states=(_state().RUNNING,))
+    for trial in running:
+        started = trial.datetime_start
+        if trial.number not in recorded and started is not None and datetime.now() - started > FORGOTTEN:
+            study.tell(trial.number, state=_state().FAIL)
+
+
+def _state() -> Any:
+    from optuna.trial import TrialState
+
+    return TrialState
+
+
+def default_params(sweep: Sweep, default: RunConfig) -> dict[str, Any] | None:
+    """Return the default setting as parameters of the search, or None if outside the search space."""
+    found: dict[str, Any] = {}
+    for key, kind in space.kinds(_settings(sweep).space).items():
+        value: Any = default.model_dump()
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if not kind.holds(value):
+            return None
+        found[key] = value
+    return found
+
+
+def claim(sweep: Sweep, study: Any, storage: Any, job: int) -> Any:
+    """Return the trial of a job: the trial drawn before, or a new trial."""
+    from optuna.trial import Trial
+
+    drawn = sweep.drawn(job)
+    if drawn is not None:
+        study_id = storage.get_study_id_from_name(NAME)
+        return Trial(study, storage.get_trial_id_from_study_id_trial_number(study_id, int(drawn["number"])))
+    trial = study.ask()
+    params = {key: kind.suggest(trial, key) for key, kind in space.kinds(_settings(sweep).space).items()}
+    write_json(sweep.drawn_path(job), {"number": trial.number, "params": params})
+    return trial
+
+
+def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
+    """Do a trial of the search: all seeds in turn; the value of the trial is the mean.
+
+    Returns:
+        As ``ngym_cli.sweeps.worker.perform``.
+    """
+    study, storage = open_study(sweep, job)
+    trial = claim(sweep, study, storage, job)
+    finished = study.get_trials(deepcopy=False)[trial.number].state.is_finished()
+    metric = _settings(sweep).maximize
+    scores: list[float] = []
+    for entry in sweep.jobs[job]:
+        values = sweep.values(entry) or {}
+        watch = None if finished else _watch(trial, metric, scores, int(sweep.settings(values).get("timesteps") or 0))
+        status, manifest = run_one(sweep, entry, values, trust, watch)
+        if status == "interrupted":
+            return STOPPED
+        scores.append(float(manifest[metric]))
+        if status == "pruned":
+            break
+    if not finished:
+        if status == "pruned":
+            study.tell(trial.number, state=_state().PRUNED)
+        else:
+            study.tell(trial.number, float(np.mean(scores)))
+    write_text(sweep.reported_path(job), status)
+    return DONE
+
+
+def _watch(trial: Any, metric: str, before: list[float], steps: int) -> Watch:
+    """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
+    done = list(before)
+
+    def watch(step: int, summary: Mapping[str, Any]) -> str | None:
+        place = len(done) * steps + step
+        trial.report(float(np.mean([*done, summary[metric]])), place)
+        return PRUNED if step < steps and trial.should_prune() else None
+
+    return watch
+
+
+def importance(sweep: Sweep) -> dict[str, float]:
+    """Return the importance of each parameter (PED-ANOVA, arXiv 2304.10255); empty with too few trials."""
+    package = optuna()
+    study, _ = open_study(sweep)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluator = package.importance.PedAnovaImportanceEvaluator()
+            found = package.importance.get_param_importances(study, evaluator=evaluator)
+        return {key: float(value) for key, value in found.items()}
+    except (RuntimeError, ValueError):
+        return {}
 
 
 def perform(path: str, job: int, trust: bool = False) -> str:
@@ -30,7 +287,7 @@ def perform(path: str, job: int, trust: bool = False) -> str:
             ended = [run_one(sweep, entry, entry.values, trust) for entry in sweep.jobs[job]]
             state = DONE if all(status == "finished" for status, _ in ended) else STOPPED
         else:
-            state = search.perform_trial(sweep, job, trust)
+            state = perform_trial(sweep, job, trust)
     except Exception as error:
         write_text(sweep.error_path(job), f"{one_line(error)}\n\n{traceback.format_exc()}")
         return FAILED

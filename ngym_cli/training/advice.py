@@ -9,7 +9,7 @@ from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing
 from ngym_cli.agents.from_config import UNITS, default_steps, find_algorithm
 from ngym_cli.agents.measured import Measured, learner_of, measured
 from ngym_cli.config import RunConfig
-from ngym_cli.config.recommended import recommended
+from ngym_cli.config.recommended import Recommended, recommended
 from ngym_cli.config.tasks import usual_algorithm
 from ngym_cli.environments.facts import Facts
 
@@ -47,7 +47,7 @@ def shortfall(found: Mapping[str, Any]) -> str | None:
     """
     low, high = found["performance_ci"]
     score, ceiling = found["performance"], found.get("ceiling")
-    floors = {"chance": found.get("chance"), "the best agent that sees nothing": found.get("blind")}
+    floors = {"chance": found.get("chance"), "the stimulus-blind baseline": found.get("blind")}
     known = {name: value for name, value in floors.items() if value is not None}
     if ceiling is not None and high >= FAR * ceiling:
         return None
@@ -64,9 +64,8 @@ def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
     """Yield what to try, the most promising first."""
     algorithm = find_algorithm(config.alg)
     needed = recommended(facts.id)
-    here = {entry.name for entry in config.wrappers}
-    if needed and any(entry["name"] not in here for entry in needed.settings.get("wrappers", ())):
-        yield f"--recommended ({needed.words})"
+    if needed is not None and not _has(config, needed):
+        yield "--recommended (wrappers and settings that the task needs)"
     if not algorithm.recurrent and not algorithm.own_class:
         yield f"--alg {usual_algorithm(facts.id)} (a network with memory)"
         return
@@ -83,6 +82,16 @@ def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
     if steps >= usual:
         yield f"--timesteps {2 * steps:_}"
     yield from _other_signal(config, facts)
+
+
+def _has(config: RunConfig, needed: Recommended) -> bool:
+    """Return whether a run has the recommended wrappers, hyperparameters and arguments of the network."""
+    here = {entry.name for entry in config.wrappers}
+    return all(entry["name"] in here for entry in needed.settings.get("wrappers", ())) and all(
+        getattr(config, table).get(name) == value
+        for table in ("hyperparameters", "network_args")
+        for name, value in needed.settings.get(table, {}).items()
+    )
 
 
 def _other_signal(config: RunConfig, facts: Facts) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Ordered stages of training: settings of each stage, criteria of advance, and the active stage.
 
-A stage is the configuration of the run with what the stage says laid over it. Observations and actions stay the same,
+A stage is the configuration of the run with what the stage says overriding it. Observations and actions stay the same,
 so that the learner keeps its weights; evaluations are always of the last stage, the task that is to be learned.
 """
 

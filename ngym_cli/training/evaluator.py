@@ -73,7 +73,8 @@ class Evaluator:
         found.summary["model_steps"] = step
         values = summary.scalars(found.table, summary.condition_names(self.facts.conditions, found.table))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
-        self._in_manifest.append({"step": step, **{key: found.summary[key] for key in IN_MANIFEST}})
+        row = {"step": step, **{key: found.summary[key] for key in IN_MANIFEST}}
+        self._in_manifest.append({**row, **_by_task(found.summary)})
         self.run.update(evaluations=self._in_manifest)
         self.display.say(f"{step:,} steps: {sentence(found.summary)}")
         self._step, self._last = step, found
@@ -107,6 +108,13 @@ class Evaluator:
         """Restore the result of ``state``."""
         self._step = int(state["evaluated"])
         self._in_manifest = [dict(row) for row in state.get("evaluations", ())]
+
+
+def _by_task(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return performance on each of several tasks with the ends of the interval, for the record of a run."""
+    rows = [row for row in found["conditions"] if row["condition"] == "task"]
+    tasks = {str(row["value"]): [row["performance"], *row["performance_ci"]] for row in rows}
+    return {"tasks": tasks} if len(tasks) > 1 else {}
 
 
 def sentence(found: Mapping[str, Any]) -> str:

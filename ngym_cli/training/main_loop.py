@@ -25,10 +25,9 @@ from ngym_cli.training import ending, tracking
 from ngym_cli.training.curriculum import Curriculum, Stage, renew, stages_of
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
-from ngym_cli.training.interruption import Stop, stopping_on_signals
 from ngym_cli.training.progress import Display, Silent
 from ngym_cli.training.session import CheckpointKeeper, Metrics, Plan, Session, Watch
-from ngym_cli.training.stopping import Until
+from ngym_cli.training.stopping import Stop, Until, stopping_on_signals
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -261,6 +260,9 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             reason = getattr(parts.model, "in_torch", "")
             if reason:
                 display.say(f"training runs in torch, not in the compiled passes: {reason}")
+            fresh = (parts.run.manifest().get("init_from") or {}).get("fresh") if saved is None else None
+            if fresh:
+                display.say(f"initial weights are those of {parts.config.init_from}, except {', '.join(fresh)}")
             with stopping_on_signals(session.stop, display.say):
                 _learn(parts.model, parts.config, session)
                 parts.venv.close()  # frees the memory of its trials

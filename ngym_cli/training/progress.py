@@ -44,7 +44,7 @@ class Silent(Display):
 class LiveDisplay(Display):
     """A bar and a line of numbers on a terminal; plain lines now and then where there is none.
 
-    What cannot be shown (the terminal was closed, the disk that a log goes to is full) is not shown; the run goes on.
+    What cannot be shown (the terminal was closed, the disk that a log goes to is full) is not shown; the run continues.
 
     Args:
         console: console to draw on.

@@ -20,10 +20,9 @@ from ngym_cli.evaluation import fresh_trials
 from ngym_cli.training.curriculum import Curriculum, Stage
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
-from ngym_cli.training.interruption import Stop, StopRequest
-from ngym_cli.training.stopping import Until
+from ngym_cli.training.stopping import Stop, StopRequest, Until
 
-#: Seconds between two updates of the manifest while a run goes on.
+#: Seconds between two updates of the manifest while a run continues.
 SECONDS_PER_UPDATE = 5.0
 
 Metrics = dict[str, Any]
@@ -117,7 +116,7 @@ class Session:
     """Course of a run, to which a learner reports and which controls the learner through ``stop``.
 
     A learner calls ``on_step`` after every step of the batch, ``on_rollout`` when it has gathered what it learns from,
-    ``on_update`` when it has learned, and ``between_updates`` before it goes on.
+    ``on_update`` when it has learned, and ``between_updates`` before it continues.
 
     Attributes:
         run: the folder.

@@ -1,4 +1,4 @@
-"""Ending a run when the agent is good enough: a criterion that holds on fresh trials beyond doubt.
+"""Ending a run: by a signal, or when the agent is good enough by a criterion that holds on fresh trials beyond doubt.
 
 An agent whose performance lies just below the target passes many a short evaluation by luck, and a run makes many. So
 what must exceed the target is the lower end of an interval, and the probability of ever stopping too early is shared
@@ -8,7 +8,12 @@ more trials.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -35,7 +40,7 @@ class Until:
         fraction: target as a fraction of the ceiling, or None for an absolute target.
 
     Attributes:
-        of: ``"ceiling"`` or ``"performance"``: what was asked for.
+        of: ``"ceiling"`` or ``"performance"``: what was requested.
         probed: step of the last round of looks.
     """
 
@@ -58,7 +63,7 @@ class Until:
             timesteps: most steps of the run.
 
         Raises:
-            UserError: if a fraction of a ceiling is asked for that is not known.
+            UserError: if a fraction of an unknown ceiling is requested.
         """
         if performance is not None:
             return cls(performance, timesteps)
@@ -142,3 +147,64 @@ class Until:
         """Restore the result of ``state``."""
         self.probed = int(state["probed"])
         self._reached = dict(state["reached"]) if state["reached"] else None
+
+
+#: Seconds that a run which is to stop is given to finish its rollout and update, so that it can be resumed from there.
+PATIENCE = 10.0
+
+
+class Stop(Exception):
+    """Signal that ends learning at a point from which the run can be resumed exactly."""
+
+
+class StopRequest:
+    """Whether a run should stop, and why.
+
+    Attributes:
+        reason: reason for stopping, or None.
+        complete: whether nothing is left to do.
+    """
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self.complete = False
+        self._since = math.inf
+
+    def ask(self, reason: str, complete: bool = False) -> None:
+        """Request a stop after the learner's next update."""
+        self.reason, self.complete, self._since = reason, complete, time.monotonic()
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the learner should stop in the middle of a rollout, because the stop has waited too long."""
+        return time.monotonic() - self._since >= PATIENCE
+
+
+@contextmanager
+def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterator[None]:
+    """End a run cleanly on Ctrl-C, a request to terminate, a closed terminal or a cluster's warning.
+
+    A second Ctrl-C ends it at once. Under ``nohup``, which ignores the closing of the terminal, so does the run.
+
+    Args:
+        stop: the request that the learner checks.
+        say: shows a message to the user.
+    """
+
+    def ask(number: int, frame: object) -> None:
+        if stop.reason is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        if stop.reason is None:
+            stop.ask(signal.Signals(number).name)
+            say("stopping after this update; the run can be resumed (Ctrl-C again: at once)")
+
+    names = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+    numbers = [signal.Signals[name] for name in names if name in signal.Signals.__members__]
+    if "SIGHUP" in names and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        numbers.remove(signal.SIGHUP)
+    old = {number: signal.signal(number, ask) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

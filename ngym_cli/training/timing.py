@@ -40,7 +40,7 @@ STEPS = 256
 GATES: Mapping[str, int] = {"lstm": 4, "gru": 3}
 
 #: Share of the rate of large matrix products that small networks reach in the compiled passes, what a step of an
-#: environment takes beside (s), and what starting, evaluating and writing take in any case (s).
+#: environment takes in addition (s), and what starting, evaluating and writing take in any case (s).
 REACHED, STEP, START = 0.5, 1.5e-6, 4.0
 
 

@@ -40,8 +40,7 @@ def session(env, n, seed):
 
 
 def test_a_trial_has_as_many_rows_everywhere():
-    from ngym_cli.agents.supervised.material import TrialStream
-    from ngym_cli.agents.supervised.weighting import row_weights
+    from ngym_cli.agents.supervised.material import TrialStream, row_weights
 
     env = STACKS["reward"]()
     assert set(session(env, 500, 0)[2]) == {22}

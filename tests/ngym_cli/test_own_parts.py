@@ -220,6 +220,8 @@ def test_second_machine_without_the_file(ngym, folder):
     (folder / "mine.py").unlink()
     done = ngym("eval", "a", "--trust", "--trials", "20")
     assert done.code == 2 and "no such network file: mine.py" in done.err
+    untrusted = ngym("eval", "a", "--trials", "20")
+    assert untrusted.code == 2 and "there is no file mine.py here; copy the file here" in untrusted.err
 
 
 @pytest.mark.parametrize("said", MISTAKES)
@@ -231,6 +233,75 @@ def test_check_names_the_mistake(folder, said):
     found = own_tasks.check(task, lambda row: None)
     first = next(row for row in found["checks"] if row["status"] == "failed" and row["kind"] == "error")
     assert found["status"] == "failed" and said in first["problem"]
+
+
+MISTAKEN_PARTS = """
+import gymnasium as gym
+import numpy as np
+from ngym_cli import RecurrentA2C
+
+
+class Required(gym.ObservationWrapper):
+    def __init__(self, env, gain):
+        super().__init__(env)
+
+
+class Double(gym.ObservationWrapper):
+    def observation(self, observation):
+        return observation.astype(np.float64)
+
+
+class Random(gym.ObservationWrapper):
+    def observation(self, observation):
+        return (observation + np.random.default_rng().normal(size=observation.shape)).astype(np.float32)
+
+
+class Silent(gym.Wrapper):
+    def step(self, action):
+        return *self.env.step(action)[:4], {}
+
+
+class Forgetful(RecurrentA2C):
+    updates = 0
+
+    def loss(self, batch):
+        self.updates += 1
+        loss, numbers = super().loss(batch)
+        return loss * self.updates, numbers
+
+
+class Idle(RecurrentA2C):
+    def train(self):
+        pass
+
+
+def empty(view):
+    from ngym_cli.figures.style import new_figure
+
+    return new_figure()[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("Required", "argument gain of __init__ has no default"),
+        ("Double", "the type float64, but observation_space says (3,) float32"),
+        ("Random", "draw from self.np_random"),
+        ("Silent", "no trial ends"),
+        ("Forgetful", "own_state()"),
+        ("Idle", "training does not change the weights"),
+        ("empty", "nothing to draw"),
+    ],
+)
+def test_check_names_the_mistake_of_a_wrapper_algorithm_or_figure(folder, part, said):
+    from ngym_cli.catalog import own_tasks
+
+    (folder / "bad.py").write_text(MISTAKEN_PARTS)
+    (task,) = own_tasks.chosen([f"bad.py:{part}"], False)
+    found = own_tasks.check(task, lambda row: None)
+    failed = [row for row in found["checks"] if row["status"] == "failed"]
+    assert len(failed) == 1 and said in failed[0]["problem"] and failed[0]["place"].startswith("bad.py:")
 
 
 def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
@@ -285,9 +356,8 @@ def broken(view):
 def test_own_figure_says_what_it_needs_and_is_drawn(ngym, folder):
     (folder / "fig.py").write_text(FIGURE)
     assert ngym("run", "--timesteps", "500", "--units", "8", "--name", "a").code == 0
-    lacking = ngym("plot", "a", "fig.py:units")
-    assert lacking.code == 2 and "ngym eval --record activity" in lacking.err
-    assert ngym("eval", "a", "--record", "activity", "--trials", "30").code == 0
+    recorded = ngym("plot", "a", "fig.py:units")
+    assert recorded.code == 0 and "recorded activity" in recorded.err
     drawn = ngym("plot", "a", "fig.py:units", "fig.py:plain", "--json")
     assert drawn.code == 0 and all((folder / row["path"]).is_file() for row in json.loads(drawn.out)), drawn.err
     for name, message in (("nothing", ""), ("wrong", "must return a matplotlib figure"), ("broken", "no such column")):
@@ -304,7 +374,8 @@ def test_every_template_works_at_once(ngym, folder):
         assert ngym("new", kind, f"my_{kind}.py").code == 0
         assert ngym("new", kind, f"my_{kind}.py").code == 2
     assert ngym("new", "task", "by_trial.py", "--by-trial").code == 0
-    for part in ("my_task.py:MyTask", "by_trial.py:ByTrial", "my_network.py:MyNetwork"):
+    parts = ("my_task.py:MyTask", "by_trial.py:ByTrial", "my_network.py:MyNetwork", "my_wrapper.py:MyWrapper")
+    for part in (*parts, "my_algorithm.py:MyAlgorithm", "my_figure.py:my_figure"):
         assert ngym("check", part).code == 0
     done = ngym(
         "run", "--task", "my_task.py:MyTask", "--wrappers", "my_wrapper.py:MyWrapper:gains=1/0.5",

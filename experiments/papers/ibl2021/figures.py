@@ -55,10 +55,16 @@ def control_no_feedback(run):
     return cut(run, FEEDBACK)
 
 
+def _given(number):
+    """Seeds that gave a number, as words, and their values."""
+    found = [(str(s), v) for s, v in zip(number["seed_numbers"], number["seeds"], strict=True) if v is not None]
+    return [seed for seed, _ in found], [value for _, value in found]
+
+
 def figure_4_choices_by_block(paper):
     """Left: choices of the right side by signed contrast in both kinds of block, trials of all networks together with
     95 % intervals over blocks of trials, and fitted functions with lapses. Right: by how much the point of subjective
-    equality shifts between blocks, a dot for each network; above the line mice count as trained.
+    equality shifts towards the side that is frequent, a dot for each network; above the line mice count as trained.
     """
     figure, (left, right) = new_figure(1, 2, width=3.9)
     found = _fits(paper.trials("blocks"))
@@ -71,11 +77,12 @@ def figure_4_choices_by_block(paper):
     n = int(sum(fit.n for fit in found.fits.values()))
     left.set(xlabel="contrast (%), right positive", ylabel="P(right)", title=f"choices by block, {n:,} trials")
     left.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
-    shifts = paper.value("signed-shift")[""]["seeds"]
-    right.plot(range(len(shifts)), shifts, "o", color=COLOURS[0], markersize=6)
+    found = paper.value("signed-shift")[""]
+    seeds, shifts = _given(found)
+    right.plot(range(len(seeds)), shifts, "o", color=COLOURS[0], markersize=6)
     right.axhline(LEAST_SHIFT, color=GREY, linestyle="--", linewidth=1, label=f"criterion, {LEAST_SHIFT:g} %")
-    right.set(xlabel="network", ylabel="shift of the bias (% contrast)", title="shift between blocks")
-    right.set_xticks(range(len(shifts)))
+    right.set(xlabel="seed", ylabel="shift of the bias (% contrast)", title="shift between blocks")
+    right.set_xticks(range(len(seeds)), seeds)
     right.set_xlim(-0.5, len(shifts) - 0.5)
     right.set_ylim(0, 1.25 * max(*shifts, LEAST_SHIFT))
     right.legend()
@@ -92,10 +99,10 @@ def figure_criteria(paper):
         ("easy-accuracy", LEAST_EASY, "accuracy at 100 % contrast", (0.8, 1.01), (0.8, LEAST_EASY)),
     )
     for axes, (claim, limit, words, shown, missed) in zip(panels, rows, strict=True):
-        values = paper.value(claim)[""]["seeds"]
-        axes.plot(range(len(values)), values, "o", color=COLOURS[0], markersize=6, clip_on=False)
+        seeds, values = _given(paper.value(claim)[""])
+        axes.plot(range(len(seeds)), values, "o", color=COLOURS[0], markersize=6, clip_on=False)
         axes.axhline(limit, color=GREY, linestyle="--", linewidth=1)
         axes.axhspan(*missed, color=GREY, alpha=0.15, linewidth=0)
-        axes.set(xlabel="network", ylabel=words, ylim=shown, xlim=(-0.5, len(values) - 0.5))
-        axes.set_xticks(range(len(values)))
+        axes.set(xlabel="seed", ylabel=words, ylim=shown, xlim=(-0.5, len(values) - 0.5))
+        axes.set_xticks(range(len(seeds)), seeds)
     return figure

@@ -1,5 +1,6 @@
 """Choices, fixed points and targeted axes of networks that integrate one of two noisy sources."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,8 +16,10 @@ from ngym_cli.papers.controls import cut, rewired
 CONTEXTS = (0, 1)
 #: Words for the contexts: in the paper the first source was the motion and the second the colour of the dots.
 WORDS = {0: "modality 1 relevant", 1: "modality 2 relevant"}
-#: States from which slow points are looked for, and the speed below which a point counts as slow.
-STARTS, SLOW = 16, 0.001
+#: States from which slow points are looked for, the speed below which a point counts as slow, and how near visited
+#: states have to come to a point, as a share of their spread.
+STARTS, SLOW, NEAR = 32, 0.01, 0.1
+OF_POINTS = ("points", "inputs", "condition", "speed", "eigenvalues", "right", "left", "share")
 
 
 def incongruent(run):
@@ -50,7 +53,16 @@ def _points(run):
     sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
     system = system_of(run.source.policy.networks[0])
     found = points_of_sets(system, activity, observations, sets, starts=STARTS, slow=SLOW)
-    return {int(each.values["context"]): (each, points) for each, points in found}
+    near = {int(each.values["context"]): (each, _near(points, activity.values[each.steps])) for each, points in found}
+    return {context: pair for context, pair in near.items() if len(pair[1])}
+
+
+def _near(points, visited):
+    """Points that the network comes near during the stimulus: a tenth of the spread of its states, or nearer."""
+    spread = np.sqrt(((visited - visited.mean(axis=0)) ** 2).sum(axis=1).mean())
+    apart = np.array([np.linalg.norm(visited - point, axis=1).min() for point in points.points])
+    kept = {name: getattr(points, name)[apart < NEAR * spread] for name in OF_POINTS}
+    return replace(points, **kept)
 
 
 def _of_contexts(run, value):
@@ -173,11 +185,11 @@ def gating(run):
 def line_along_choice(run):
     """Cosine of the angle between the axis along which points lie and the axis of choice, in each context."""
     axes, _, _, _ = _axes(run)
-    choice = axes.axes[axes.names.index("choice")]
+    choice = axes.axes[axes.names.index("choice")] * axes.sd  # the axis is one of standard deviations
 
     def cosine(_, points):
-        centred = (points.points - points.points.mean(axis=0)) / axes.sd
-        return abs(np.linalg.svd(centred, full_matrices=False)[2][0] @ choice)
+        line = np.linalg.svd(points.points - points.points.mean(axis=0), full_matrices=False)[2][0]
+        return abs(line @ choice) / np.linalg.norm(choice)
 
     return _of_contexts(run, cosine)
 
@@ -237,19 +249,22 @@ def figure_1_choices(paper):
 def figure_2_targeted_axes(paper):
     """Mean trajectories of the first network during the stimulus in each context, in the plane of the axis of choice
     and that of a source, sorted by the evidence of that source from the strongest for choice 1 (yellow) to that
-    for choice 2 (blue). Relevant evidence moves the state along both axes, irrelevant evidence along its own only.
+    for choice 2 (blue); a dot every 100 ms, one scale for all panels. Relevant evidence (on the diagonal) moves the
+    state along both axes, irrelevant evidence along its own axis only.
     """
-    figure, panels = new_figure(2, 2, width=3.0, height=2.6)
+    figure, panels = new_figure(2, 2, width=3.0, height=2.6, sharex=True, sharey=True)
     axes, aligned, table, coherences = _axes(paper.runs("context")[0])
     projected = axes.project(aligned)
     along = projected[..., axes.names.index("choice")]
+    every = max(1, round(100 / paper.runs("context")[0].source.facts.dt))
     for context in CONTEXTS:
         for source in range(2):
             panel, levels = panels[context][source], np.unique(coherences[source])
             across = projected[..., axes.names.index(f"modality {source + 1}")]
             for level, colour in zip(levels, shades(len(levels)), strict=True):
                 rows = (table["context"] == context) & (coherences[source] == level)
-                panel.plot(along[rows].mean(axis=0), across[rows].mean(axis=0), "o-", color=colour, markersize=3)
+                path = along[rows].mean(axis=0), across[rows].mean(axis=0)
+                panel.plot(*path, "o-", color=colour, markersize=3, markevery=every)
             kind = "relevant" if context == source else "irrelevant"
             panel.set(
                 title=f"context {context + 1}: modality {source + 1}, {kind}", ylabel=f"modality {source + 1} axis"
@@ -275,6 +290,8 @@ def _slow_points(plane, run):
             plane.plot(*space.project(path).T, ".-", color=colour, linewidth=0.6, markersize=3, alpha=0.5)
     frame = plane.axis()
     for context, colour in zip(CONTEXTS, COLOURS, strict=False):
+        if context not in _points(run):
+            continue
         x, y = space.project(_points(run)[context][1].points).T
         inside = (frame[0] <= x) & (x <= frame[1]) & (frame[2] <= y) & (y <= frame[3])
         label = f"{WORDS[context]}, {inside.sum()} of {len(x)} points"
@@ -284,29 +301,39 @@ def _slow_points(plane, run):
     plane.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
 
 
+def _or_none(measure, run, context):
+    """Value of a measure in a context; nan where slow points are missing."""
+    try:
+        return measure(run)[WORDS[context]]
+    except ValueError:
+        return np.nan
+
+
 def figure_5_line_attractors(paper):
     """Left: slow points of the first network in each context (large) and mean paths by the relevant evidence during the
     stimulus, along the principal components of the paths; points that no path comes near lie outside the frame. Middle:
-    eigenvalues, largest and second largest, median of the points of each network. Right: movement along the slow
-    direction by evidence of each source, a dot for each network.
+    eigenvalues over 100 ms, largest (dots) and second largest (squares), median of the points of each network: the
+    largest are near 1 (dashed). Right: movement along the slow direction by relevant (dots) and irrelevant evidence
+    (squares): the former is larger.
     """
     figure, (plane, spectrum, selection) = new_figure(1, 3, width=3.1)
     networks = paper.runs("context")
     _slow_points(plane, networks[0])
     places = np.arange(len(networks))
     for context, colour, shift in zip(CONTEXTS, COLOURS, (-0.1, 0.1), strict=False):
-        for k, claim in enumerate(("leading-eigenvalue", "next-eigenvalue")):
-            values = paper.value(claim)[WORDS[context]]["seeds"]
+        for k, eigenvalue in enumerate((leading_eigenvalue, next_eigenvalue)):
+            values = [_or_none(eigenvalue, run, context) for run in networks]
             spectrum.plot(places + shift, values, "os"[k], color=colour, markersize=5)
         for k, relevant in enumerate((True, False)):
             source = context if relevant else 1 - context
-            values = [np.median(_selected(run)[context][:, source]) for run in networks]
+            moved = [_selected(run).get(context) for run in networks]
+            values = [np.nan if each is None else np.median(each[:, source]) for each in moved]
             selection.plot(places + shift, values, "os"[k], color=colour, markersize=5)
     for axes, words in ((spectrum, ("largest", "second")), (selection, ("relevant", "irrelevant"))):
         for marker, word in zip("os", words, strict=True):
             axes.plot([], [], marker, color=GREY, label=word)
-        axes.set(xlabel="network", xlim=(-0.5, len(networks) - 0.5))
-        axes.set_xticks(places)
+        axes.set(xlabel="seed", xlim=(-0.5, len(networks) - 0.5))
+        axes.set_xticks(places, [str(run.seed) for run in networks])
         axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
     spectrum.axhline(1, color=GREY, linestyle="--", linewidth=1)
     spectrum.set(ylabel="size of the eigenvalue", title="eigenvalues, median of points")

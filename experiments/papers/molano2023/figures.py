@@ -56,7 +56,6 @@ def figure_1_transition_weights(paper):
                 axis.errorbar(places, [r.value for r in rows], half, color=colour, label=label, **style)
         axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
         axis.set(xlabel="trials back", xticks=range(2, LAGS + 1), title=paper.config.parts[part].what)
-        axis.title.set_fontsize(8)
     axes[0].set_ylabel("weight of a transition (log odds)")
     axes[0].legend()
     return figure
@@ -82,5 +81,5 @@ def figure_2_reset_index(paper):
         axes.plot(line, sign * line, color=GREY, linestyle="--", linewidth=1, zorder=0)
     axes.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
     axes.set(xlabel="weight after correct (log odds)", ylabel="weight after error (log odds)", title="reset index")
-    axes.legend(fontsize=7)
+    axes.legend()
     return figure

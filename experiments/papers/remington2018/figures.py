@@ -13,6 +13,7 @@ from ngym_cli.papers.controls import answered, cut
 GAINS = (1.0, 1.5)
 #: Principal components in which speed is measured; noise of single units is left out with the others.
 COMPONENTS = 4
+SHOWN = 3  #: networks with a panel of their own
 SCATTER = 0.05  #: of intervals that a control produces, as a share
 
 
@@ -148,15 +149,15 @@ def _copied(table, gain):
 
 
 def figure_1_produced_intervals(paper):
-    """Produced interval by measured interval at both gains, each network a panel: means with 95 % intervals. Dashed:
-    the measured interval times the gain. Lines that are flatter than that regress to the mean.
+    """Produced interval by measured interval at both gains, a panel for each of the first networks: means with 95 %
+    intervals. Dashed: the measured interval times the gain. Lines that are flatter than that regress to the mean.
     """
-    networks = paper.runs("gains")
+    networks = paper.runs("gains")[:SHOWN]
     figure, panels = new_figure(1, len(networks), width=2.9, squeeze=False, sharey=True)
     for axes, run in zip(panels[0], networks, strict=True):
         for gain, colour in zip(GAINS, COLOURS, strict=False):
             curve = _fit(run, gain).produced
-            label = f"gain {gain:g}, slope {paper.value('regression')[f'{gain:g}']['seeds'][networks.index(run)]:.2f}"
+            label = f"gain {gain:g}, slope {slopes(run)[gain]:.2f}"
             target = np.array(curve.x)
             interval_points(axes, _over(curve, gain), color=colour, fmt="o-", label=label)
             axes.plot(target / gain, target, color=colour, linestyle="--", linewidth=0.8)
@@ -173,8 +174,8 @@ def _over(curve, gain):
 def figure_6_trajectories_and_speed(paper):
     """Left: mean trajectories of the first network from the set cue to the response along the first two principal
     components, darker for longer measured intervals; dots mark each 200 ms. Right: mean speed of each condition of all
-    networks (a marker each), in the middle half of the way, by produced interval; grey: as it would be if one path were
-    run through at another speed.
+    networks, over the mean of the network, in the middle half of the way, by produced interval. Points fall along the
+    grey line where one path is run through at another speed.
     """
     networks = paper.runs("gains")
     figure, (plane, speeds) = new_figure(1, 2, width=4.0)
@@ -189,12 +190,13 @@ def figure_6_trajectories_and_speed(paper):
         plane.plot([], [], line, color="black", label=f"gain {gain:g}")
     plane.set(xlabel="PC1", ylabel="PC2", title=f"set to go, seed {networks[0].seed}")
     plane.legend()
-    for run, marker in zip(networks, "osD^v", strict=False):
+    for run in networks:
         gains, times, speed = _speeds(run)
         speed = speed / np.exp(np.mean(np.log(speed)))
         for gain, colour in zip(GAINS, COLOURS, strict=False):
             rows = gains == gain
             label = f"gain {gain:g}" if run is networks[0] else None
+            marker = "o" if gain == GAINS[0] else "s"
             speeds.plot(times[rows], speed[rows], marker, color=colour, markersize=4, label=label)
     ends = np.array(speeds.get_xlim())
     smooth = np.linspace(*ends, 100)

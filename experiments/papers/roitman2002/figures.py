@@ -72,6 +72,7 @@ def control_no_evidence(run):
 def figure_3_accuracy_and_time(paper):
     """Proportion correct and mean reaction time by coherence: our networks and two monkeys. A point is a mean with
     its 95 % interval over networks, or over the trials of both monkeys. To the networks' times one constant is added.
+    Networks and monkeys err alike and take longer where motion is weak.
     """
     figure, (left, right) = new_figure(1, 2, width=3.7)
     networks = paper.runs("reaction-time")
@@ -100,11 +101,15 @@ def figure_3_accuracy_and_time(paper):
 
 
 def figure_errors_are_slow(paper):
-    """Mean reaction time of errors less that of correct answers at low coherence: each network and the monkeys."""
+    """Mean reaction time of errors less that of correct answers at low coherence: each network and the monkeys. Points
+    above the line: errors take longer.
+    """
     figure, axes = new_figure(1, 1, width=3.7)
-    for run in paper.runs("reaction-time"):
+    networks = paper.runs("reaction-time")
+    for k, run in enumerate(networks):
         found = error_delay(run)
-        axes.plot(list(found), list(found.values()), "o-", color=COLOURS[0], label="network" if run.seed == 0 else None)
+        label = f"{len(networks)} networks, a line each" if k == 0 else None
+        axes.plot(list(found), list(found.values()), "o-", color=COLOURS[0], linewidth=0.8, markersize=4, label=label)
     theirs = _error_delay(monkeys())
     axes.plot(list(theirs), list(theirs.values()), "s-", color=GREY, label="two monkeys")
     axes.axhline(0, color="black", linewidth=0.8)

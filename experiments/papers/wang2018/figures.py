@@ -95,7 +95,6 @@ def figure_5_stay_probabilities(paper):
             axis.hlines(numbers_, places - 0.35, places + 0.35, color="black", linestyle=style, label=label)
         axis.set_xticks(places, WORDS)
         axis.set(ylabel="P(stay)", ylim=(0, 1.1), title=f"{paper.config.parts[part].what}, n = {len(values)}")
-        axis.title.set_fontsize(8)
     legend_below(axes[0][0], 2)
     return figure
 

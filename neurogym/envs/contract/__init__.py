@@ -10,20 +10,24 @@ from collections.abc import Callable
 
 from neurogym.envs.contract.behaviour import (
     batch_equals_single,
+    ground_truth_is_best_paid,
     gymnasium_checker,
+    oracle,
+    random_is_chance,
     random_steps,
     same_seed_same_session,
     time_steps,
 )
 from neurogym.envs.contract.description import arguments, conditions, metadata
-from neurogym.envs.contract.essentials import (
+from neurogym.envs.contract.necessity import necessary
+from neurogym.envs.contract.subject import (
+    ContractError,
+    NothingToCheck,
+    Subject,
     channels_carry_something,
     ground_truth_is_an_action,
     trials_are_described,
 )
-from neurogym.envs.contract.necessity import necessary
-from neurogym.envs.contract.scores import ground_truth_is_best_paid, oracle, random_is_chance
-from neurogym.envs.contract.subject import ContractError, NothingToCheck, Subject
 
 __all__ = ["ADVICE", "CHECKS", "ContractError", "NothingToCheck", "Subject", "check_all", "random_steps"]
 

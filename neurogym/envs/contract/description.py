@@ -81,7 +81,7 @@ def conditions(subject: Subject) -> None:
                 if np.ndim(value) or isinstance(value, str)
                 else abs(got - value) <= (env.dt if name in env.timing else 1e-6)
             )
-            require(same, f"{subject.name}: asked for {name}={value!r}, got {got!r}")
+            require(same, f"{subject.name}: requested {name}={value!r}, got {got!r}")
         _refuses(subject, partial(env.new_trial, **{name: IMPOSSIBLE}), f"new_trial({name}={IMPOSSIBLE})", name)
         wrong = name + "x"
         _refuses(subject, partial(env.new_trial, **{wrong: 0}), f"new_trial({wrong}=0)", name)

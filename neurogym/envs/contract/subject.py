@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv
+from neurogym.spaces import names_of
 from neurogym.vector import make_vec
 
 LARGE = 1000  #: observations with more entries (images) are stepped less often
@@ -92,3 +93,77 @@ def random_actions(space: Any, rng: np.random.Generator, n: int) -> np.ndarray:
     if isinstance(space, gym.spaces.Discrete):
         return rng.integers(space.n, size=n)
     return np.stack([space.sample() for _ in range(n)])
+
+
+STEPS = 600  #: that are looked at
+
+
+def trials_are_described(subject: Subject) -> None:
+    """A task that makes single trials returns each trial's description, a dictionary, from ``_new_trial``."""
+    env = subject.task()
+    name = next((name for name in ("_new_trial", "new_trial") if _own(env, name) is not None), None)
+    if name is None:
+        raise NothingToCheck("the task describes many trials at once")
+    returned: list[Any] = []
+    made = getattr(env, name)
+
+    def watched(**kwargs: Any) -> Any:
+        returned.append(made(**kwargs))
+        return returned[-1]
+
+    setattr(env, name, watched)
+    env.reset(seed=0)
+    kinds = sorted({type(trial).__name__ for trial in returned if not isinstance(trial, dict)})
+    require(not kinds, f"{subject.name}: {name} must return the trial's description, a dict, not {', '.join(kinds)}")
+
+
+def _own(env: Any, name: str) -> Any:
+    """Return a method defined by the task's own class, None for methods inherited from this package."""
+    for cls in type(env).__mro__:
+        if name in vars(cls):
+            return None if cls.__module__.split(".")[0] == "neurogym" else vars(cls)[name]
+    return None
+
+
+def ground_truth_is_an_action(subject: Subject) -> None:
+    """Check that the correct action of every step belongs to the action space."""
+    env = subject.make()
+    env.reset(seed=6)
+    env.action_space.seed(6)
+    space: Any = env.action_space
+    seen = False
+    for step in range(STEPS // 10 if subject.large else STEPS):
+        _, _, terminated, truncated, info = env.step(space.sample())
+        right = info.get("gt")
+        if right is not None and isinstance(space, gym.spaces.Discrete):
+            seen = True
+            first, last = int(space.start), int(space.start + space.n) - 1
+            fits = np.ndim(right) == 0 and float(right) == int(right) and first <= int(right) <= last
+            outside = f"the ground truth {right} at step {step} is outside the action space ({first} to {last})"
+            require(fits, f"{subject.name}: {outside}")
+        if terminated or truncated:
+            env.reset()
+    if not seen:
+        raise NothingToCheck("there is no ground truth, or actions are vectors")
+
+
+def channels_carry_something(subject: Subject) -> None:
+    """A channel without a name is not always 0."""
+    space: Any = subject.example.observation_space
+    if space.shape is None or len(space.shape) != 1:
+        raise NothingToCheck("observations are not vectors")
+    named = {int(i) for index in names_of(space).values() for i in np.atleast_1d(index)}
+    nameless = [channel for channel in range(space.shape[0]) if channel not in named]
+    if not nameless:
+        raise NothingToCheck("every channel has a name")
+    env = subject.make()
+    observation, _ = env.reset(seed=8)
+    env.action_space.seed(8)
+    seen = np.abs(np.asarray(observation, float))
+    for _ in range(STEPS):
+        observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        seen = np.maximum(seen, np.abs(observation))
+        if terminated or truncated:
+            env.reset()
+    silent = [channel for channel in nameless if seen[channel] == 0]
+    require(not silent, f"{subject.name}: channel {', '.join(map(str, silent))} has no name and is always 0")

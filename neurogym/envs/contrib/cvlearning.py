@@ -18,9 +18,10 @@ SIDES = (1, 2)
 class CVLearning(TrialEnv):
     """Learn a delayed two-choice task in five stages, from free choice to the full task.
 
-    0: no stimulus; either side pays until one was chosen ``max_num_reps`` times in a row, then only the other. 1: the
-    stimulus shows the side; a wrong answer costs nothing and may be corrected. 2: a wrong answer ends the trial and is
-    punished. 3: a delay is introduced and grows. 4: noise, all coherences and all delays.
+    0: no stimulus; either side is rewarded until it was chosen ``max_num_reps`` times in a row, then only the other.
+    1: the stimulus shows the side; a wrong answer costs nothing and may be corrected.
+    2: a wrong answer ends the trial and is punished. 3: a delay is introduced and grows.
+    4: noise, all coherences and all delays.
 
     A stage ends after ``keep_days`` + 1 good days in a row, days of ``trials_day`` trials of which a fraction
     ``th_stage`` was right. A bad run in stage 2 brings stage 1 back as a reminder.
@@ -29,7 +30,7 @@ class CVLearning(TrialEnv):
         timing: Replaces entries of ``default_timing`` (ms), those of the full task.
         stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
         sigma: Noise of the full task; its s.d. per step is sigma / sqrt(dt).
-        max_num_reps: Choices of one side in a row after which only the other pays (stage 0).
+        max_num_reps: Choices of one side in a row after which only the other is rewarded (stage 0).
         th_stage: Performance that makes a good day; -1 starts with the last stage.
         keep_days: Good days needed beyond the first.
         trials_day: Trials per day.

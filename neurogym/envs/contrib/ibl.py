@@ -1,4 +1,4 @@
-"""Contrast discrimination of the International Brain Laboratory in a single step."""
+"""Choice of the side with the higher contrast, with equal sides or with blocks of a more frequent side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class IBL(TrialEnv):
         doi="10.1016/j.neuron.2017.12.013",
         tags=["perceptual", "two-alternative", "supervised"],
         description="choose the side with the higher contrast, in one step",
-        differences=["the choice is compared with the side shown; the reference paid every choice"],
+        differences=["the choice is compared with the side shown; the reference rewards every choice"],
         necessary=("stimulus",),
         measures=("psychometric",),
     )
@@ -84,3 +84,27 @@ class IBL(TrialEnv):
         performance = float(np.mean(accuracy))
         reward = performance * self.rewards["correct"] + (1 - performance) * self.rewards["fail"]
         return {"performance": performance, "reward": reward, "error": 0.0, "method": "exact: difference of Gaussians"}
+
+
+class IBLBlock(IBL):
+    """Choose the side with the higher contrast; in blocks of 200 trials side 1 has probability 0.2, 0.5 or 0.8.
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        sigma: Noise s.d. of each observation.
+
+    Source: Abbott et al. (International Brain Laboratory) 2017.
+    """
+
+    metadata = IBL.metadata.replace(
+        description="choose the side with the higher contrast; one side is more frequent in blocks of trials",
+        carries=True,
+        needs_reward=True,
+        differences=[*IBL.metadata["differences"], "the block is reported with each trial"],
+    )
+    blocks = (0.2, 0.5, 0.8)
+    block_dur = 200
+
+
+IBL_Block = IBLBlock

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
+from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces
 
 
 class MemoryRecall(TrialEnv):
@@ -40,7 +40,7 @@ class MemoryRecall(TrialEnv):
             "there is at least one step of recall",
         ],
         necessary=(),
-        taught="ten numbers are asked for at once and a reward says only how good they are on average",
+        taught="ten numbers are requested at once and a reward says only how good they are on average",
     )
     default_rewards = {"error": -1.0}
 
@@ -113,5 +113,5 @@ class MemoryRecall(TrialEnv):
             right = error < (1.0 if self.balanced else 0.5)
             self.performance += float(right.mean()) / self.trial["recalls"]
             if self.cursor.at_end:
-                self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+                self.report()
         return self.ob_now, reward, False, False, {"new_trial": False}

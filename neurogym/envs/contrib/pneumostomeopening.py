@@ -24,7 +24,7 @@ class Pneumostomeopening(TrialEnv):
 
     A trial is a stay in the water that begins at a random depth. Opening the pneumostome gives much oxygen, but only
     at the surface; the skin gives a little; swimming uses it up. In the training phase every opening is punished, in
-    the testing phase nothing is paid and openings are counted. Without oxygen the snail dies and the episode
+    the testing phase nothing is rewarded and openings are counted. Without oxygen the snail dies and the episode
     terminates. Performance is the fraction of steps with the best action of the phase (in testing: any but opening).
 
     Args:

@@ -29,7 +29,7 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
         dt: Time step, one frame (ms); 8.3 is one frame at 120 Hz.
         win_kwargs: ``{"size": (width, height)}`` in pixels.
         timing: Replaces entries of ``default_timing`` (ms).
-        rewards: Replaces entries of ``default_rewards``: what a trial pays at best and at worst.
+        rewards: Replaces entries of ``default_rewards``: the reward of the best and of the worst trial.
         diameter: Of the plaid, relative to the frame.
 
     Raises:

@@ -7,8 +7,7 @@ core, the registration of tasks, schedules.
 from __future__ import annotations
 
 from neurogym.envs.multi.combine import Combine
-from neurogym.envs.multi.make import make_multi, task_ids
+from neurogym.envs.multi.make import TransferLearning, make_multi, task_ids
 from neurogym.envs.multi.schedule import MultiEnvs, ScheduleEnvs
-from neurogym.envs.multi.transfer import TransferLearning
 
 __all__ = ["Combine", "MultiEnvs", "ScheduleEnvs", "TransferLearning", "make_multi", "task_ids"]

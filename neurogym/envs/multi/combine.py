@@ -36,7 +36,7 @@ class Combine(JointParameters, TrialEnv):
         mix: Probability of main only, distractor only, both.
         share_action_space: Whether one action goes to both tasks (their actions must be equally many); otherwise an
             action is a pair, counted in lexicographic order.
-        defaults: Reward that each task pays for doing nothing; with shared actions the distractor's reward and ground
+        defaults: Reward of each task for doing nothing; with shared actions the distractor's reward and ground
             truth count where the main task's reward is its default and the distractor's is not.
         trial_cue: Whether a first channel shows the trial's type (0, 1, 2).
         task2: Another name for ``distractor``.
@@ -261,7 +261,7 @@ class Combine(JointParameters, TrialEnv):
         self.performance = min(scores.values())
         self.trial |= {f"{name}_performance": score for name, score in scores.items()}
         if self.event != rules.ABORT or self.performance >= 0.5:
-            self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+            self.report()
 
     def __str__(self) -> str:
         """The two tasks."""

@@ -1,7 +1,13 @@
 """Combination of trials of several tasks into a block.
 
 Each task makes its own trials; :func:`interleave` lays them out in the order of a schedule, and :class:`MixedRule`
-applies to each trial the response rule of the task that it came from.
+applies to each trial the response rule of the task that it came from. With tasks A and B and the schedule A B B A::
+
+    parts    Part(0, two trials of A, [0, 3]), Part(1, two trials of B, [1, 2])
+    block    | A, 1st | B, 1st | B, 2nd | A, 2nd |    rows of each trial, one trial after the other
+
+Everything with a row per step is copied to the rows of the trial's place; everything with an entry per trial (limits of
+periods, rewards, records) to the place itself. What a task lacks is nan, None, or a period of no length.
 """
 
 from __future__ import annotations
@@ -16,8 +22,19 @@ from neurogym.trials import Trials
 
 TABLES = ("reward", "performance", "event")
 
-#: Index of a task, trials of it, and their places in the block; a task may occur more than once or not at all.
-Parts = list[tuple[int, Trials, np.ndarray]]
+
+class Part(NamedTuple):
+    """Trials of one task in a block; a task may have several parts, or none.
+
+    Attributes:
+        task: Index of the task.
+        trials: The trials that the task made.
+        places: Their places in the block, shape (trials,).
+    """
+
+    task: int
+    trials: Trials
+    places: np.ndarray
 
 
 class Records(NamedTuple):
@@ -53,7 +70,7 @@ def records_of(tasks: Sequence[TrialEnv]) -> Records:
     return Records(columns, periods, float(np.mean(sizes)))
 
 
-def interleave(trials: Trials, parts: Parts, tables: bool) -> None:
+def interleave(trials: Trials, parts: list[Part], tables: bool) -> None:
     """Fill an empty block with the trials of several tasks.
 
     Args:
@@ -62,14 +79,14 @@ def interleave(trials: Trials, parts: Parts, tables: bool) -> None:
         tables: Whether the compiled tables of the response rules are taken over, too.
     """
     length = np.zeros(trials.n, np.int64)
-    for _, part, at in parts:
-        length[at] = part.length
+    for part in parts:
+        length[part.places] = part.trials.length
     trials.place(length)
     ob = trials.ob
-    trials.has_gt = any(part.has_gt for _, part, _ in parts)
-    for _, part, at in parts:
-        target, source = trials.rows_of(at), part.rows_of(np.arange(part.n))
-        for name, values in part.fields.items():
+    trials.has_gt = any(part.trials.has_gt for part in parts)
+    for part in parts:
+        target, source = trials.rows_of(part.places), part.trials.rows_of(np.arange(part.trials.n))
+        for name, values in part.trials.fields.items():
             if name == "ob" and values.ndim == 2:
                 ob[target, : values.shape[1]] = values[source]
             elif tables or name not in TABLES:
@@ -82,7 +99,7 @@ def interleave(trials: Trials, parts: Parts, tables: bool) -> None:
     _gather_records(trials, parts)
 
 
-def _gather_limits(trials: Trials, parts: Parts) -> None:
+def _gather_limits(trials: Trials, parts: list[Part]) -> None:
     """Gather periods (of zero length in trials without the period), rewards, and onsets of reaction times."""
     trials.go, trials.bonus, trials.rewards = np.zeros(trials.n, np.int64), np.zeros(trials.n), {}
     counted_from = set()
@@ -98,7 +115,7 @@ def _gather_limits(trials: Trials, parts: Parts) -> None:
     trials.go_period = counted_from.pop() if len(counted_from) == 1 else "go"
 
 
-def _gather_records(trials: Trials, parts: Parts) -> None:
+def _gather_records(trials: Trials, parts: list[Part]) -> None:
     """Gather the records of trials; nan (None if not a number) for trials of tasks without the entry.
 
     Arrays that differ in shape between tasks are left out.
@@ -138,7 +155,7 @@ class MixedRule:
         self.tasks = list(tasks)
         holds = [task.rule.hold for task in tasks]  # type: ignore[union-attr]
         self.hold = max(set(holds), key=holds.count)
-        self.parts: Parts = []
+        self.parts: list[Part] = []
 
     def compile(self, trials: Trials, abort: bool) -> None:
         """Fill the tables of the trials, unless already copied with the trials."""

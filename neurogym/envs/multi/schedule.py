@@ -12,7 +12,7 @@ from neurogym import scores, spaces
 from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
-from neurogym.envs.multi.interleave import MixedRule, Parts, Records, empty_column, interleave, records_of
+from neurogym.envs.multi.interleave import MixedRule, Part, Records, empty_column, interleave, records_of
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
@@ -205,13 +205,13 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         source = self._draw(trials.n, asked.pop("task", None))
         same = len({spaces.n_actions(of.action_space) for of in (self, *self.tasks)}) == 1
         tables = self._all_ahead and same and not self.stack.revises
-        parts: Parts = []
+        parts: list[Part] = []
         for j in range(len(self.tasks)):
             at = np.flatnonzero(source == j)
             if len(at) and tables and not asked:
                 parts += self._from_stock(j, at)
             elif len(at):
-                parts.append((j, self._part(j, {k: v[at] for k, v in asked.items()}, len(at)), at))
+                parts.append(Part(j, self._part(j, {k: v[at] for k, v in asked.items()}, len(at)), at))
         interleave(trials, parts, tables)
         if self._records is not None:
             self.rule.parts = parts  # type: ignore[union-attr]
@@ -225,7 +225,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             rows = trials.rows()
             trials.ob[rows.index, self._width + source[rows.trial]] = 1
         if not self._all_ahead:
-            self._show(trials, first_observation(self.envs[parts[0][0]]), 0)
+            self._show(trials, first_observation(self.envs[parts[0].task]), 0)
             trials.bonus = 0.0  # the task adds it itself
         if "task" in trials.info:
             trials.info["subtask"] = trials.info["task"]
@@ -241,9 +241,9 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self.envs[j].new_trial(**{name: value[0] for name, value in mine.items()})  # type: ignore[attr-defined]
         return task.this_trial
 
-    def _from_stock(self, j: int, at: np.ndarray) -> Parts:
+    def _from_stock(self, j: int, at: np.ndarray) -> list[Part]:
         """Trials of task ``j`` for the places ``at``; a few more than needed are made at a time."""
-        parts: Parts = []
+        parts: list[Part] = []
         while len(at):
             stock = self._stock[j]
             if stock is None or self._next[j] == stock.n:
@@ -251,7 +251,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
                 self._stock[j], self._next[j] = self.tasks[j].make_trials(size), 0
                 continue
             n = min(len(at), stock.n - self._next[j])
-            parts.append((j, stock.part(self._next[j], n), at[:n]))
+            parts.append(Part(j, stock.part(self._next[j], n), at[:n]))
             self._next[j], at = self._next[j] + n, at[n:]
         return parts
 
@@ -278,7 +278,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             self.report_outcome(info["outcome"])
             self.trial |= {k: v for k, v in info["trial"].items() if k in self.trial and k not in ("task", "subtask")}
         elif not cursor.at_end:
-            self._show(cursor.block, ob, cursor.row + 1)
+            self._show(self.cursor.block, ob, cursor.row + 1)  # type: ignore[arg-type]  # a trial is on
             if cursor.gt is not None and task.cursor.gt is not None:
                 cursor.gt[cursor.row + 1] = task.gt_now
         return self.ob_now, float(reward), terminated, truncated, info

@@ -13,13 +13,13 @@ from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, Vectors, spaces
 class Bandit(TrialEnv):
     """Choose one of n arms with different reward probabilities. A trial is a single step.
 
-    The observation is always zero: what was chosen and paid must come from ``PassAction`` and ``PassReward``.
+    The observation is always zero: the last choice and reward must come from ``PassAction`` and ``PassReward``.
 
     Args:
         dt: Time step (ms).
         n: Number of arms.
-        p: Probability that each arm pays, shape (n,). Default 0.8 for the first and 0.2 for the others.
-        rewards: Amount each arm pays, shape (n,). Default 1 for all.
+        p: Probability of reward of each arm, shape (n,). Default 0.8 for the first and 0.2 for the others.
+        rewards: Reward of each arm, shape (n,). Default 1 for all.
         timing: Accepted for old scripts, with a warning; there are no periods to time.
 
     Probabilities and amounts of a trial can be requested: ``new_trial(p=(0.9, 0.1))``.
@@ -34,13 +34,13 @@ class Bandit(TrialEnv):
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         tags=["n-alternative"],
-        description="find the arm that pays best",
+        description="find the arm with the highest mean reward",
         carries=True,
         differences=[
             "performance says whether one of the best arms was chosen",
             "p must have one entry per arm",
-            "by default the first arm pays with probability 0.8 and the others with 0.2, so that there is something to "
-            "learn (there all pay with 0.5)",
+            "by default the first arm is rewarded with probability 0.8, the others with 0.2, and can be learned "
+            "(there all arms are rewarded with 0.5)",
             "a trial's record has the expected reward of each arm (value0, value1, ...)",
         ],
         necessary=(),

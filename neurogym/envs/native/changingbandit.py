@@ -13,7 +13,7 @@ LOWER = {"easy": 0.1, "medium": 0.25, "hard": 0.4}
 class ChangingBandit(TrialEnv):
     """Find the best arm within a session; each session has new arms. A trial is a single step.
 
-    The only channel is on in the first trial of a session. What was chosen and paid must come from ``PassAction`` and
+    The only channel is on in the first trial of a session. The last choice and reward must come from ``PassAction`` and
     ``PassReward``. Performance is 1 if the best arm was chosen.
 
     Args:
@@ -35,7 +35,7 @@ class ChangingBandit(TrialEnv):
         paper_name="Learning to reinforcement learn",
         doi="10.48550/arXiv.1611.05763",
         tags=["n-alternative", "value-based", "learning"],
-        description="find the arm that pays best, with new arms every session",
+        description="find the arm with the highest mean reward, with new arms every session",
         carries=True,
         needs_reward=True,
         probabilistic=True,

@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
-from neurogym.envs.task import (
-    AtLeastTwo,
-    ConditionValues,
-    NonNegative,
-    Rule,
-    Score,
-    TaskInfo,
-    TrialEnv,
-    Trials,
-    spaces,
-    usual_arguments,
-)
+from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 COHERENCES = (5, 15, 50)
 

@@ -17,9 +17,9 @@ SWITCH = 0.025  #: probability per trial that good and bad state change places
 class DawTwoStep(TrialEnv):
     """Choose between two actions that commonly lead to different states, only one of which is often rewarded.
 
-    In the first step actions 1 and 2 lead to states 1 and 2, or rarely to the other; the reward of the state is paid
-    at once. In the second step the state is shown and the agent waits. Which state pays often changes unannounced.
-    Performance is 1 if the action commonly leads to the good state.
+    In the first step actions 1 and 2 lead to states 1 and 2, or rarely to the other; the reward of the state
+    follows at once. In the second step the state is shown and the agent waits. The often rewarded state changes
+    unannounced. Performance is 1 if the action commonly leads to the good state.
 
     Args:
         dt: Time step (ms).
@@ -38,7 +38,7 @@ class DawTwoStep(TrialEnv):
         carries=True,
         needs_reward=True,
         differences=[
-            "the state that pays at first is drawn, so that it cannot be known",
+            "the state that is rewarded first is drawn, so that it cannot be known",
             "the choice reported is that of the first stage",
         ],
         necessary=("history",),

@@ -32,7 +32,7 @@ class DelayEstimation(TrialEnv):
         tags=["perceptual", "visual working memory", "working memory", "delayed response", "supervised"],
         description="report the remembered colour of the place that is cued",
         differences=[
-            "each place shows its own colour, not all one sum in which the cued colour cannot be told",
+            "each place shows its own colour, not all one sum in which the cued colour cannot be identified",
             "the cue names a place, the error is circular, and performance falls with it",
         ],
         necessary=("stimulus", "cue"),

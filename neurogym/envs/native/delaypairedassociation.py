@@ -27,7 +27,7 @@ class DelayPairedAssociation(TrialEnv):
         differences=[
             "withholding after a pair that does not belong together counts as performance 1",
             "sigma is applied: there is noise on the odours",
-            "a pair that is asked for comes with its own ground truth",
+            "a pair that is requested comes with its own ground truth",
         ],
         necessary=("stim1", "stim2"),
         measures=("detection",),

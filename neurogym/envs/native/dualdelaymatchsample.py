@@ -29,7 +29,7 @@ class DualDelayMatchSample(TrialEnv):
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         description="compare two remembered samples with two tests, in the order that cues give",
         differences=[
-            "each test pays once, and performance is the mean of both",
+            "each test is rewarded once, and performance is the mean of both",
             "noise only on the stimulus channels",
             "the fixation cue is off during the tests",
         ],

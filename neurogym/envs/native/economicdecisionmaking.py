@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import (
-    ConditionValues,
-    NonNegative,
-    Positive,
-    Rule,
-    Score,
-    TaskInfo,
-    TrialEnv,
-    Trials,
-    spaces,
-    usual_arguments,
-)
+from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative, Positive
 
 OFFERS = ((0, 1), (1, 3), (1, 2), (1, 1), (2, 1), (3, 1), (4, 1), (6, 1), (2, 0))  #: drops of B, of A
 WORTH = 2.2  #: drops of B worth one drop of A

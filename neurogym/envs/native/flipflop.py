@@ -15,7 +15,7 @@ class FlipFlop(Tracking):
     has one at the first step, so that the memory is defined from then on. The target changes at the step of the pulse.
     An output is right if its sign is. Performance is the share of right outputs over the trial.
 
-    A trial can be asked for with given first pulses: bit k of the number ``start`` is 1 if input k begins with 1.
+    A trial can be requested with given first pulses: bit k of the number ``start`` is 1 if input k begins with 1.
 
     Args:
         n_bits: Number of inputs and of outputs, 1 to 10.

@@ -7,18 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
-from neurogym.envs.task import (
-    AtLeastTwo,
-    ConditionValues,
-    NonNegative,
-    Rule,
-    Score,
-    TaskInfo,
-    TrialEnv,
-    Trials,
-    spaces,
-    usual_arguments,
-)
+from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 COHERENCES = (5, 15, 50)
 ALONE = 0.5  #: share of coherence in a single modality, as on average with both
@@ -30,9 +20,9 @@ class MultiSensoryIntegration(TrialEnv):
 
     The coherences of the modalities add up to ``coh``; a part ``coh_prop`` of it is shown by the first. Conflict trials
     have a part above 1 or below 0: the weaker modality points the opposite way, the sum still decides. In trials with
-    one modality the other is silent, and the one carries half of ``coh``, as it does on average beside the other:
-    whoever adds up both is then as precise as two single modalities allow. What each modality carries is recorded as
-    ``coh_1`` and ``coh_2``, which of them were presented as ``modality``.
+    one modality the other is silent, and the one shows half of ``coh``, its average share in trials with both: an agent
+    that adds up both is then as precise as two single modalities allow. The record has the strength of each modality
+    (``coh_1``, ``coh_2``) and the presented modalities (``modality``).
 
     Args:
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
@@ -51,7 +41,7 @@ class MultiSensoryIntegration(TrialEnv):
         tags=["perceptual", "two-alternative", "supervised"],
         description="report the direction that two noisy modalities show together",
         differences=[
-            "trials with one modality and with modalities in conflict can be asked for",
+            "trials with one modality and with modalities in conflict can be requested",
             "a modality alone carries half of coh, and the strength of each modality is recorded",
             "noise only on the stimulus channels",
         ],

@@ -14,7 +14,7 @@ class NBack(TrialEnv):
     first n items need none, and follow each other without a pause. Performance is the fraction answered correctly.
 
     Args:
-        rewards: Replaces entries of ``default_rewards``; each item pays ``correct`` or ``fail``, or ``miss``.
+        rewards: Replaces entries of ``default_rewards``; each item gives ``correct`` or ``fail``, or ``miss``.
         n: How far back to compare.
         length: Items of a sequence.
         n_items: Number of different items.

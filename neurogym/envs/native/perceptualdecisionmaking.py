@@ -7,18 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.envs.psychophysics import choice_ceiling, ring_stimulus
-from neurogym.envs.task import (
-    AtLeastTwo,
-    ConditionValues,
-    NonNegative,
-    Rule,
-    Score,
-    TaskInfo,
-    TrialEnv,
-    Trials,
-    spaces,
-    usual_arguments,
-)
+from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 
 class PerceptualDecisionMaking(TrialEnv):

@@ -44,7 +44,7 @@ class ProbabilisticReasoning(TrialEnv):
         doi="10.1038/nature05852",
         tags=["perceptual", "two-alternative", "supervised"],
         description="add up the evidence of shapes shown one after the other",
-        differences=["a ground truth can be asked for: shapes are then drawn as they occur with it"],
+        differences=["a ground truth can be requested: shapes are then drawn as they occur with it"],
         necessary=(),
     )
     default_timing = _periods(4)

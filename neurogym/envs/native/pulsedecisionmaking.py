@@ -41,7 +41,7 @@ class PulseDecisionMaking(TrialEnv):
         description="report which side delivered more pulses",
         differences=[
             "a pulse lasts at least one step, whatever the time step",
-            "pulses that are asked for are shown, and decide what is right",
+            "pulses that are requested are shown, and decide what is right",
         ],
         necessary=("stimulus",),
     )

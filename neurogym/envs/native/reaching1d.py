@@ -1,4 +1,4 @@
-"""Reaching to a target angle in steps."""
+"""Rotation onto a target angle, and the same with the own angle on the channels of the target."""
 
 from __future__ import annotations
 
@@ -7,19 +7,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.psychophysics import ring
-from neurogym.envs.task import (
-    AtLeastTwo,
-    Info,
-    Positive,
-    Rows,
-    StepResult,
-    TaskInfo,
-    TrialEnv,
-    Trials,
-    rules,
-    spaces,
-    usual_arguments,
-)
+from neurogym.envs.task import Info, Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, Positive
 
 START = np.pi  #: angle at the start of a trial
 TURNS = (0, 1, -1)  #: direction of rotation of each action
@@ -28,7 +17,7 @@ TURNS = (0, 1, -1)  #: direction of rotation of each action
 class Reaching1D(TrialEnv):
     """Rotate towards a target angle and stay there; the agent's own angle is also shown.
 
-    Each step of the reach pays the more, the closer the own angle is to the target. Performance compares this with
+    Each step of the reach is rewarded more, the closer the own angle is to the target. Performance compares this with
     what the shortest way would have earned from the angle at which the reach began.
 
     Args:
@@ -47,7 +36,7 @@ class Reaching1D(TrialEnv):
         tags=["motor", "steps action space", "supervised"],
         description="rotate onto a target angle",
         differences=[
-            "the ground truth is the direction of rotation, and the reward is paid for the angle that is shown",
+            "the ground truth is the direction of rotation, and the reward is given for the angle that is shown",
             "the speed is given per second, and the reach lasts long enough for every target",
             "performance is relative to the shortest way",
         ],
@@ -127,7 +116,7 @@ class Reaching1D(TrialEnv):
             self.performance = min(1.0, self.performance + self._score(reward) / self._possible)
         else:  # too far to earn anything on any way
             self.performance = 1.0
-        self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+        self.report()
         return self.ob_now, reward, False, False, info
 
     def _score(self, paid: Any) -> Any:
@@ -146,3 +135,41 @@ class Reaching1D(TrialEnv):
 def _signed(angle: Any) -> Any:
     """An angle between -pi and pi."""
     return (angle + np.pi) % (2 * np.pi) - np.pi
+
+
+class Reaching1DWithSelfDistraction(Reaching1D):
+    """Rotate towards a target angle that is seen on the same channels as the own angle, three times as strong.
+
+    Like animals whose senses are masked by what they emit themselves (electric fish, bats).
+
+    Args:
+        dt: Time step (ms).
+        rewards: Replaces entries of ``default_rewards``.
+        timing: Replaces entries of ``default_timing`` (ms).
+        dim_ring: Number of units that show the sum of target and own angle.
+        speed: Speed of rotation (rad/s).
+
+    Raises:
+        ValueError: If ``speed`` is not positive.
+    """
+
+    metadata = Reaching1D.metadata.replace(
+        paper_name=None,
+        paper_link=None,
+        description="rotate onto a target angle that the own angle masks",
+    )
+    strength = 0.3
+
+    def __init__(
+        self,
+        dt: float = 100,
+        rewards: dict | None = None,
+        timing: dict | None = None,
+        dim_ring: int = 32,
+        speed: float = np.pi,
+    ):
+        super().__init__(dt=dt, rewards=rewards, timing=timing, dim_ring=dim_ring, speed=speed)
+
+    @staticmethod
+    def _channels(n: int) -> dict[str, range]:
+        return {"target": range(n), "self": range(n)}

@@ -71,5 +71,5 @@ class ReachingDelayResponse(TrialEnv):
             score = 1 / (1 + abs(value - self.trial["ground_truth"])) ** 2
             reward, ended = self.rewards["correct"] * score, True
             self.performance = score
-            self.report(rules.CORRECT if score >= 0.5 else rules.ERROR)
+            self.report()
         return self.ob_now, reward, False, False, {"new_trial": ended}

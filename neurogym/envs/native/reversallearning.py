@@ -10,11 +10,11 @@ from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_a
 class ReversalLearning(TrialEnv):
     """Choose the picture with the higher reward probability; reversals are not announced.
 
-    The pictures change sides from trial to trial. What was chosen and paid must come from ``PassAction`` and
+    The pictures change sides from trial to trial. The last choice and reward must come from ``PassAction`` and
     ``PassReward``. Performance is 1 if the better picture was chosen, rewarded or not.
 
     Args:
-        p_reward: Probability that the better picture pays; the other pays with 1 - p_reward.
+        p_reward: Probability that the better picture is rewarded; the other is rewarded with 1 - p_reward.
         block_dur: Fewest and most trials between reversals.
 
     Raises:
@@ -27,7 +27,7 @@ class ReversalLearning(TrialEnv):
         paper_name="Reversal learning and dopamine: a Bayesian perspective",
         doi="10.1523/JNEUROSCI.1989-14.2015",
         tags=["two-alternative", "value-based", "learning"],
-        description="choose the picture that pays more often, until the pictures swap roles",
+        description="choose the picture that is rewarded more often, until the pictures swap roles",
         carries=True,
         needs_reward=True,
         probabilistic=True,

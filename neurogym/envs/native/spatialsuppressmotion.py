@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
+from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces
 
 FRAME = 8.3  #: ms, at 120 Hz
 SIZES = 8
@@ -31,13 +31,13 @@ class SpatialSuppressMotion(TrialEnv):
     """Give the probabilities with which people choose each of four motion directions, frame by frame.
 
     Gratings of high contrast are large, those of low contrast small. People at first see large ones of high contrast
-    move the wrong way. A step pays by how much the probabilities overlap with those of people; performance is the mean
-    overlap.
+    move the wrong way. The reward of a step is the overlap of its probabilities with those of people; performance is
+    the mean overlap.
 
     Args:
         dt: Time step (ms); 8.3 is one frame at 120 Hz.
         timing: Replaces entries of ``default_timing`` (ms).
-        rewards: Replaces entries of ``default_rewards``: what a trial pays at best and at worst.
+        rewards: Replaces entries of ``default_rewards``: the reward of the best and of the worst trial.
 
     Source: Tadin, Lappin, Gilroy & Blake 2003.
     """
@@ -48,7 +48,7 @@ class SpatialSuppressMotion(TrialEnv):
         tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
         description="give the choice probabilities of people for four motion directions",
         differences=[
-            "each step is paid by the overlap with the probabilities of people, and performance is its mean",
+            "each step is rewarded by the overlap with the probabilities of people, and performance is its mean",
             "probabilities are never negative and add up to 1",
             "every frame is stepped",
         ],
@@ -112,7 +112,7 @@ class SpatialSuppressMotion(TrialEnv):
     def _step(self, action: Any) -> StepResult:
         overlap = max(0.0, 1 - 0.5 * float(np.abs(np.asarray(action) - self.gt_now).sum()))
         self.performance += (overlap - self.performance) / (self.t_ind + 1)
-        self.report(rules.CORRECT if self.performance >= 0.5 else rules.ERROR)
+        self.report()
         correct, fail = self.rewards["correct"], self.rewards["fail"]
         reward = (fail + (correct - fail) * overlap) / len(self.gt)
         return self.ob_now, reward, False, False, {"new_trial": False}

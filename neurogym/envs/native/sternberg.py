@@ -58,7 +58,7 @@ class Sternberg(TrialEnv):
         start = trials.starts["list"]
 
         def shown(rows: Rows) -> np.ndarray:
-            """Show each item of the list, off in the last step, so that repeated items can be told apart."""
+            """Show each item of the list, off in the last step, so that repeated items can be distinguished."""
             position, step = np.divmod(rows.step - start[rows.trial], item[rows.trial])
             on = step < item[rows.trial] - 1
             return np.eye(self.n_items)[order[rows.trial, position]] * on[:, None]

@@ -19,7 +19,7 @@ class ToneDetection(TrialEnv):
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         timing: Replaces entries of ``default_timing`` (ms): ``stimulus`` is the length of the trial, ``toneTiming``
             lists the onsets, ``toneDur`` is the duration of the tone (at least one step).
-        rewards: Replaces entries of ``default_rewards``: ``noresp`` is paid for missing a tone, ``fail`` for another
+        rewards: Replaces entries of ``default_rewards``: ``noresp`` is given for missing a tone, ``fail`` for another
             wrong answer.
 
     Raises:
@@ -34,7 +34,7 @@ class ToneDetection(TrialEnv):
         tags=["auditory", "perceptual", "supervised", "decision", "n-alternative"],
         description="say whether and when a tone occurred in noise",
         differences=[
-            "the answer is given in a decision period, the last step, which is paid",
+            "the answer is given in a decision period, the last step, which is rewarded",
             "the ground truth says nothing of the tone before it is over",
             "a tone lasts at least one step, whatever the time step",
         ],

@@ -10,11 +10,11 @@ from neurogym.envs.task import Count, Probability, StepResult, TaskInfo, TrialEn
 
 
 class TwoStep(TrialEnv):
-    """Choose between two options that usually lead to different second stages, only one of which usually pays.
+    """Choose between two options that usually lead to different second stages, only one of which is usually rewarded.
 
-    Which second stage is the better one switches at random, so that a rare transition that pays speaks for the option
+    Which second stage is the better one switches at random, so that a rewarded rare transition speaks for the option
     that was not chosen. A trial is two steps: choose, then see the second stage and collect (any action). Sessions
-    of ``session`` trials follow each other; a channel marks the first trial. What was chosen and paid must come from
+    of ``session`` trials follow each other; a channel marks the first trial. The last choice and reward must come from
     ``PassAction`` and ``PassReward``. Performance says whether the option was chosen that usually leads to the better
     stage.
 
@@ -22,7 +22,7 @@ class TwoStep(TrialEnv):
         dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``.
         p_common: Probability of the common transition (option 1 to stage 1, option 2 to stage 2).
-        p_reward: Probability that the better stage pays; the other pays with 1 - p_reward.
+        p_reward: Probability that the better stage is rewarded; the other is rewarded with 1 - p_reward.
         p_switch: Probability, before each trial, that the better stage changes.
         session: Trials of a session; the better stage is drawn again in each.
 

@@ -108,7 +108,7 @@ _SPECS = (
         "reinforce",
         "policy gradient on whole trials with a learned baseline",
         "Song, Yang & Wang 2017, 10.7554/eLife.21492",
-        "ngym_cli.agents.algorithms.reinforce:Reinforce",
+        "ngym_cli.agents.algorithms.recurrent_a2c:Reinforce",
         RECURRENT,
         n_envs=16,  # a rollout is learned from once: the paper's 10 to 72 trials for each update, not hundreds
     ),

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents import threads
-from ngym_cli.agents.algorithms.segments import Minibatches
+from ngym_cli.agents.algorithms.rollout import Minibatches
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 

@@ -33,6 +33,9 @@ class TaskDefaults:
 
 #: Id of the task to its defaults.
 EXCEPTIONS: dict[str, TaskDefaults] = {
+    "AntiReach-v0": TaskDefaults(
+        {"ent_coef": 0.03}, "of 32 directions one or two are otherwise given up early and never reported again"
+    ),
     "PulseDecisionMaking-v0": TaskDefaults(
         {"ent_coef": 0.03}, "an answer costs in 200 steps before it pays in one, so that answers are given up early"
     ),
@@ -43,7 +46,9 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
         network_args={"patience": 24.0},
     ),
     "OneTwoThreeGo-v0": TaskDefaults(
-        {"ent_coef": 0.03}, "too early costs, too late does not, so responses are given up before their time is found"
+        {"ent_coef": 0.03, "target_kl": 0.02},
+        "too early costs, too late does not, so responses are given up before their time is found; once all goes well, "
+        "one update of full size can move the response out of its window, as in MotorTiming",
     ),
     "DelayEstimation-v0": TaskDefaults(
         {"learning_rate": 5e-3},
@@ -53,6 +58,12 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
     "DelayMatchSampleDistractor1D-v0": TaskDefaults(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and waiting costs nothing, so responses are given up early",
+    ),
+    "DynamicForaging-v0": TaskDefaults(
+        {"n_steps": 256}, "which side is richer, and when the other was visited last, shows over dozens of trials"
+    ),
+    "PatchLeaving-v0": TaskDefaults(
+        {"gamma": 0.99, "trial_gamma": 0.99}, "leaving a patch pays only by the patches that follow"
     ),
     "RDMHist-v0": TaskDefaults(
         {"ent_coef": 0.1},
@@ -78,6 +89,7 @@ BUDGETS: dict[str, int] = {
     "DelayEstimation-v0": 6_000_000,
     "DelayMatchSampleDistractor1D-v0": 600_000,
     "DualTask-v0": 3_000_000,
+    "DynamicForaging-v0": 3_000_000,
     "EconomicDecisionMaking-v0": 800_000,
     "GenTask-v0": 1_000_000,
     "HierarchicalReasoning-v0": 3_000_000,
@@ -85,6 +97,7 @@ BUDGETS: dict[str, int] = {
     "MotorTiming-v0": 800_000,
     "NBack-v0": 4_000_000,
     "OneTwoThreeGo-v0": 600_000,
+    "PatchLeaving-v0": 1_500_000,
     "PostDecisionWager-v0": 600_000,
     "Priors-v0": 2_000_000,
     "ProbabilisticReasoning-v0": 800_000,
@@ -97,6 +110,7 @@ BUDGETS: dict[str, int] = {
     "ReadySetGoSinglePrior-v0": 2_800_000,
     "SpatialSuppressMotion-v0": 400_000,
     "SpatialSuppressMotionImage-v0": 1_000_000,
+    "ReversalLearning-v0": 1_600_000,
     "Sternberg-v0": 5_000_000,
     "VisualSearch-v0": 600_000,
     "perceptualdecisionmaking.ibl20-v0": 1_200_000,

@@ -16,9 +16,10 @@ from torch import Tensor
 
 from neurogym import kernels
 from ngym_cli.agents import threads
+from ngym_cli.agents.acting import Act
 from ngym_cli.agents.algorithms.compiled import NO_STEP, WORKSPACE, Compiled
-from ngym_cli.agents.algorithms.rollout import Rollout
-from ngym_cli.agents.algorithms.segments import Minibatches, Segments
+from ngym_cli.agents.algorithms.rollout import Minibatches, Rollout, Segments
+from ngym_cli.agents.networks.actor import within
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
@@ -135,3 +136,56 @@ class Fused(Compiled):
         obs = rollout.obs.reshape(*rollout.values.shape, -1)
         acting = (*self.arguments, obs, noise[0], *states[0], *actions)
         return (*acting, noise[1], *critic, rollout.values, rollout.log_probs)
+
+
+class RolloutAgent:
+    """Agent that fills a whole rollout with a copy of the policy's weights.
+
+    Args:
+        policy: the acting policy; actions are drawn.
+        rollout: receives observations, states, actions, preferences and values.
+        rng: source of the recurrent noise and of the actions.
+        fused: does the same in a compiled pass; None: in NumPy.
+
+    Attributes:
+        actor: the copy of the weights.
+    """
+
+    def __init__(
+        self, policy: RecurrentPolicy, rollout: Rollout, rng: np.random.Generator, fused: Fused | None = None
+    ) -> None:
+        self.rollout, self.actor, self._fused = rollout, policy.actor(), fused
+        self._space, self._t = policy.action_space, 0
+        n_steps, n_envs, _ = rollout.logits.shape
+        rollout.noise = [network.draw_noise(n_steps, n_envs, rng) for network in policy.networks]
+        self._draws = self.actor.draw(rollout.logits.shape, rng)
+
+    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
+        """Take the next step; see `ngym_cli.agents.acting.Acting`."""
+        rollout, t = self.rollout, self._t
+        rollout.begin(t, observations, starts)
+        if self._fused is None:
+            self._act_in_numpy(t)
+        else:
+            self._fused.act(t, self._draws[t])
+        self._t += 1
+        return Act(within(self._space, rollout.actions[t]), rollout.values[t], logits=rollout.logits[t])
+
+    def _act_in_numpy(self, t: int) -> None:
+        """Take step t from the present observations and states."""
+        rollout, actor = self.rollout, self.actor
+        noise = [None if part is None else part[t] for part in rollout.noise]
+        activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
+        rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
+        rollout.actions[t] = actor.choose(logits, self._draws[t])
+
+    def finish(self, starts: np.ndarray) -> None:
+        """Complete the rollout after the last step.
+
+        Args:
+            starts: whether states are reset before the step that follows the rollout, shape (environments,).
+        """
+        rollout = self.rollout
+        rollout.mark_starts(rollout.n_steps, starts)
+        if self._fused is None:
+            rollout.log_probs[:] = self.actor.log_probs(rollout.logits, rollout.actions)

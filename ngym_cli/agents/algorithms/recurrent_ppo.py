@@ -30,13 +30,10 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ngym_cli.agents import acting
-from ngym_cli.agents.algorithms.fused import Fused, PPOSettings
-from ngym_cli.agents.algorithms.minibatch import Experience, Minibatch
-from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Objective
-from ngym_cli.agents.algorithms.rollout import Rollout
-from ngym_cli.agents.algorithms.rollout_agent import RolloutAgent
+from ngym_cli.agents.algorithms.fused import Fused, PPOSettings, RolloutAgent
+from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Experience, Minibatch, Objective
+from ngym_cli.agents.algorithms.rollout import Minibatches, Rollout, Segments, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.algorithms.segments import Minibatches, Segments, cut, minibatches
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import Penalties, silent_units
 

@@ -1,6 +1,14 @@
-"""Rollout as time-major arrays, filled in place: (time, environment, ...)."""
+"""Rollout as time-major arrays, filled in place: (time, environment, ...), and its training sequences.
+
+A training sequence is contiguous, without a reset inside, and at most `bptt` steps long, because a recurrent kernel is
+fast only over whole sequences. The sequences of a minibatch are packed, so that there is no padding to compute or to
+mask out.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +19,7 @@ class Rollout:
     """Steps of a batch of environments, with the recurrent states before each step.
 
     Row t of `states` is the state that step t started from (zero where `starts` is true), so any step can begin a
-    training sequence. Row `n_steps` is where the next rollout goes on from.
+    training sequence. Row `n_steps` is where the next rollout begins.
 
     Attributes:
         obs: (time, environment, ...) as the environments gave it.
@@ -94,3 +102,114 @@ class Rollout:
         for t in reversed(range(self.n_steps - 1)):
             self.advantages[t] += discount[t] * self.advantages[t + 1]
         np.add(self.advantages, self.values, out=self.returns)
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Contiguous stretches of a rollout: `length` steps of environment `env` from step `begin` on."""
+
+    env: np.ndarray
+    begin: np.ndarray
+    length: np.ndarray
+
+    def __len__(self) -> int:
+        """Number of segments."""
+        return len(self.env)
+
+    def __getitem__(self, index: np.ndarray | slice) -> Segments:
+        """Some of the segments."""
+        return Segments(self.env[index], self.begin[index], self.length[index])
+
+    def first(self, n_envs: int) -> np.ndarray:
+        """Index of the first step of each segment in a rollout flattened over (time, environment)."""
+        return self.begin * n_envs + self.env
+
+
+@dataclass(frozen=True)
+class Minibatches:
+    """Segments of several minibatches; minibatch k is the range from `begin[k]` to before `begin[k + 1]`."""
+
+    segments: Segments
+    begin: np.ndarray
+
+    def __len__(self) -> int:
+        """Number of minibatches."""
+        return len(self.begin) - 1
+
+    def __iter__(self) -> Iterator[Segments]:
+        """Iterate over the minibatches."""
+        return (self.segments[low:high] for low, high in zip(self.begin, self.begin[1:], strict=False))
+
+    @property
+    def longest_first(self) -> np.ndarray:
+        """An order of all segments, in which the longest of each minibatch come first."""
+        return np.lexsort((-self.segments.length, np.repeat(np.arange(len(self)), np.diff(self.begin))))
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Steps of sequences of different lengths: the first step of each, then the second of all that are long enough.
+
+    Attributes:
+        steps: (step,) where each step is found.
+        counts: (time,) how many sequences have this step.
+        first: (sequence,) where the first step of each is found, the longest sequence first.
+    """
+
+    steps: np.ndarray
+    counts: np.ndarray
+    first: np.ndarray
+
+
+def cut(starts: np.ndarray, bptt: int | None = None) -> Segments:
+    """Cut at every start and, counted from there, every `bptt` steps.
+
+    Args:
+        starts: bool (time, environment), true where the state resets before the step.
+        bptt: longest stretch that gradients flow back through; None for no limit within the rollout.
+
+    Example:
+        >>> segments = cut(np.array([[1], [0], [0], [1], [0]], bool), bptt=2)
+        >>> segments.begin.tolist(), segments.length.tolist()
+        ([0, 2, 3], [2, 1, 2])
+    """
+    n_steps, n_envs = starts.shape
+    cuts = starts.T.copy()
+    cuts[:, 0] = True
+    first = np.flatnonzero(cuts)
+    length = np.diff(np.append(first, n_steps * n_envs))
+    if bptt is not None:
+        parts = -(-length // bptt)
+        offset = (np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)) * bptt
+        first = np.repeat(first, parts) + offset
+        length = np.minimum(np.repeat(length, parts) - offset, bptt)
+    return Segments(first // n_steps, first % n_steps, length)
+
+
+def minibatches(segments: Segments, n: int, rng: np.random.Generator) -> Minibatches:
+    """Deal whole segments at random into at most `n` minibatches of nearly equal numbers of steps."""
+    segments = segments[rng.permutation(len(segments))]
+    ends = np.cumsum(segments.length)
+    targets = ends[-1] * np.arange(1, n) / n
+    return Minibatches(segments, np.unique([0, *np.searchsorted(ends, targets, side="left") + 1, len(segments)]))
+
+
+def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -> Packed:
+    """Lay sequences side by side.
+
+    Args:
+        length: steps of each.
+        first: row of the first step of each sequence; by default sequences are contiguous.
+        stride: from a step to the next of the same sequence.
+
+    Example:
+        >>> packed = pack(np.array([1, 3]))
+        >>> packed.steps.tolist(), packed.counts.tolist()
+        ([1, 0, 2, 3], [2, 1, 1])
+    """
+    first = np.cumsum(length) - length if first is None else first
+    order = np.argsort(-length, kind="stable")
+    first, length = first[order], length[order]
+    time = np.arange(length[0])[:, None]
+    within = time < length
+    return Packed((first + stride * time)[within], np.count_nonzero(within, axis=1), first)

@@ -6,6 +6,7 @@ changes here alone.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import Any
 
@@ -46,6 +47,8 @@ class Learner(BaseAlgorithm):
 
     def _setup_model(self) -> None:
         self.set_up()
+        if self.in_torch and self.verbose >= 1:
+            sys.stdout.write(f"training runs in torch, not in the compiled passes: {self.in_torch}\n")
 
     def set_up_learning_rate(self) -> None:
         """Make `lr_schedule` from the learning rate that was given."""

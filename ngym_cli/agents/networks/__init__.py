@@ -114,14 +114,14 @@ _SPECS = (
         "lstm",
         "long short-term memory, gates that hold and release a cell state",
         "Hochreiter & Schmidhuber 1997, 10.1162/neco.1997.9.8.1735",
-        "ngym_cli.agents.networks.lstm:LSTM",
+        "ngym_cli.agents.networks.gates:LSTM",
         defaults={"memory": 30.0},
     ),
     NetworkSpec(
         "gru",
         "gated recurrent units, two gates and one state",
         "Cho et al. 2014, arXiv:1406.1078",
-        "ngym_cli.agents.networks.gru:GRU",
+        "ngym_cli.agents.networks.gates:GRU",
         defaults={"memory": 30.0},
     ),
     NetworkSpec(
@@ -142,7 +142,7 @@ _SPECS = (
         "ei_rnn",
         "leaky rate units, each purely excitatory or inhibitory (Dale's law)",
         "Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792",
-        "ngym_cli.agents.networks.ei:EIRNN",
+        "ngym_cli.agents.networks.leaky:EIRNN",
         defaults={
             "tau": 100.0,
             "dt": 100.0,

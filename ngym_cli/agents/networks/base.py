@@ -95,7 +95,7 @@ class RecurrentNetwork(nn.Module):
             counts: number of sequences with each step, largest first.
             state: before the first step of each sequence.
             noise: standard normal draws (step, layer, unit).
-            last: whether the last state is asked for.
+            last: whether the last state is requested.
 
         Returns:
             The top layer's activity (step, unit) and the state after the last step of each sequence, or ().

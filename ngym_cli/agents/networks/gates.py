@@ -1,11 +1,19 @@
-"""Common parts of gated networks: time constants spread over a range of steps, input weights that open the gates."""
+"""Networks with gates: LSTM (Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735) and GRU (Cho et al. 2014).
+
+Common to both are time constants spread over a range of steps, and input weights that open the gates. The GRU
+(arXiv:1406.1078) has torch's form: the reset gate acts on the product.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.agents.networks.base import RecurrentNetwork
+from ngym_cli.agents.networks import loops
+from ngym_cli.agents.networks.base import RecurrentNetwork, State
+from ngym_cli.agents.networks.steps import unpack_weights
 
 #: Bound of the first weights of one input; of n inputs sqrt(n) times less.
 INPUT_GAIN = 3.0
@@ -52,3 +60,74 @@ class GatedNetwork(RecurrentNetwork):
         """Effective weights in the order of torch's own functions."""
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         return [getattr(self, f"{name}_l{layer}") for layer in range(self.num_layers) for name in names]
+
+
+class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
+    """`torch.nn.GRU` behind the common interface.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        memory: time constants (steps) that the update gates begin with are spread from 1 to this, as in the LSTM
+            (Tallec & Ollivier 2018, arXiv:1804.11188). The weights of the input begin as large as there: with torch's,
+            a weak stimulus is hardly seen, and evidence that fades within two steps is not summed.
+    """
+
+    cell = "gru"
+
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.in_torch`."""
+        h, weights = state[0].contiguous(), self.flat_weights()
+        top, h = torch.gru(seq, torch.tensor(counts), h, weights, True, self.num_layers, 0.0, False, False)
+        return top, (h,)
+
+    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.one_step`."""
+        top, h = torch.gru(x[None], state[0], self.flat_weights(), True, self.num_layers, 0.0, False, False, False)
+        return top[0], (h,)
+
+    def weights(self, layer: int) -> loops.Weights:
+        """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay separate."""
+        w_hh, w_ih, b_ih, b_hh = unpack_weights(torch, self.hidden_size, self.parameters_of(layer))
+        return w_hh, w_ih, b_ih, b_hh
+
+
+class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
+    """`torch.nn.LSTM` behind the common interface; the state is `(h, c)`.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        memory: time constants (steps) that the gates begin with are spread from 1 to this: what is held fades this
+            slowly and is overwritten as slowly (Tallec & Ollivier 2018, arXiv:1804.11188). Without it delays of 20
+            steps are hardly ever bridged. What is seen opens the gates, so the weights of the input begin large.
+    """
+
+    n_states = 2
+    cell = "lstm"
+
+    def reset_parameters(self) -> None:
+        """Draw the initial weights; each unit is overwritten as slowly as the unit forgets."""
+        super().reset_parameters()
+        for layer in range(self.num_layers):
+            bias = self.parameters_of(layer)[3]
+            with torch.no_grad():
+                bias[: self.hidden_size] = -self.holding_gate(bias)
+
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.in_torch`."""
+        before, weights = [part.contiguous() for part in state], self.flat_weights()
+        top, h, c = torch.lstm(seq, torch.tensor(counts), before, weights, True, self.num_layers, 0.0, False, False)
+        return top, (h, c)
+
+    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.one_step`."""
+        weights, n = self.flat_weights(), self.num_layers
+        top, h, c = torch.lstm(x[None], list(state), weights, True, n, 0.0, False, False, False)
+        return top[0], (h, c)

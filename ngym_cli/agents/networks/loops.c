@@ -1,4 +1,4 @@
-/* The time loops of the recurrent networks over packed sequences, forward and backward (loops.py and the networks beside
+/* The time loops of the recurrent networks over packed sequences, forward and backward (loops.py and the networks next to
    it have the plain form). A call works on some of the sequences, each of which comes out as it would among any others;
    so threads can share them.
 

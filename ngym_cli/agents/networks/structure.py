@@ -32,7 +32,7 @@ OPTIONS = (
            spelled=False),
     Option("rank", "whole", None, "rank of the trained recurrent weights", 1, none=True,
            source="Mastrogiuseppe & Ostojic 2018, 10.1016/j.neuron.2018.07.003", also=("low_rank",), spelled=False),
-    Option("random", "number", 0.0, "strength of a fixed random part beside the weights of low rank", 0,
+    Option("random", "number", 0.0, "strength of a fixed random part added to the weights of low rank", 0,
            source="Mastrogiuseppe & Ostojic 2018, 10.1016/j.neuron.2018.07.003", spelled=False),
     Option("radius", "number", None, "spectral radius that the recurrent weights begin with", 0, above=True,
            none=True, also=("gain", "spectral_radius"), spelled=False),

@@ -31,14 +31,12 @@ from torch import Tensor
 
 from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
+from ngym_cli.agents.algorithms.rollout import Segments, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.algorithms.segments import Segments, pack
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import Penalties, silent_units
-from ngym_cli.agents.supervised.compiled import SupervisedKernel
-from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, side_by_side
-from ngym_cli.agents.supervised.objective import losses
-from ngym_cli.agents.supervised.weighting import row_weights
+from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, row_weights, side_by_side
+from ngym_cli.agents.supervised.objective import SupervisedKernel, losses
 from ngym_cli.agents.trained import RecurrentAgent
 from ngym_cli.environments.trial_batch import batch_of, trials_of
 

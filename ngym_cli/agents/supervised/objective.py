@@ -1,10 +1,24 @@
-"""Objective of supervised learning: the loss of the answers."""
+"""Objective of supervised learning: the loss of the answers, and its gradient in a compiled pass (`agent.c`).
+
+The compiled pass is for networks on the CPU whose observations are flat. A few sequences at a time go forward, through
+the loss and back, so that what they leave behind stays in the cache, and threads share them. Images are learned from by
+automatic differentiation.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
 from torch import Tensor
 
-from ngym_cli.agents.networks.categorical import Categorical
+from neurogym import kernels
+from ngym_cli.agents.algorithms.compiled import NO_STEP, Compiled
+from ngym_cli.agents.algorithms.rollout import Minibatches, Segments
+from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
+from ngym_cli.agents.supervised.material import TrialBuffer
 
 
 def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
@@ -18,3 +32,58 @@ def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
     if discrete:
         return -Categorical.apply(outputs, targets)[0]
     return (outputs - targets).square().sum(-1)
+
+
+LOSS, STEP_LOSS, RIGHT, RATES = range(4)  #: places of sums, as in `agent.h`
+
+
+class SupervisedKernel(Compiled):
+    """Network that learns from targets.
+
+    Args:
+        policy: a policy for which `fits` is true.
+        on_rates: penalties on absolute and squared rates (see `Penalties`).
+    """
+
+    def __init__(self, policy: RecurrentPolicy, on_rates: Sequence[float]) -> None:
+        super().__init__(policy, valued=False)
+        self.on_rates, self._room = on_rates, (0, 0)
+        self._teach: Any = kernels.get("teach")
+
+    def gradient(
+        self, material: TrialBuffer, sequences: Segments, carry: Sequence[Tensor] | None, noise: np.ndarray | None
+    ) -> tuple[Tensor, list[float]]:
+        """The gradient of the loss with respect to all weights, overwritten by the next, and four numbers.
+
+        Args:
+            material: steps, in place time * environments + environment; weights of steps sum to 1.
+            sequences: of the material.
+            carry: states before the sequences (layer, sequence, unit), which become those after; None: zeros.
+            noise: standard normal draws (time, layer, environment, unit).
+
+        Returns:
+            The gradient; the loss without penalties on weights, the mean loss of a step, the penalty on rates, the sum
+            over the steps at which an answer is due of what is right (of minus the squared error).
+        """
+        n_envs, steps = int(sequences.env.max()) + 1, len(material)
+        self._grow(n_envs, int(sequences.length.max()))
+        self.take_weights()
+        net, shape = self.policy.networks[0], (steps // n_envs, n_envs)
+        discrete = isinstance(self.policy.action_space, spaces.Discrete)
+        answers = np.ascontiguousarray(material.gt, np.int64 if discrete else np.float32).reshape(*shape, -1)
+        state = ([part.numpy()[None] for part in carry or ()] + [None, None])[:2]
+        obs = np.ascontiguousarray(material.ob, np.float32).reshape(*shape, -1)
+        actions = (answers[..., 0], None) if discrete else (None, answers)
+        per_rate = [size / (steps * net.hidden_size) for size in self.on_rates]
+        own = (*(column.reshape(shape) for column in (material.weight, material.due)), *per_rate)
+        parts = Minibatches(sequences, np.array([0, len(sequences)]))
+        columns = (*self.arguments, obs, noise, *state, *actions)
+        sums = self.update(self._teach, columns, parts, n_envs, NO_STEP, own)[0].tolist()
+        numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[RIGHT]]
+        return self.found_gradient(), numbers
+
+    def _grow(self, n_envs: int, longest: int) -> None:
+        """Make room for longer sequences than there have been."""
+        if n_envs > self._room[0] or longest > self._room[1]:
+            self._room = max(n_envs, self._room[0]), max(longest, self._room[1])
+            self.make_room(*self._room)

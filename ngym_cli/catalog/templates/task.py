@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym import spaces
-from neurogym.core import TrialEnv
-from neurogym.rules import Rule
-from neurogym.trials import Trials
+from neurogym.envs.task import NonNegative, Rule, TrialEnv, Trials, spaces
 
 
 class MyTask(TrialEnv):
@@ -57,7 +54,7 @@ class MyTask(TrialEnv):
         rewards: dict | None = None,
         timing: dict | None = None,
         cohs: Sequence[float] | None = None,
-        sigma: float = 1.0,
+        sigma: NonNegative = 1.0,  # a range, declared with the argument: -1 is refused
         abort: bool = False,
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
@@ -77,9 +74,7 @@ class MyTask(TrialEnv):
         ground_truth = trials.draw("ground_truth")
         coh = trials.draw("coh")
 
-        # Periods, one after the other.
-        trials.add_period(["fixation", "stimulus", "delay", "decision"])
-
+        # Periods are those of `default_timing`, one after the other, unless others are added with `trials.add_period`.
         # What the agent sees: the fixation cue until it is time to answer, and the stimulus, shape (n, 2), with noise.
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
         sign = np.where(ground_truth == 1, 1, -1)[:, None] * np.array([1, -1])

@@ -50,7 +50,7 @@ class Ray:
             raise
         except Exception as error:  # Ray raises whatever its parts raise when its head or the network is lost
             where = f"Ray at {self.address or 'this machine'}"
-            raise UserError(f"{where} was lost: {one_line(error)[:300]}; the same command goes on") from None
+            raise UserError(f"{where} was lost: {one_line(error)[:300]}; run the command again to resume") from None
         except BaseException:
             lost = False
             raise

@@ -175,7 +175,7 @@ class Batch:
 
     def __call__(self) -> list[str]:
         """Do the jobs that are not done; when warned of the end, put this task back into the queue with the rest."""
-        from ngym_cli.sweeps import one_run, worker
+        from ngym_cli.sweeps import worker
 
         if self.perform is not None:
             return [self.perform(self.path, job, self.trust) for job in self.jobs]
@@ -187,9 +187,9 @@ class Batch:
                 continue
             states.append(worker.perform(self.path, job, self.trust))
             warned = f"SIG{WARNING}" in self._rows(job, "reason")
-            if warned and (states[-1] == one_run.STOPPED or job != self.jobs[-1]) and callable(requeue):
+            if warned and (states[-1] == worker.STOPPED or job != self.jobs[-1]) and callable(requeue):
                 requeue(number, None)
-            if warned or states[-1] == one_run.STOPPED:
+            if warned or states[-1] == worker.STOPPED:
                 break
         return states
 

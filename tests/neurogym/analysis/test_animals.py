@@ -10,6 +10,8 @@ import pytest
 
 from neurogym import analysis
 from neurogym.analysis import from_trials
+from neurogym.analysis.animals import comparison
+from neurogym.analysis.results import Estimate
 
 DATA = Path(__file__).parents[3] / "experiments" / "data"
 
@@ -118,3 +120,9 @@ def test_importing_the_package_imports_no_analysis():
     for name in analysis.__all__:
         assert getattr(analysis, name) is not None
     assert callable(analysis.rates) and callable(analysis.wagering) and callable(analysis.two_step)
+
+
+def test_an_estimate_that_never_varied_has_no_distance():
+    same = comparison("threshold", Estimate.percentile(409.6, np.full(50, 409.6)), Estimate.fixed(33.0))
+    assert np.isnan(same.distance) and same.difference.value == pytest.approx(376.6)
+    assert Estimate.percentile(1.0, [2.0, 3.0, 4.0]).low <= 1.0

@@ -17,7 +17,12 @@ from neurogym.envs.registration import every_task, group
 
 PAGE = (Path(__file__).parents[3] / "docs" / "migrating.md").read_text(encoding="utf-8")
 #: Modules that share their name with something else in their package; NeuroGym has that other thing there, too.
-SHADOWED = {"neurogym.config.config", "neurogym.analysis.measures"}
+SHADOWED = {
+    "neurogym.config.config",
+    "neurogym.analysis.measures",
+    "neurogym.dynamics.agreement",
+    "neurogym.dynamics.basins",
+}
 
 
 def rows(heading: str) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ import pytest
 import neurogym
 from neurogym.compat import table
 from neurogym.envs import native
+from neurogym.envs.aliases import VARIANTS
 
 OLD = sorted({*table.MODULES, *table.flat_modules()})
 
@@ -95,8 +96,10 @@ def test_no_old_path_hides_a_present_module():
 
 def test_present_modules_keep_their_own_names():
     for name in native.TASKS:
-        module = importlib.import_module(f"neurogym.envs.native.{name.lower()}")
+        path = f"neurogym.envs.native.{name.lower()}"
+        module = importlib.import_module(VARIANTS.get(path, path))
         assert getattr(module, name).__module__ == module.__name__
+        assert getattr(importlib.import_module(path), name) is getattr(module, name)
         assert module.__spec__.loader.get_source(module.__name__).startswith('"""')
 
 

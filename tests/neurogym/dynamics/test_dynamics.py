@@ -130,6 +130,12 @@ def test_saddles_are_found_between_the_stable_points():
         assert np.bincount(here.n_unstable).tolist() == [8, 12, 6, 1]
         assert (here.share[here.n_unstable > 0] == 0).all() and here.share.sum() == pytest.approx(1)
     assert len(dynamics.find_between(net, first, places=0)) == 16
+    saddles, ends = dynamics.connections(net, found, condition=1)
+    here = found.of(1)
+    signs = np.sign(np.round(here.points[:, :3], 6))
+    assert (here.n_unstable[saddles] == 1).all() and len(saddles) == 12 and (ends >= 0).all()
+    assert ((signs[ends[:, 0]] != signs[ends[:, 1]]).sum(axis=1) == 1).all()
+    assert (signs[saddles] == (signs[ends[:, 0]] + signs[ends[:, 1]]) / 2).all()
 
 
 def test_kinds_of_attractors_are_told_apart():

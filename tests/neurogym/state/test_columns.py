@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 import neurogym as ngym
 from neurogym.state import capture, restore
-from neurogym.state.columns import packed, unpacked
+from neurogym.state.values import packed, unpacked
 
 
 class Keeper(ngym.TrialEnv):

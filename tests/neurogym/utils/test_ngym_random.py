@@ -53,9 +53,9 @@ def test_degenerate_truncation_gives_the_maximum():
         (("uniform", "ab"), "takes numbers"),
         (("choice", []), "sequence of numbers"),
         (("truncated_exponential", (-1,)), "scale > 0"),
-        ("soon", "no duration"),
-        ([], "no duration"),
-        (None, "no duration"),
+        ("soon", "not a valid duration"),
+        ([], "not a valid duration"),
+        (None, "not a valid duration"),
     ],
 )
 def test_malformed_specifications_are_refused(spec, message):

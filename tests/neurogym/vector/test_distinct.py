@@ -7,7 +7,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym.vector import make_vec
-from neurogym.vector.distinct import CODE, KINDS, RuleTables, distinct
+from neurogym.vector.step import CODE, KINDS, RuleTables, distinct
 
 BITS = {"reward": np.int64, "performance": np.int64, "event": np.uint8, "gt": np.int64}
 

@@ -45,5 +45,6 @@ def test_what_was_measured_is_what_runs_now():
         for id_ in every_task():
             row = measured.measured(id_, learner)
             if row is not None:
-                assert row.steps == default_steps(from_dict({"task": id_, **settings}), id_)
+                config = from_dict({"task": id_, **settings})
+                assert row.steps == (config.timesteps or default_steps(config, id_))
                 assert 0 <= row.reached <= row.seeds

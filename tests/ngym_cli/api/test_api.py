@@ -131,7 +131,7 @@ def test_settings_are_those_of_the_command_line():
 
 def test_built_in_classes_have_their_own_names():
     from neurogym.wrappers import PassReward
-    from ngym_cli.agents.networks.gru import GRU
+    from ngym_cli.agents.networks.gates import GRU
 
     assert references.reference_of("network", GRU) == "gru"
     assert references.reference_of("algorithm", nc.RecurrentA2C) == "recurrent_a2c"
@@ -145,6 +145,15 @@ def test_script(tmp_path, guarded, said):
     (tmp_path / "script.py").write_text(SCRIPT.format(guarded=guarded))
     done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path)
     assert said in done.stdout + done.stderr
+
+
+def test_sweep_from_a_script_without_a_guard(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import ngym_cli as nc\n"
+        "print(nc.sweep({'task': 'RDM-v0', 'timesteps': 200, 'units': 4}, seed=range(2), workers=2))\n"
+    )
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.count("2 of 2 runs done") == 1 and done.returncode == 0
 
 
 def test_dir_is_complete_and_importing_is_light():

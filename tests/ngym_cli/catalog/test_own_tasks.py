@@ -52,7 +52,7 @@ def test_new_task_passes_the_contract_and_trains(ngym, tmp_path, file, name):
     assert name in ngym("new", file).out
     checked = ngym("check", f"{file}:{name}")
     assert checked.code == 0, checked.out + checked.err
-    assert "1 of 1 tasks ok" in checked.out
+    assert "1 of 1 ok" in checked.out
     run = ngym(
         "run", "--task", f"{file}:{name}", "--n-envs", "8", "--timesteps", "2048", "--eval-trials", "20", "--json"
     )

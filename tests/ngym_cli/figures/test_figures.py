@@ -339,3 +339,18 @@ def test_context_is_drawn_where_there_is_only_one(tmp_path):
 def test_the_telling_figure_is_the_task_s_own(made_up):
     for task, name in (("DawTwoStep-v0", "stay"), ("RDM-v0", "chronometric"), ("PostDecisionWager-v0", "wagering")):
         assert requests.best_figure(runs.find(str(made_up(task))))[0] == name
+
+
+def test_forgetting_shows_each_task_along_training(ngym, tmp_path):
+    common = ("--n-envs", 4, "--units", 8, "--timesteps", 6000, "--eval-every", 2048, "--eval-trials", 20)
+    assert (
+        ngym("run", "--task", "RDM-v0+GoNogo-v0", "--schedule", "sequential_block:20", *common, "--name", "a").code == 0
+    )
+    manifest = json.loads((tmp_path / "runs/RDM-v0+GoNogo-v0/recurrent_ppo/a/manifest.json").read_text())
+    for row in manifest["evaluations"]:
+        assert row["tasks"].keys() == {"RDM-v0", "GoNogo-v0"}
+        assert all(low <= value <= high for value, low, high in row["tasks"].values())
+    assert ngym("plot", "a", "forgetting").code == 0
+    assert ngym("run", "--task", "RDM-v0", *common, "--name", "b").code == 0
+    refused = ngym("plot", "b", "forgetting")
+    assert refused.code == 2 and "two evaluations or more of several tasks" in refused.err

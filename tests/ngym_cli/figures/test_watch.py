@@ -17,7 +17,7 @@ from ngym_cli import runs
 from ngym_cli.config import from_dict
 from ngym_cli.environments import defaults
 from ngym_cli.figures import trial as single_trials
-from ngym_cli.figures import trial_drawing, trial_text
+from ngym_cli.figures import trial_drawing, watch
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import styled
 from ngym_cli.figures.wording import Wording
@@ -101,7 +101,7 @@ def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
         dt=100.0, labels=facts.labels, discrete=True, conditions=[*facts.conditions, "coh"],
     )  # fmt: skip
     assert trial.in_words(Wording(facts.labels)) == ["RDM-v0"]
-    assert next(trial_text.step_by_step(trial, 1)) == "trial 1: RDM-v0, correct"
+    assert next(watch.step_by_step(trial, 1)) == "trial 1: RDM-v0, correct"
 
 
 def test_step_by_step(ngym, run_folder):
@@ -130,7 +130,7 @@ def test_wrong_words_are_refused(ngym, run_folder, monkeypatch, arguments, messa
 def test_no_event_of_a_trial_is_lost_in_an_overview():
     """Pulses of 10 ms and the answer of one step, where a column is 30 ms wide."""
     trial = single_trials.oracle_trial(neurogym.make("PulseDecisionMaking-v0"), 0)
-    rows = {line.split("|")[0].strip(): line.split("|")[1] for line in trial_text.overview(trial)[1:] if "|" in line}
+    rows = {line.split("|")[0].strip(): line.split("|")[1] for line in watch.overview(trial)[1:] if "|" in line}
     pulses = [int(trial.record["count1"]), int(trial.record["count2"])]
     assert [rows[f"stimulus {k}"].count("█") for k in (1, 2)] == pulses and sum(pulses) == 3
     assert rows["action"].strip("0") == rows["ground truth"].strip("0") == str(trial.actions[-1, 0])

@@ -70,7 +70,7 @@ def test_every_measure_and_figure_can_be_called(paper):
     for claim in paper.config.claims:
         if claim.measure and not claim.measure.startswith(OF_THE_TASK) and claim.measure not in MEASURES:
             inspect.signature(paper.script.measure(claim.measure)).bind(*claim.part)
-    assert paper.script.figures, "figures laid out as the paper's"
+    assert paper.script.figures or not paper.config.parts, "figures laid out as the paper's"
     for name in {name for claim in paper.config.claims for name in claim.control}:
         assert inspect.getdoc(paper.script.control(name)), f"control {name} needs words for what it does, its docstring"
     for name in paper.script.figures:

@@ -11,7 +11,7 @@ import pytest
 
 from ngym_cli import runs
 from ngym_cli.errors import UserError
-from ngym_cli.runs import diff, records
+from ngym_cli.runs import managing, records
 from ngym_cli.runs.trial_table import COLUMNS, read_trials, write_table
 from ngym_cli.sweeps import status
 
@@ -48,9 +48,9 @@ def test_a_wrong_entry_hinders_no_other_run(tmp_path, entry, value):
         except UserError as error:
             assert entry in str(error) and "\n" not in str(error)
             with pytest.raises(UserError):
-                diff.between("good", bad.name, tmp_path)
+                managing.between("good", bad.name, tmp_path)
         else:
-            diff.between("good", bad.name, tmp_path)
+            managing.between("good", bad.name, tmp_path)
             status._of_manifest(manifest)
             runs.refuse_if_running_elsewhere(bad, {**manifest, "status": "crashed"})
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 FLAGS = (
     "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "512", "--eval-trials", "10", "--eval-every", "0",
@@ -96,18 +98,18 @@ def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
 
 
 def test_a_dry_run_of_very_long_trials_is_estimated_from_few(ngym, monkeypatch):
-    from ngym_cli.sweeps import estimate
+    from ngym_cli.sweeps import validation
 
     asked = []
     monkeypatch.setattr(
-        estimate,
+        validation,
         "_time",
         lambda config, facts, root, name: asked.append(config) or (config.timesteps, float(config.timesteps)),
     )
-    for dt, most in (("100", estimate.MOST_TRIALS), ("0.5", estimate.MOST_EVALUATED // 4400)):
+    for dt, most in (("100", validation.MOST_TRIALS), ("0.5", validation.MOST_EVALUATED // 4400)):
         assert ngym("sweep", "--task", "RDM-v0", "--dt", dt, "--seed", "0:2", "--dry-run").code == 0
         assert asked[-1].evaluation.trials == most
-        assert max(config.timesteps for config in asked) <= 4 * estimate.MOST_STEPS
+        assert max(config.timesteps for config in asked) <= 4 * validation.MOST_STEPS
 
 
 def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, monkeypatch):
@@ -121,3 +123,33 @@ def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, mon
     assert result.code == 0, result.err
     assert "4 runs of 512 steps on average" in result.out
     assert sorted(asked) == ["blind", "chance", "verdict"]
+
+
+def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_path):
+    asked = ("--task", "FlipFlop-v0", "--alg", "supervised", "--network", "rnn", "--units", "8,12", "--seed", "0:2")
+    small = (
+        "--task-arg",
+        "n_bits=1",
+        "--timing",
+        "memory=200",
+        "--timesteps",
+        3000,
+        "--eval-every",
+        0,
+        "--eval-trials",
+        10,
+        "--workers",
+        1,
+    )
+    made = ngym("sweep", *asked, *small, "--name", "d", "--json")
+    assert made.code == 0, made.err
+    drawn = ngym("plot", "sweeps/d", "degeneracy", "--json")
+    assert drawn.code == 0, drawn.err
+    table = parquet.read_table(Path(json.loads(drawn.out)[0]["path"]).with_suffix(".parquet")).to_pandas()
+    assert table.groupby("level")["value"].apply(list).to_dict() == dict.fromkeys(
+        ("behaviour", "dynamics", "weights"), ["8", "12"]
+    )
+    assert ((table["low"] <= table["mean"]) & (table["mean"] <= table["high"])).all() and (table["mean"] >= 0).all()
+    assert ngym("plot", "sweeps/d", "degeneracy").err == ""  # evaluations are made once
+    refused = ngym("plot", "sweeps/d", "degeneracy", "--outside", "task_args.pulse=1")
+    assert refused.code == 2 and "did you mean 'p_pulse'" in refused.err

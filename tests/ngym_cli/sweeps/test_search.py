@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ngym_cli.sweeps import one_run, status, worker
+from ngym_cli.sweeps import status, worker
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed (pip install 'ngym[search]')")
-from ngym_cli.sweeps import search  # noqa: E402
 
 SPACE = {"learning_rate": "log:1e-4:1e-2", "units": "int:8:64"}
 
@@ -17,20 +16,20 @@ def make_search(make_sweep, trials=3, **settings):
 
 
 def complete(sweep):
-    return [t for t in search.open_study(sweep)[0].get_trials() if t.state.name == "COMPLETE"]
+    return [t for t in worker.open_study(sweep)[0].get_trials() if t.state.name == "COMPLETE"]
 
 
 def test_a_search_tries_the_default_first_and_goes_on_where_it_stopped(make_sweep):
     sweep = make_search(make_sweep)
-    search.prepare(sweep)
-    assert worker.perform(str(sweep.path), 0) == one_run.DONE
+    worker.prepare(sweep)
+    assert worker.perform(str(sweep.path), 0) == worker.DONE
     assert sweep.drawn(0)["params"] == {"hyperparameters.learning_rate": 2e-3, "units": 64}
-    study, storage = search.open_study(sweep, 1)
-    number = search.claim(sweep, study, storage, 1).number
+    study, storage = worker.open_study(sweep, 1)
+    number = worker.claim(sweep, study, storage, 1).number
     drawn = sweep.drawn(1)
-    search.prepare(sweep)
+    worker.prepare(sweep)
     for job in (1, 2):
-        assert worker.perform(str(sweep.path), job) == one_run.DONE
+        assert worker.perform(str(sweep.path), job) == worker.DONE
     assert sweep.drawn(1) == drawn
     assert [t.number for t in complete(sweep)] == [0, number, number + 1]
     rows = status.Observer(sweep).rows()
@@ -47,8 +46,8 @@ def test_draws_are_reproducible_and_lie_in_their_space(make_sweep):
         sweep = make_sweep(name, search={"trials": 6, "space": {**SPACE, "network": "choice:lstm:gru"}})
         study, storage = None, None
         for job in range(6):
-            study, storage = search.open_study(sweep, job)
-            search.claim(sweep, study, storage, job)
+            study, storage = worker.open_study(sweep, job)
+            worker.claim(sweep, study, storage, job)
         found.append([sweep.drawn(job)["params"] for job in range(6)])
     assert found[0] == found[1]
     assert len({str(params) for params in found[0]}) == 6
@@ -60,25 +59,25 @@ def test_draws_are_reproducible_and_lie_in_their_space(make_sweep):
 
 def test_the_value_of_a_trial_is_the_mean_over_its_seeds(make_sweep):
     sweep = make_sweep(grid={"seed": [0, 1]}, search={"trials": 1, "space": SPACE, "pruner": "none"})
-    search.prepare(sweep)
-    assert worker.perform(str(sweep.path), 0) == one_run.DONE
+    worker.prepare(sweep)
+    assert worker.perform(str(sweep.path), 0) == worker.DONE
     rows = status.Observer(sweep).rows()
     assert complete(sweep)[0].value == pytest.approx(sum(row["performance"] for row in rows) / 2)
 
 
 def test_a_poor_trial_is_ended_early_and_not_taken_up_again(make_sweep, monkeypatch):
     sweep = make_sweep(search={"trials": 2, "space": SPACE}, run={"timesteps": 1024, "evaluation": {"every": 256}})
-    search.prepare(sweep)
+    worker.prepare(sweep)
     monkeypatch.setattr(optuna.trial.Trial, "should_prune", lambda self: self.number == 1)
     monkeypatch.setattr("ngym_cli.training.curves.STEPS_PER_POINT", 128)
     monkeypatch.setattr("ngym_cli.training.sb3_callback.STEPS_PER_POINT", 128)
-    assert [worker.perform(str(sweep.path), job) for job in (0, 1)] == [one_run.DONE, one_run.DONE]
+    assert [worker.perform(str(sweep.path), job) for job in (0, 1)] == [worker.DONE, worker.DONE]
     rows = status.Observer(sweep).rows()
     assert [row["state"] for row in rows] == ["done", "pruned"]
     assert rows[1]["steps"] < 1024
     assert status.unfinished_jobs(sweep, rows) == []
-    assert [t.state.name for t in search.open_study(sweep)[0].get_trials()] == ["COMPLETE", "PRUNED"]
-    assert worker.perform(str(sweep.path), 1) == one_run.DONE
+    assert [t.state.name for t in worker.open_study(sweep)[0].get_trials()] == ["COMPLETE", "PRUNED"]
+    assert worker.perform(str(sweep.path), 1) == worker.DONE
     assert status.Observer(sweep).rows() == rows
 
 

@@ -13,7 +13,7 @@ import pytest
 from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.runs.trial_table import read_trials
-from ngym_cli.sweeps import folder, one_run, results, status, worker
+from ngym_cli.sweeps import folder, results, status, worker
 from tests.ngym_cli.sameness import assert_same_run
 
 FAILING = """
@@ -38,12 +38,12 @@ def states(sweep):
 def test_a_job_becomes_an_ordinary_run_and_is_not_done_twice(make_sweep):
     sweep = make_sweep(grid={"seed": [0, 1]})
     assert states(sweep) == ["queued", "queued"]
-    assert worker.perform(str(sweep.path), 0) == one_run.DONE
+    assert worker.perform(str(sweep.path), 0) == worker.DONE
     assert states(sweep) == ["done", "queued"]
     run = runs.Run(sweep.run_path(sweep.entries[0], sweep.entries[0].values))
     before = (run.path / runs.MANIFEST).stat().st_mtime_ns
     assert run.manifest()["status"] == "finished"
-    assert worker.perform(str(sweep.path), 0) == one_run.DONE
+    assert worker.perform(str(sweep.path), 0) == worker.DONE
     assert (run.path / runs.MANIFEST).stat().st_mtime_ns == before
     assert status.unfinished_jobs(sweep, status.Observer(sweep).rows()) == [1]
 
@@ -58,7 +58,7 @@ def stop_and_resume(make_sweep, monkeypatch):
     from ngym_cli.training.session import Session
 
     calm = make_sweep("calm", grid={"seed": [3, 4]})
-    assert worker.perform(str(calm.path), 0) == one_run.DONE
+    assert worker.perform(str(calm.path), 0) == worker.DONE
     sweep = make_sweep("stopped", grid={"seed": [3, 4]})
     original, sent = Session.on_rollout, []
 
@@ -68,9 +68,9 @@ def stop_and_resume(make_sweep, monkeypatch):
             sent.append(os.kill(os.getpid(), signal.SIGTERM))
 
     monkeypatch.setattr(Session, "on_rollout", stop_once)
-    assert worker.perform(str(sweep.path), 0) == one_run.STOPPED
+    assert worker.perform(str(sweep.path), 0) == worker.STOPPED
     assert states(sweep)[0] == "interrupted"
-    assert worker.perform(str(sweep.path), 0) == one_run.DONE
+    assert worker.perform(str(sweep.path), 0) == worker.DONE
     one, two = (runs.Run(s.run_path(s.entries[0], s.entries[0].values)) for s in (calm, sweep))
     assert len(two.manifest()["resumed"]) == 1
     weights = "model/weights.safetensors"
@@ -88,7 +88,7 @@ def stop_and_resume(make_sweep, monkeypatch):
 def test_a_run_of_a_sweep_is_the_same_run_alone_whatever_its_process_did_before(make_sweep, tmp_path, tasks):
     wrappers = "pass_reward,pass_action,side_bias:probs=0.8/0.2//0.2/0.8:block_dur=5" if "+" not in tasks[0] else ""
     sweep = make_sweep(run={"wrappers": wrappers or "pass_reward", "seed": 7}, grid={"task": tasks})
-    assert [worker.perform(str(sweep.path), job) for job in (0, 1)] == [one_run.DONE, one_run.DONE]
+    assert [worker.perform(str(sweep.path), job) for job in (0, 1)] == [worker.DONE, worker.DONE]
     in_sweep = sweep.run_path(sweep.entries[1], sweep.entries[1].values)
     command = ["run", "--config", str(in_sweep / "config.toml"), "--name", "alone"]
     subprocess.run([sys.executable, "-m", "ngym_cli", *command], cwd=tmp_path, check=True, capture_output=True)
@@ -100,7 +100,7 @@ def test_a_failing_run_says_why_and_the_others_go_on(make_sweep, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rig.py").write_text(FAILING)
     sweep = make_sweep(run={"task": "rig.py:Failing"}, grid={"task_args.when": [1.0, 0.0]})
-    assert [worker.perform(str(sweep.path), job, trust=True) for job in (0, 1)] == [one_run.FAILED, one_run.DONE]
+    assert [worker.perform(str(sweep.path), job, trust=True) for job in (0, 1)] == [worker.FAILED, worker.DONE]
     rows = status.Observer(sweep).rows()
     assert [row["state"] for row in rows] == ["failed", "done"]
     assert "the rig is on fire" in rows[0]["error"]

@@ -20,9 +20,9 @@ from ngym_cli import runs
 from ngym_cli.agents import checkpoints
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
-from ngym_cli.training.interruption import StopRequest, stopping_on_signals
 from ngym_cli.training.main_loop import Hooks, train
 from ngym_cli.training.progress import LiveDisplay
+from ngym_cli.training.stopping import StopRequest, stopping_on_signals
 
 NGYM = [sys.executable, "-m", "ngym_cli"]
 LONG = "run --task RDM-v0 --n-envs 8 --units 8 --timesteps 5000000 --eval-trials 10 --name it".split()

@@ -6,9 +6,7 @@ import pytest
 import neurogym as ngym
 from neurogym.envs.contrib.anglereproduction import AngleReproduction
 from neurogym.envs.contrib.cvlearning import CVLearning
-from neurogym.envs.contrib.leverpress import LeverPress
-from neurogym.envs.contrib.leverpresswithpoke import LeverPressWithPoke
-from neurogym.envs.contrib.leverpresswithpokerest import LeverPressWithPokeRest
+from neurogym.envs.contrib.leverpress import LeverPress, LeverPressWithPoke, LeverPressWithPokeRest
 from neurogym.envs.contrib.memoryrecall import MemoryRecall
 from neurogym.envs.contrib.pneumostomeopening import Pneumostomeopening
 

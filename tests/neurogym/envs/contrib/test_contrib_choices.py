@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym.envs.contrib.iblblock import IBL_Block, IBLBlock
+from neurogym.envs.contrib.ibl import IBL_Block, IBLBlock
 from neurogym.envs.contrib.matchingpenny import MatchingPenny
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
+from neurogym.dynamics.known import line_attractor, simulate
 
 
 def by_trial(trials, values):
@@ -42,3 +43,60 @@ def test_outputs_are_right_within_the_tolerance_and_paid_by_their_error(made, pl
     assert (zero["performance"], zero["trial_reward"]) == pytest.approx((0, -1)) and zero["outcome"] == "error"
     (one_of_three,) = play(env, lambda env: env.gt_now * [1, -1, -1], trials=1)
     assert one_of_three["performance"] == pytest.approx(1 / 3)
+
+
+def test_a_wave_has_the_frequency_of_its_cue(made):
+    env, trials = made("SineGeneration-v0", n=60, n_waves=2, n_frequencies=3)
+    ob, gt = by_trial(trials, trials.ob), by_trial(trials, trials.gt)
+    assert (ob == ob[:, :1]).all() and set(np.unique(ob)) == {-1, 0, 1}
+    time = np.arange(gt.shape[1]) * env.dt / 1000
+    for k in range(2):
+        hertz = np.array([0.5, 1.25, 2.0])[ob[:, 0, k].astype(int) + 1]
+        assert trials.info[f"frequency{k}"] == pytest.approx(hertz)
+        assert gt[:, :, k] == pytest.approx(np.sin(2 * np.pi * hertz[:, None] * time), abs=1e-6)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_the_position_is_the_sum_of_velocities_within_the_arena(made, dimensions):
+    env, trials = made("PathIntegration-v0", n=200, dimensions=dimensions, speed=1.5)
+    velocity, position = by_trial(trials, trials.ob), by_trial(trials, trials.gt)
+    summed = np.cumsum(velocity, axis=1) * env.dt / 1000
+    free = (np.abs(position) < 1).all(axis=(1, 2))
+    assert 0 < free.sum() and position[free] == pytest.approx(summed[free], abs=1e-5)
+    assert np.abs(position).max() <= 1 and position.shape[2] == dimensions
+    assert np.abs(np.diff(position, axis=1)).max() < 0.2 and velocity.std() == pytest.approx(1.5, rel=0.1)
+
+
+def test_velocities_persist_for_their_time_constant(made):
+    env, trials = made("PathIntegration-v0", n=400, persistence=200.0, speed=0.1)
+    velocity = by_trial(trials, trials.ob)
+    lag = 10  # steps of 20 ms: a time constant
+    assert (velocity[:, lag:] * velocity[:, :-lag]).mean() / 0.01 == pytest.approx(np.exp(-1), abs=0.03)
+
+
+def test_the_known_line_attractor_solves_the_match(made):
+    env, trials = made("LineAttractorMatch-v0", n=300)
+    network, axis = line_attractor(5, [0, 1, -1], np.random.default_rng(0))
+    end = trials.starts["decision"]
+    for k in range(trials.n):
+        rows = slice(trials.offset[k], trials.offset[k] + end[k])
+        states = simulate(network, np.zeros((1, 5)), trials.ob[None, rows].astype(float))[0]
+        held = states[trials.ends["sample"][k] - 1 : trials.starts["test"][k]]
+        assert held @ axis == pytest.approx(trials.info["sample"][k])  # the state waits on the line
+        assert held == pytest.approx(np.outer(held @ axis, axis))
+        assert trials.info["ground_truth"][k] == (1 if abs(states[-1] @ axis) < env.difference / 2 else 2)
+
+
+@pytest.mark.parametrize(
+    ("task", "wrong"),
+    [
+        ("SineGeneration-v0", {"frequencies": (2.0, 1.0)}),
+        ("SineGeneration-v0", {"frequencies": (1.0, 30.0)}),
+        ("PathIntegration-v0", {"dimensions": 3}),
+        ("PathIntegration-v0", {"speed": 0}),
+        ("LineAttractorMatch-v0", {"difference": 1.5}),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(task, wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        ngym.make(task, **wrong)

@@ -5,7 +5,7 @@ import pytest
 from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
 
 from ngym_cli.agents.algorithms.build import make_model
-from ngym_cli.agents.algorithms.export import export_to_contrib
+from ngym_cli.agents.formats import export_to_contrib
 
 
 @pytest.mark.parametrize("options", [{}, {"shared": False, "layers": 2}, {"readout": [8]}])

@@ -10,7 +10,7 @@ from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.segments import Minibatches, cut, minibatches
+from ngym_cli.agents.algorithms.rollout import Minibatches, cut, minibatches
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 

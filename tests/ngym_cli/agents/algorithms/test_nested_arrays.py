@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from safetensors.torch import load, save
 
-from ngym_cli.agents.algorithms.nested_arrays import SMALL, flatten_tree, join, restore_tree, split
+from ngym_cli.agents.algorithms.training_state import SMALL, flatten_tree, join, restore_tree, split
 
 KINDS = ["f8", "f4", "i8", "i4", "u1", "?"]
 shapes = arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ngym_cli.agents.algorithms.build import make_model
-from ngym_cli.agents.algorithms.segments import cut
+from ngym_cli.agents.algorithms.rollout import cut
 from ngym_cli.agents.networks import NETWORKS, network_spec
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.penalties import participation, silent_units

@@ -6,8 +6,7 @@ import pytest
 import neurogym as ngym
 from neurogym.envs.multi import make_multi
 from neurogym.wrappers import wrapper_class
-from ngym_cli.agents.supervised.material import TaskDraw, TrialStream
-from ngym_cli.agents.supervised.weighting import row_weights
+from ngym_cli.agents.supervised.material import TaskDraw, TrialStream, row_weights
 
 TASKS = ["PerceptualDecisionMaking-v0", "ContextDecisionMaking-v0", "GoNogo-v0", "ReadySetGo-v0"]
 

@@ -52,9 +52,25 @@ def test_weights_that_do_not_fit_are_refused(ngym):
     begin = ("--init-from", "runs/RDM-v0/supervised/a", "--name", "b")
     other = ngym("run", *RDM, "--alg", "supervised", *SHORT, "--network", "gru", *begin)
     assert other.code == 2 and "has network lstm, not gru" in other.err
-    other = ngym("run", "--task", "ContextDecisionMaking-v0", "--alg", "supervised", *SHORT, *begin)
-    assert other.code == 2 and "has shape" in other.err
-    assert not Path("runs/ContextDecisionMaking-v0").exists()
+    other = ngym("run", *RDM, "--alg", "supervised", *SHORT, "--network-arg", "readout=4", *begin)
+    assert other.code == 2 and "action_net.weight has shape" in other.err
+    assert [path.name for path in Path("runs/RDM-v0/supervised").iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("task", ["ContextDecisionMaking-v0", "GoNogo-v0"])
+def test_the_recurrent_part_is_kept_where_inputs_or_actions_differ(ngym, task):
+    assert ngym("run", *RDM, "--alg", "supervised", *SHORT, "--name", "a").code == 0
+    begin = ("--set", "learning_rate=1e-9", "--init-from", "runs/RDM-v0/supervised/a", "--name", "b")
+    done = ngym("run", "--task", task, "--alg", "supervised", *SHORT, *begin)
+    assert done.code == 0, done.err
+    run = f"runs/{task}/supervised/b"
+    before, after, fresh = weights("runs/RDM-v0/supervised/a"), weights(run), manifest(run)["init_from"]["fresh"]
+    assert "lstm_actor.weight_hh_l0" not in fresh and all(name in done.err for name in fresh)
+    assert fresh and all(("weight_ih" in name or "action_net" in name) for name in fresh)
+    for name in before:
+        assert ((before[name].shape != after[name].shape) or (before[name] - after[name]).abs().max() > 1e-3) == (
+            name in fresh
+        )
 
 
 def test_several_tasks_are_drawn_by_weight_and_reported_each(ngym):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from ngym_cli.agents.supervised.weighting import answer_rows, row_weights
+from ngym_cli.agents.supervised.material import answer_rows, row_weights
 
 
 def block(task, n=40, **kwargs):

@@ -1,0 +1,135 @@
+"""Bandits whose arms change with time: observers with the exact belief, and the best of simple policies upon it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from experiments.ceilings.result import Ceiling, guessed, make, mean_and_error
+
+SESSIONS, TRIALS, WARM_UP = 1000, 500, 100
+BONUSES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75)  #: standard deviations of the belief added to its mean
+
+
+class _Foraging:
+    """Sessions of baited, coupled blocks of one pair of probabilities, and the belief of an observer.
+
+    Belief, shape (sessions, richer side, trials left, left side holds a reward, right side does).
+    """
+
+    def __init__(self, rng: np.random.Generator):
+        env = make("DynamicForaging-v0")
+        assert env.blocks == "coupled" and env.baiting and len(env.pairs) == 1
+        self.rng, (self.low, self.high) = rng, env.block_dur
+        rich, poor = env.pairs[0]
+        self.p = np.array([[rich, poor], [poor, rich]])  # richer side, side
+        n = SESSIONS
+        self.richer = rng.integers(2, size=n)
+        self.left = rng.integers(self.low, self.high + 1, size=n)
+        self.holds, self.empty = np.zeros((n, 2), bool), np.ones((n, 2))
+        self.belief = np.zeros((n, 2, self.high + 1, 2, 2))
+        self.belief[:, :, self.low :, 0, 0] = 0.5 / (self.high + 1 - self.low)
+
+    def refill(self) -> tuple[np.ndarray, np.ndarray]:
+        """Draw new rewards; return the probability of each richer side, and of a reward at each side given it."""
+        p = self.p[self.richer]
+        self.holds |= self.rng.random(p.shape) < p
+        self.empty *= 1 - p
+        for state in (0, 1):
+            one = self.belief[:, state]
+            for axis, chance in ((2, self.p[state, 0]), (3, self.p[state, 1])):
+                without, has = np.moveaxis(one, axis, 0)
+                has += chance * without
+                without *= 1 - chance
+        joint = self.belief.sum(axis=2)  # sessions, richer side, left, right
+        side = joint.sum(axis=(2, 3))
+        return side, np.stack([joint[:, :, 1].sum(axis=2), joint[:, :, :, 1].sum(axis=2)], axis=2) / side[:, :, None]
+
+    def choose(self, side: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Visit a side; returns whether the choice was right, and what it paid."""
+        at = np.arange(SESSIONS)
+        value = 1 - self.empty
+        right = value[at, side] >= value[at, 1 - side]
+        paid = self.holds[at, side].copy()
+        seen = np.zeros((SESSIONS, 2, 2), bool)  # what the two sides may have held
+        seen[at[side == 0], paid[side == 0].astype(int)] = True
+        seen[at[side == 1], :, paid[side == 1].astype(int)] = True
+        self.belief *= seen[:, None, None]
+        cleared = self.belief
+        cleared[side == 0] = np.stack([cleared.sum(axis=3), np.zeros_like(cleared[:, :, :, 0])], axis=3)[side == 0]
+        cleared[side == 1] = np.stack([cleared.sum(axis=4), np.zeros_like(cleared[..., 0])], axis=4)[side == 1]
+        self.holds[at, side], self.empty[at, side] = False, 1.0
+        self._pass_a_trial()
+        return right, paid
+
+    def _pass_a_trial(self) -> None:
+        self.belief /= self.belief.sum(axis=(1, 2, 3, 4), keepdims=True)
+        over = self.belief[:, ::-1, 1].copy()
+        self.belief[:, :, :-1] = self.belief[:, :, 1:]
+        self.belief[:, :, -1] = self.belief[:, :, 0] = 0
+        self.belief[:, :, self.low :] += over[:, :, None] / (self.high + 1 - self.low)
+        self.left -= 1
+        ended = self.left == 0
+        self.richer = np.where(ended, 1 - self.richer, self.richer)
+        self.left = np.where(ended, self.rng.integers(self.low, self.high + 1, size=SESSIONS), self.left)
+
+
+def dynamic_foraging() -> Ceiling:
+    """The side that is more often the right one, for performance, and the one more likely to pay, for reward."""
+    found = []
+    for aim in ("right", "paid"):
+        sessions = _Foraging(np.random.default_rng(0))
+        hits, paid = np.zeros((2, TRIALS, SESSIONS))
+        for t in range(TRIALS):
+            side, value = sessions.refill()
+            better = value[:, :, 1] > value[:, :, 0]
+            second = (side * (better if aim == "right" else value[:, :, 1] - value[:, :, 0])).sum(axis=1)
+            hits[t], paid[t] = sessions.choose((second > (0.5 if aim == "right" else 0)).astype(int))
+        found.append([mean_and_error(part[WARM_UP:].mean(axis=0)) for part in (hits, paid)])
+    mean, error = max(each[0] for each in found)
+    reward = max(each[1][0] for each in found)
+    method = "exact belief over blocks and waiting rewards, best answer of each trial, simulated in the long run"
+    return Ceiling(mean, reward, error, method, _blind_forager())
+
+
+def _blind_forager() -> Ceiling:
+    """Visits in the best fixed order: each side in turn."""
+    sessions = _Foraging(np.random.default_rng(1))
+    hits, paid = np.zeros((2, TRIALS, SESSIONS))
+    for t in range(TRIALS):
+        sessions.refill()
+        hits[t], paid[t] = sessions.choose(np.full(SESSIONS, t % 2))
+    return Ceiling(
+        0.5, float(paid[WARM_UP:].mean()), 0.0, "nothing tells the richer side; the sides in turn, simulated"
+    )
+
+
+def drifting_bandit(levels: int = 101) -> Ceiling:
+    """Exact belief over the probability of each arm, on a grid, and the best of upper-confidence policies."""
+    env = make("DriftingBandit-v0")
+    assert env.walk == "bounded"
+    n, grid = SESSIONS, np.linspace(0, 1, levels)
+    edges = (grid[:-1] + grid[1:]) / 2
+    below = ndtr((edges - grid[:, None]) / env.drift)  # what a step takes beyond an end stays there
+    step = np.diff(below, prepend=0.0, append=1.0, axis=1)
+    found = []
+    for bonus in BONUSES:
+        rng = np.random.default_rng(0)
+        p, belief = rng.random((n, env.n)), np.full((n, env.n, levels), 1 / levels)
+        hits, paid = np.zeros((2, TRIALS, n))
+        for t in range(TRIALS):
+            mean = belief @ grid
+            spread = np.sqrt(np.maximum(belief @ grid**2 - mean**2, 0))
+            arm = (mean + bonus * spread + 1e-9 * rng.random(mean.shape)).argmax(axis=1)
+            at = np.arange(n), arm
+            hits[t] = p[at] == p.max(axis=1)
+            pays = paid[t] = rng.random(n) < p[at]
+            belief[at] *= np.where(pays[:, None] == 1, grid, 1 - grid)
+            belief /= belief.sum(axis=2, keepdims=True)
+            belief = belief @ step
+            p = env._next_mean(p, rng.standard_normal(p.shape))
+        found.append([mean_and_error(part[WARM_UP:].mean(axis=0)) for part in (hits, paid)])
+    performance, error = max(each[0] for each in found)
+    reward = max(each[1][0] for each in found)
+    method = "exact belief with the best bonus for uncertainty, performance and reward each at its best, simulated"
+    return Ceiling(performance, reward, error, method, guessed(1 / env.n, 0.5))

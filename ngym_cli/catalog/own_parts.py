@@ -1,0 +1,186 @@
+"""Contracts of users' own wrappers, algorithms and figures; each check finds a typical mistake."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from neurogym.envs.contract import ContractError, wrapped
+from neurogym.envs.contract.subject import require
+from ngym_cli import config as configuration
+from ngym_cli import runs
+from ngym_cli.config import RunConfig
+from ngym_cli.config.parts import keyword_parameters
+from ngym_cli.config.wrappers import find_wrapper
+from ngym_cli.errors import UserError
+
+#: Task with which parts are tried.
+TASK = "RDM-v0"
+#: A short run, interrupted at the first evaluation to try whether it can be continued.
+SHORT: dict[str, Any] = {
+    "task": TASK, "n_envs": 4, "units": 8, "timesteps": 4096, "evaluation": {"every": 2048, "trials": 20},
+}  # fmt: skip
+
+
+class PartSubject:
+    """A user's own wrapper, algorithm or figure under test.
+
+    Args:
+        name: reference of the part.
+        entry: class or function.
+    """
+
+    def __init__(self, name: str, entry: Any):
+        self.name, self.entry = name, entry
+        self._weights: dict[str, bytes] = {}
+        self._folder = tempfile.TemporaryDirectory(prefix="ngym-check-")
+
+    def config(self, **settings: Any) -> RunConfig:
+        """Return the configuration of a short run; algorithms with rollouts get short ones."""
+        from ngym_cli.agents.from_config import find_algorithm
+
+        known = find_algorithm(configuration.from_dict({**SHORT, **settings}).alg).defaults
+        usual = {key: value for key, value in {"n_steps": 32, "learning_starts": 64}.items() if key in known}
+        return configuration.from_dict({**SHORT, "hyperparameters": usual, **settings})
+
+    def train(self, name: str, stop: bool = False, **settings: Any) -> runs.Run:
+        """Train a short run in a temporary folder; with ``stop``, interrupt and continue the run.
+
+        Raises:
+            ContractError: if the run fails.
+        """
+        from ngym_cli.training import main_loop
+
+        watch = (lambda step, numbers: "stopped for a check" if step < SHORT["timesteps"] else None) if stop else None
+        try:
+            hooks = main_loop.Hooks(watch=watch)
+            run = main_loop.train(self.config(**settings), Path(self._folder.name), name, True, hooks).run
+            return main_loop.resume(run, True).run if stop else run
+        except UserError as error:
+            raise ContractError(str(error)) from error
+
+    def weights(self, name: str, stop: bool = False, **settings: Any) -> bytes:
+        """Return the weights after a short run of this name, as a file holds them; a run is made once."""
+        if name not in self._weights:
+            run = self.train(name, stop, **settings)
+            self._weights[name] = b"".join(path.read_bytes() for path in sorted(run.path.glob("model/*.safetensors")))
+        return self._weights[name]
+
+    @cached_property
+    def figure_run(self) -> Any:
+        """A run to draw."""
+        from ngym_cli.api.trained import Run
+
+        return Run(self.train("figure").path, trust=True)
+
+    def make_env(self) -> Any:
+        """Return the example task inside the wrapper."""
+        from ngym_cli.config.tasks import find_task
+        from ngym_cli.environments.stack import make_env
+
+        try:
+            return make_env(find_task(TASK), self.config(wrappers=self.name))
+        except UserError as error:
+            raise ContractError(str(error).removeprefix(f"wrapper {self.name}: ")) from error
+
+
+def wrapper_made(subject: PartSubject) -> None:
+    """The wrapper can be put around a task with its default arguments."""
+    given = keyword_parameters(find_wrapper(subject.name)) or {}
+    missing = [name for name, default in given.items() if default is inspect.Parameter.empty and name != "env"]
+    require(not missing, f"argument {', '.join(missing)} of __init__ has no default; give one to check the wrapper")
+    subject.make_env()
+
+
+def wrapper_steps(subject: PartSubject) -> None:
+    """Reset returns (observation, info), and step returns five values with a finite reward."""
+    wrapped.returned_values(subject.make_env)
+
+
+def wrapper_spaces(subject: PartSubject) -> None:
+    """Observations have the shape, type and range of the wrapper's observation space."""
+    wrapped.observations(subject.make_env)
+
+
+def wrapper_trials(subject: PartSubject) -> None:
+    """The end of each trial is reported in info, as the task reports it."""
+    wrapped.ends_of_trials(subject.make_env)
+
+
+def wrapper_repeatable(subject: PartSubject) -> None:
+    """The same seed gives the same observations and rewards."""
+    wrapped.repeatable(subject.make_env)
+
+
+def wrapper_trained(subject: PartSubject) -> None:
+    """A short run with the wrapper is trained and evaluated."""
+    subject.train("trained", wrappers=subject.name)
+
+
+def wrapper_resumed(subject: PartSubject) -> None:
+    """An interrupted and continued run ends with the same weights as an uninterrupted one."""
+    _same_after_interruption(subject, "wrappers")
+
+
+def algorithm_trained(subject: PartSubject) -> None:
+    """A short run is trained and evaluated, and changes the weights."""
+    first = subject.weights("first", alg=subject.name, timesteps=2048)
+    require(first != subject.weights("whole", alg=subject.name), "training does not change the weights")
+
+
+def algorithm_repeatable(subject: PartSubject) -> None:
+    """The same seed gives the same weights."""
+    one, two = (subject.weights(name, alg=subject.name) for name in ("whole", "again"))
+    require(one == two, "the same seed gives other weights; draw from torch's or NumPy's global generator")
+
+
+def algorithm_resumed(subject: PartSubject) -> None:
+    """An interrupted and continued run ends with the same weights as an uninterrupted one."""
+    _same_after_interruption(subject, "alg")
+
+
+def _same_after_interruption(subject: PartSubject, kind: str) -> None:
+    whole, parts = (subject.weights(name, name == "cut", **{kind: subject.name}) for name in ("whole", "cut"))
+    how = "own_state() and set_own_state(state)" if kind == "alg" else "plain attributes of the wrapper"
+    require(whole == parts, f"an interrupted run continues in another way; keep what training depends on in {how}")
+
+
+def figure_drawn(subject: PartSubject) -> None:
+    """The figure of a short run is drawn and not empty."""
+    try:
+        subject.figure_run.plot(subject.name)
+    except UserError as error:
+        raise ContractError(str(error)) from error
+
+
+def figure_settings(subject: PartSubject) -> None:
+    """Drawing leaves Matplotlib's global settings and the list of open figures alone."""
+    import matplotlib as mpl
+    from matplotlib import pyplot
+
+    before, opened = dict(mpl.rcParams), pyplot.get_fignums()
+    subject.figure_run.plot(subject.name)
+    changed = [key for key, value in mpl.rcParams.items() if before[key] != value and key != "backend"]
+    require(not changed, f"drawing changes rcParams {', '.join(changed[:3])}; use matplotlib.rc_context")
+    made = len(pyplot.get_fignums()) - len(opened)
+    require(made <= 0, "the figure stays open; make it with ngym_cli.figures.style.new_figure, not with pyplot")
+
+
+Check = Callable[[PartSubject], None]
+
+#: Checks of each kind of part in the order in which they are made.
+CHECKS: dict[str, Sequence[Check]] = {
+    "wrapper": (
+        *(wrapper_made, wrapper_steps, wrapper_spaces, wrapper_trials, wrapper_repeatable),
+        *(wrapper_trained, wrapper_resumed),
+    ),
+    "algorithm": (algorithm_trained, algorithm_repeatable, algorithm_resumed),
+    "figure": (figure_drawn, figure_settings),
+}
+#: Checks after whose failure no further check is made, and checks that only advise.
+BASIC = (*CHECKS["wrapper"][:-1], *CHECKS["algorithm"][:-1], figure_drawn)
+ADVICE = (figure_settings,)

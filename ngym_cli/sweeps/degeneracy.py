@@ -1,0 +1,291 @@
+"""Degeneracy of a sweep: how much solutions differ over seeds in behaviour, dynamics and weights, by parameter.
+
+Huang, Singh, Martinelli & Rajan 2024, arXiv 2410.03972. Behaviour is measured outside of the training distribution,
+dynamics by the DSA angle of all pairs of seeds, weights by the distance of recurrent matrices under the best
+permutation of units.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ngym_cli import runs
+from ngym_cli.config.values import parse_assignments, parse_value
+from ngym_cli.runs.recordings import NEEDED, OWN
+from ngym_cli.runs.trial_table import Table
+from ngym_cli.sweeps import plan
+from ngym_cli.sweeps.recipe import nest
+from ngym_cli.sweeps.status import Row
+from ngym_cli.sweeps.tables import word
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from neurogym.dynamics import PopulationTrials
+    from ngym_cli.figures.source import Source
+
+#: Trials of each run that are evaluated outside of training and recorded, and most runs of a setting that are compared.
+TRIALS, MOST_RUNS = 400, 20
+
+#: Resamples over seeds behind the intervals, and letters of the title above each column.
+RESAMPLES, LETTERS = 1_000, 44
+
+LEVELS = {
+    "behaviour": "s.d. of performance\noutside of training",
+    "dynamics": "DSA angle (rad)",
+    "weights": "distance of weights",
+}
+
+
+class Group(NamedTuple):
+    """Runs of a setting that differ in the seed only.
+
+    Attributes:
+        values: parameters of the setting.
+        scores: performance outside of training, shape (seeds,).
+        dynamics: DSA angles, shape (seeds, seeds); the diagonal is the noise floor.
+        weights: distances of weights, shape (seeds, seeds).
+    """
+
+    values: dict[str, Any]
+    scores: np.ndarray
+    dynamics: np.ndarray
+    weights: np.ndarray
+
+    def spread(self, level: str, seeds: np.ndarray) -> float:
+        """Return the degeneracy of a level over some of the seeds; pairs of a seed with itself do not count.
+
+        Args:
+            level: name in `LEVELS`.
+            seeds: indices, with repetitions.
+        """
+        if level == "behaviour":
+            return float(np.std(self.scores[seeds], ddof=1))
+        apart = getattr(self, level)[np.ix_(seeds, seeds)]
+        different = seeds[:, None] != seeds[None]
+        return float(apart[different].mean()) if different.any() else np.nan
+
+
+def draw(
+    rows: Sequence[Row], keys: Sequence[str], outside: Sequence[str], trust: bool, tell: Callable[[str], object]
+) -> tuple[Figure, Table]:
+    """Draw the degeneracy of behaviour, dynamics and weights (rows) by each parameter (columns).
+
+    Args:
+        rows: runs of the sweep.
+        keys: parameters.
+        outside: changed conditions, as in ``timing.delay=2000``; none for the longest period twice as long.
+        trust: accept user code named in the runs' records.
+        tell: receives one line about each evaluation that is made.
+
+    Returns:
+        Figure, and a row for each level, parameter and value.
+
+    Raises:
+        Unavailable: if no setting has two seeds that can be compared.
+        UserError: if a condition cannot be changed.
+    """
+    from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
+
+    groups, changes = groups_of(rows, outside, trust, tell)
+    keys = [key for key in keys if key != "seed"] or [""]
+    figure, grid = new_figure(len(LEVELS), len(keys), width=3.2, height=2.2, squeeze=False, sharey="row")
+    names, found = plan.short_names([key for key in keys if key]), []
+    for column, key in enumerate(keys):
+        values = _values(groups, key)
+        for axes, level in zip(grid[:, column], LEVELS, strict=True):
+            for place, value in enumerate(values):
+                chosen = [group for group in groups if not key or group.values.get(key) == value]
+                mean, low, high = _interval(chosen, level)
+                each = [group.spread(level, np.arange(len(group.scores))) for group in chosen]
+                axes.plot(np.full(len(each), place - 0.15), each, "o", color=COLOURS[0], markersize=3, alpha=0.6)
+                axes.errorbar(place + 0.1, mean, [[mean - low], [high - mean]], fmt="s", color=COLOURS[1], markersize=4)
+                found.append((level, key, word(value) if key else "", mean, low, high, len(chosen)))
+            if level == "dynamics":
+                floor = np.mean([np.diagonal(group.dynamics).mean() for group in groups])
+                axes.axhline(floor, color=GREY, linestyle=":", linewidth=1)
+            category_ticks(axes, [word(value) for value in values] if key else ["all runs"])
+            axes.set_xlim(-0.5, len(values) - 0.5)
+        grid[-1, column].set_xlabel(names.get(key, ""))
+    for axes, level in zip(grid[:, 0], LEVELS, strict=True):
+        axes.set_ylabel(LEVELS[level])
+        axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
+    n = sum(len(group.scores) for group in groups)
+    words = (
+        f"{n} runs, {len(groups)} settings (circles); squares: mean, 95 % interval over seeds; dotted: noise floor;"
+        f" outside of training: {', '.join(changes)}"
+    )
+    figure.suptitle(textwrap.fill(words, LETTERS * len(keys)), fontsize="medium")
+    columns = ("level", "parameter", "value", "mean", "low", "high", "settings")
+    return figure, {
+        name: np.array(values, object if k < 3 else float)
+        for k, (name, values) in enumerate(zip(columns, zip(*found, strict=True), strict=True))
+    }
+
+
+def groups_of(
+    rows: Sequence[Row], outside: Sequence[str], trust: bool, tell: Callable[[str], object]
+) -> tuple[list[Group], list[str]]:
+    """Return the settings of a sweep with two seeds or more, and the changed conditions in words.
+
+    Args:
+        rows: runs of the sweep.
+        outside: changed conditions, see `draw`.
+        trust: accept user code named in the runs' records.
+        tell: receives one line about each evaluation that is made.
+
+    Raises:
+        Unavailable: if there is none.
+    """
+    from ngym_cli.figures.style import Unavailable
+
+    settings: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["state"] == "done":
+            values = {key: value for key, value in row["values"].items() if key != "seed"}
+            settings.setdefault(repr(values), []).append(row)
+    several = [found[:MOST_RUNS] for found in settings.values() if len(found) > 1]
+    if not several:
+        raise Unavailable("needs two finished runs or more that differ in the seed only")
+    changes: list[str] = []
+    read = [[_member(Path(row["id"]), outside, trust, tell, changes) for row in found] for found in several]
+    components = _components([member.population for members in read for member in members])
+    groups = [
+        Group(
+            {key: value for key, value in found[0]["values"].items() if key != "seed"},
+            np.array([member.score for member in members]),
+            _dynamics([member.population for member in members], components),
+            _weights([member.recurrent for member in members]),
+        )
+        for found, members in zip(several, read, strict=True)
+    ]
+    return groups, changes
+
+
+class _Member(NamedTuple):
+    """What is compared of a run."""
+
+    score: float
+    population: PopulationTrials
+    recurrent: np.ndarray
+
+
+def _member(
+    path: Path, outside: Sequence[str], trust: bool, tell: Callable[[str], object], changes: list[str]
+) -> _Member:
+    from neurogym.dynamics import PopulationTrials
+    from ngym_cli.agents.dynamics import system_of
+    from ngym_cli.figures.source import Source
+    from ngym_cli.figures.style import Unavailable
+    from ngym_cli.runs.recordings import Recording
+
+    source = Source(runs.find(str(path), path.parent), trust)
+    changed = _outside(source, outside)
+    changes[:] = [f"{key}={value}" for key, value in changed.items()]
+    score = _evaluated(path, None, changed, trust, tell)["performance"]
+    if not any(each.has(NEEDED) and each.intact for each in source.evaluations):
+        _evaluated(path, OWN, {}, trust, tell)
+        source.reread()
+    held = [each for each in source.evaluations if each.has(NEEDED) and each.intact][-1]
+    values, offsets = Recording(held.folder).first("activity", TRIALS)
+    trials = [values[a:b].astype(float) for a, b in zip(offsets[:-1], offsets[1:], strict=True) if b - a >= 4]
+    if not trials:
+        raise Unavailable(f"the trials of {path.name} are shorter than 4 steps")
+    networks: Any = source.actor.networks
+    matrix = system_of(networks[0])
+    matrix = getattr(matrix, "layers", [matrix])[0]  # the first layer
+    recurrent = getattr(matrix, "recurrent", np.zeros((0, 0)))
+    units = recurrent.shape[1]
+    gate = {3: 2, 4: 2}.get(len(recurrent) // max(units, 1), 0)  # the candidate of gated cells
+    population = PopulationTrials(path.name, trials, np.full(len(trials), "all trials"))
+    return _Member(float(score), population, recurrent[gate * units : (gate + 1) * units])
+
+
+def _outside(source: Source, outside: Sequence[str]) -> dict[str, str]:
+    """Return changed conditions: those that are given, or the longest period twice as long."""
+    if outside:
+        return parse_assignments(outside, "--outside", str)
+    from neurogym.sampling.distributions import Distribution
+    from ngym_cli.environments.stack import inner_task
+    from ngym_cli.figures.style import Unavailable
+
+    drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.facts.env).timing.items()}
+    rng = np.random.default_rng(0)
+    lengths = {name: float(each.sample(rng, 1000).mean()) for name, each in drawn.items() if each.kind != "until"}
+    if not lengths:
+        raise Unavailable("the task has no periods to make longer; --outside names changed conditions")
+    longest = max(lengths, key=lambda name: lengths[name])
+    return {f"timing.{longest}": f"{2 * round(lengths[longest]):g}"}
+
+
+def _evaluated(
+    path: Path, name: str | None, changed: Mapping[str, str], trust: bool, tell: Callable[[str], object]
+) -> dict[str, Any]:
+    """Return the summary of an evaluation under changed conditions, or of a recording; made unless it exists."""
+    from ngym_cli.evaluation.requests import Request, evaluate
+    from ngym_cli.files.reading import read_json
+
+    parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
+    record = NEEDED if name else ()
+    asked = Request(trials=TRIALS, changes=nest(parsed), record=record, name=name, overwrite=True, trust=trust)
+    folder = path / "eval" / asked.label(TRIALS)
+    if not (folder / "summary.json").exists():
+        for summary, made in evaluate([str(path)], path.parent, asked):
+            tell(f"evaluated {summary['trials']:,} trials: {made}")
+    return dict(read_json(folder / "summary.json"))
+
+
+def _components(populations: Sequence[PopulationTrials]) -> int:
+    """Return the number of principal components that explain 90 % of the variance of every population, at most 8."""
+    from neurogym.dynamics import ComparisonSettings
+
+    usual, needed = ComparisonSettings(), 1
+    for each in populations:
+        spectrum = np.linalg.eigvalsh(np.cov(np.concatenate(each.trials).T))[::-1]
+        share = np.cumsum(spectrum) / max(float(spectrum.sum()), 1e-300)
+        needed = max(needed, int(np.searchsorted(share, usual.explained)) + 1)
+    return min(needed, usual.components)
+
+
+def _dynamics(populations: Sequence[PopulationTrials], components: int) -> np.ndarray:
+    """Return DSA angles of all pairs, with as many components for every setting; the diagonal is the noise floor."""
+    from neurogym.dynamics import ComparisonSettings, compare_populations
+
+    settings = ComparisonSettings(splits=1, shuffles=1, explained=1.0, components=components)
+    return np.asarray(compare_populations(populations, "dsa", settings).distance)
+
+
+def _weights(matrices: Sequence[np.ndarray]) -> np.ndarray:
+    """Return distances of all pairs of recurrent matrices under the best permutations of units."""
+    from neurogym.dynamics import weight_distance
+
+    found = np.zeros((len(matrices),) * 2)
+    for i, j in combinations(range(len(matrices)), 2):
+        comparable = matrices[i].shape == matrices[j].shape and matrices[i].size
+        found[i, j] = found[j, i] = weight_distance(matrices[i], matrices[j], restarts=1) if comparable else np.nan
+    return found
+
+
+def _values(groups: Sequence[Group], key: str) -> list[Any]:
+    """Return the values of a parameter: numbers in ascending order, other values in order of appearance."""
+    values = list({repr(group.values.get(key)): group.values.get(key) for group in groups}.values())
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return sorted(values) if numbers else values
+
+
+def _interval(groups: Sequence[Group], level: str) -> tuple[float, float, float]:
+    """Return the mean over settings and its bootstrap interval over the seeds within each."""
+    rng = np.random.default_rng(0)
+    mean = float(np.mean([group.spread(level, np.arange(len(group.scores))) for group in groups]))
+    drawn = [
+        np.mean([group.spread(level, rng.integers(len(group.scores), size=len(group.scores))) for group in groups])
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.nanpercentile(drawn, [2.5, 97.5]) if np.isfinite(drawn).any() else (mean, mean)
+    return mean, float(min(low, mean)), float(max(high, mean))
