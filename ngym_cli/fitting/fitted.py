@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour.models.base import Model, UnfitError
+from neurogym.behaviour.models.base import Model, Policy, UnfitError
+from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour
 from neurogym.messages.plain_data import plain
 from ngym_cli.config.parts import user_errors
@@ -21,6 +22,10 @@ from ngym_cli.fitting.validation import Outcome, Protocol
 
 #: Folder, below a fit's, with the fits of single subjects.
 SUBJECTS = "subjects"
+#: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
+DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
+         "bottlenecks", "bottleneck_names", "latent_sd")  # fmt: skip
+PLAYED = (20, 50, 300)
 
 
 def plain_estimates(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,9 +79,20 @@ def _details(outcome: Outcome, table: Behaviour) -> dict[str, np.ndarray]:
     """Return arrays of the first subject's fit that figures draw."""
     who, fit = next(iter(outcome.fitted.items()))
     own = table if who == "all" else table.of(who)
-    kept = {key: fit.details[key] for key in ("weights", "weights_sd", "states", "transitions", "names", "lengths")
-            if key in fit.details}  # fmt: skip
-    return {**{key: np.asarray(value) for key, value in kept.items()}, **portraits.phase(fit.policy, own)}
+    kept = {key: np.asarray(fit.details[key]) for key in DRAWN if key in fit.details}
+    return {**kept, **portraits.phase(fit.policy, own), **_played(fit.policy, own)}
+
+
+def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
+    """Return simulated behaviour of a fitted model on trials like those of a table."""
+    if table.stimuli and not (table.join("truth") >= 0).any():
+        return {}  # rewards of simulated choices are unknown
+    rng = np.random.default_rng(0)
+    longest = int(np.median([len(each) for each in table.sessions]))
+    world = world_like(table, min(len(table.sessions), PLAYED[0]), int(np.clip(longest, *PLAYED[1:])), rng)
+    sessions = simulate(policy, world, table, rng).sessions
+    names = ("choice", "reward", "stimuli")
+    return {f"simulated_{name}": np.stack([getattr(each, name) for each in sessions]) for name in names}
 
 
 def models_of(settings: Settings) -> dict[str, Model]:

@@ -54,7 +54,8 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     assert str(place.path) == found["path"] == str(folder.named("latest", tmp_path / "runs").path)
     rows = figures.draw(place, (), "png", "screen", None)
     assert [row["id"] for row in rows] == list(figures.FIGURES)
-    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
+    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["id"] != "bottlenecks")
+    assert "disentangled" in rows[-1]["reason"]
     fit(rat, model="logistic", folds=2, runs=tmp_path / "runs", name="g")
     with pytest.raises(UserError, match="glm-hmm"):
         figures.draw(folder.named("g", tmp_path / "runs"), ["states"], "png", "screen", None)
@@ -82,7 +83,7 @@ def test_networks_learn_history(cell, rat, tmp_path):
 
 def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, tmp_path, monkeypatch):
     from ngym_cli.evaluation import simulation
-    from ngym_cli.fitting import disentangled
+    from ngym_cli.fitting import disentangled, figures
 
     monkeypatch.setattr(disentangled, "WARM", 30)
     monkeypatch.setattr(disentangled, "EPOCHS", 60)
@@ -98,6 +99,8 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
                     for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)])  # fmt: skip
     assert mean > scores["bias"] + 0.05
+    rows = figures.draw(fitted, ["bottlenecks", "simulated"], "png", "screen", None)
+    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
 
 
 def test_a_drifting_readout_follows_a_bias_that_changes():
