@@ -15,7 +15,7 @@ from ngym_cli.fitting import fitted
 from ngym_cli.fitting.folder import FitFolder
 from ngym_cli.fitting.requests import Elsewhere, Progress
 from ngym_cli.sweeps import control, launchers, recipe
-from ngym_cli.sweeps.one_run import DONE, FAILED
+from ngym_cli.sweeps.worker import DONE, FAILED
 
 
 @dataclass(frozen=True)
