@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,33 @@ import numpy as np
 from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.block import Trials
 from neurogym.trials.row_arrays import cells
-from neurogym.trials.rows import Tables
+from neurogym.trials.rows import Rows, Tables
 
-__all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCOMES", "Rule"]
+__all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCOMES", "Jump", "Rule"]
 
 PAID = ("abort", "fail", "correct", "miss", "withhold")  #: events that rewards are given for
 
 #: Cache of tables of single trials, many of which are equal; the oldest are removed first.
 _KNOWN: dict[Any, dict[str, np.ndarray]] = {}
 _MOST_KNOWN, _MOST_ROWS = 256, 256
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Change of period that an action causes: the next step is the first one of another period.
+
+    Attributes:
+        period: Name, or names, of the periods in which the action has this effect.
+        to: Name of the period that comes next, before or after this one; the same period begins again. None: the trial
+            ends.
+        action: The action, or several; None: any action.
+        at_end: Whether the effect is limited to the last step of the period.
+    """
+
+    period: str | tuple[str, ...]
+    to: str | None
+    action: int | tuple[int, ...] | None = None
+    at_end: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,20 +56,30 @@ class Rule:
       it earns ``rewards["correct"]`` and performance 1, else ``rewards["fail"]``.
     * A trial that runs out earns ``rewards["miss"]`` if an answer was needed; if the ground truth was to withhold, it
       earns ``rewards["withhold"]`` and performance 1.
-    * Everywhere else actions are free. Rewards set with :meth:`Trials.pay` take precedence.
+    * Everywhere else actions are free. Rewards set with :meth:`Trials.set_action_reward` take precedence.
+    * Periods follow each other as laid out, unless a jump is declared: an action then decides which period comes next.
+      Later jumps take precedence over earlier ones, and the end of a trial over all.
 
     Attributes:
         fixate: Names of periods, or ``"*"`` for everything outside the answer periods.
         answer: Names of periods; None for the whole trial; empty if nothing is answered at one moment.
         hold: The action that means waiting; None if every action is an answer.
+        jumps: Changes of period that actions cause.
+        patience: Longest trial (ms) of a task with jumps: its last step is the last one of the layout.
     """
 
     fixate: tuple[str, ...] | str = ("fixation",)
     answer: tuple[str, ...] | None = ("decision",)
     hold: int | None = 0
+    jumps: tuple[Jump, ...] = ()
+    patience: float = inf
 
     def compile(self, trials: Trials, abort: bool) -> None:
-        """Fill the fields ``reward``, ``performance`` and ``event`` of the trials, shape (rows, actions)."""
+        """Fill the fields ``reward``, ``performance`` and ``event`` of the trials, shape (rows, actions).
+
+        With jumps also ``jump``, shape (rows, actions + 1): how many rows are skipped after each action, below 0 to go
+        back; in the last column, how many if the last row of the trial is to come next.
+        """
         key = self._what_decides(trials, abort)
         found = None if key is None else _KNOWN.pop(key, None)
         if found is None:
@@ -72,7 +101,7 @@ class Rule:
         periods = [p if p is None or isinstance(p, str) else tuple(p) for p in (self.fixate, self.answer)]
         right = trials.gt if trials.has_gt else None
         answers = None if right is None else (right.dtype, right.tobytes())
-        own = type(self), *periods, self.hold, abort, trials.env.action_space.n
+        own = type(self), *periods, self.hold, self.jumps, abort, trials.env.action_space.n
         return *own, paid, trials.bonus, layout, trials.total, answers
 
     def _tables(self, trials: Trials, abort: bool) -> dict[str, np.ndarray]:
@@ -97,11 +126,33 @@ class Rule:
             over = np.broadcast_to(trials.by_row(ends, where, columns=True), gained.shape)
             event[place] = np.where(over, outcome_of(gained) | END, NONE)
 
+        jump = {"jump": self._skipped(trials, event)} if self.jumps else {}
         miss = None if self.answer == () else trials.reward("miss")
         tables.run_out(trials.offset + trials.length - 1, needed, miss, trials.reward("withhold"))
         if np.ndim(trials.bonus) or trials.bonus:
             reward += np.broadcast_to(trials.bonus, (trials.n,))[trials.rows().trial][:, None]
-        return {"reward": reward, "performance": performance, "event": event}
+        return {"reward": reward, "performance": performance, "event": event, **jump}
+
+    def _skipped(self, trials: Trials, event: np.ndarray) -> np.ndarray:
+        """Rows that are skipped after each action; where a jump ends the trial, the event says so."""
+        every, n_actions = trials.rows(), event.shape[1]
+        last = trials.length - 1
+        skipped = np.zeros((trials.total, n_actions + 1), np.int64)
+        skipped[every.index, n_actions] = last[every.trial] - 1 - every.step
+        for jump in self.jumps:
+            columns = np.arange(n_actions) if jump.action is None else np.atleast_1d(jump.action)
+            if columns.min(initial=0) < 0 or columns.max(initial=0) >= n_actions:
+                raise ValueError(f"the actions of a jump must be below {n_actions}, got {jump}")
+            target = None if jump.to is None else np.minimum(trials.first_step(jump.to), last)
+            for period in (jump.period,) if isinstance(jump.period, str) else jump.period:
+                where = trials.rows(period)
+                if jump.at_end:
+                    where = Rows(*(part[where.step == trials.ends[period][where.trial] - 1] for part in where))
+                if target is None:
+                    event[cells(where, columns, n_actions)] |= END
+                else:
+                    skipped[cells(where, columns, n_actions + 1)] = (target[where.trial] - 1 - where.step)[:, None]
+        return skipped
 
     def set_go(self, trials: Trials) -> None:
         """Set the onset of reaction times to the answer periods."""

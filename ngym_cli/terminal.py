@@ -135,6 +135,11 @@ def print_json(data: object) -> None:
     sys.stdout.write(json.dumps(plain(data), indent=2) + "\n")
 
 
+def print_outcome(document: Mapping[str, object], text: object, as_json: bool) -> None:
+    """Print the outcome of a command: as JSON, or as text that is neither wrapped nor read as markup."""
+    print_json(document) if as_json else console().print(str(text), soft_wrap=True, markup=False)
+
+
 def cell(value: object) -> str:
     """Return a value as the text of a table's cell."""
     if value is None or value == "":

@@ -59,7 +59,8 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
         f"Mean over {len(seeds)} seeds with its 95 % interval, which lies inside the criterion of a claim that is"
         " reached." if len(seeds) > 1
         else "One seed, without an interval." if seeds
-        else "Nothing of it is in the records yet."
+        else "Nothing of it is in the records yet." if parts
+        else "None can be tested here."
     )  # fmt: skip
     found = results.verdicts(paper, seeds)
     lines = results.control_lines([claim_row(claim, found[claim.id]) for claim in config.claims])
@@ -74,7 +75,7 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
         page("### Values of each seed", table(*_seeds(paper, seeds))) if len(seeds) > 1 else "",
         page("### Controls", table(("claim", "control", "number", "value", "criterion"), controls)) if controls else "",
         page("### Not testable here", "\n".join(untested)) if untested else "",
-        "## What is trained", table(("part", "what", "begins with"), parts),
+        page("## What is trained", table(("part", "what", "begins with"), parts)) if parts else "",
         page("## Settings", table(("what", "paper", "here", "where", "known from"), settings, "settings"))
         if settings else "",
     )  # fmt: skip

@@ -38,7 +38,7 @@ def blind_entry(task: str) -> dict[str, Any]:
     env = ngym.make(task).unwrapped
     assert isinstance(env, TrialEnv)
     env.reset(seed=0)
-    if env.traits.batched and env.stack.ahead:
+    if env.traits.batched and env.stack.ahead and not env.rule.jumps:
         found = declared_blind(env, SEARCHED, SCORED, CELLS)
     else:
         found = _searched(task, _cost(env))

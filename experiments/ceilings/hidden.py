@@ -69,6 +69,29 @@ def daw_two_step() -> Ceiling:
     return Ceiling(mean, reward, error, "exact belief, simulated in the long run", guessed(0.5, 0.5))
 
 
+def _advance(
+    belief: np.ndarray, state: np.ndarray, left: np.ndarray, lengths: tuple[int, int], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Go on by one trial; return the hidden state and the trials left in the block.
+
+    Args:
+        belief: unnormalised (chain, state, trials left in the block), changed in place to that before the next trial.
+        state: hidden state, 0 or 1, of each chain; changes at the end of a block.
+        left: trials left in the block of each chain.
+        lengths: shortest and longest block.
+        rng: source of the lengths of blocks.
+    """
+    low, high = lengths
+    belief /= belief.sum(axis=(1, 2), keepdims=True)
+    over = belief[:, :, 1].copy()
+    belief[:, :, :-1] = belief[:, :, 1:]
+    belief[:, :, -1] = 0
+    belief[:, :, 0] = 0
+    belief[:, :, low : high + 1] += over[:, ::-1, None] / (high - low + 1)
+    ended = left == 1
+    return np.where(ended, 1 - state, state), np.where(ended, rng.integers(low, high + 1, size=len(left)), left - 1)
+
+
 def reversal_learning() -> Ceiling:
     env = make("ReversalLearning-v0")
     rng = np.random.default_rng(0)
@@ -87,16 +110,7 @@ def reversal_learning() -> Ceiling:
         for picture in (0, 1):
             right = choice == picture
             belief[:, picture] *= np.where(right == pays, p, 1 - p)[:, None]
-        belief /= belief.sum(axis=(1, 2), keepdims=True)
-        over = belief[:, :, 1].copy()
-        belief[:, :, :-1] = belief[:, :, 1:]
-        belief[:, :, -1] = 0
-        belief[:, :, 0] = 0
-        belief[:, :, low : high + 1] += over[:, ::-1, None] / (high - low + 1)
-        left -= 1
-        ended = left == 0
-        better = np.where(ended, 1 - better, better)
-        left = np.where(ended, rng.integers(low, high + 1, size=n), left)
+        better, left = _advance(belief, better, left, (low, high), rng)
     mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
     reward = mean * p + (1 - mean) * (1 - p)
     return Ceiling(mean, reward, error, "exact belief, simulated in the long run", guessed(0.5, 0.5))
@@ -124,16 +138,7 @@ def hierarchical_reasoning() -> Ceiling:
         for state in (0, 1):
             chance_of_pay = np.where(aim == state, fits, 0.0)
             belief[:, state] *= np.where(paid_now, chance_of_pay, 1 - chance_of_pay)[:, None]
-        belief /= belief.sum(axis=(1, 2), keepdims=True)
-        over = belief[:, :, 1].copy()
-        belief[:, :, :-1] = belief[:, :, 1:]
-        belief[:, :, -1] = 0
-        belief[:, :, 0] = 0
-        belief[:, :, low : high + 1] += over[:, ::-1, None] / (high - low + 1)
-        left -= 1
-        ended = left == 0
-        rule = np.where(ended, 1 - rule, rule)
-        left = np.where(ended, rng.integers(low, high + 1, size=n), left)
+        rule, left = _advance(belief, rule, left, (low, high), rng)
     mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
     judged = 1 - np.mean(intervals == env.mid_point) / 2  # the interval in the middle counts as long or short by chance
     without = guessed(float(judged) / 2, paid(env, float(judged) / 2))

@@ -41,7 +41,7 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
     env = copy.deepcopy(env)
     seen, _ = env.reset(seed=0)
     task = env.unwrapped
-    if not task.traits.batched or task.is_adaptive or task.stack.is_adaptive:
+    if not task.traits.batched or task.is_adaptive or task.stack.is_adaptive or task.rule.jumps:
         return _simulated(env, seen, simulated)
     size, most = (256, MOST) if task.stack.ahead else (1, TRIALS)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf
@@ -99,6 +99,8 @@ def blind(env: gym.Env) -> dict[str, Any] | None:
     if found is not None and stored.is_plain(task):
         return found
     if not task.traits.batched or not task.stack.ahead or any(w.overrides("step") for w in task.wrappers):
+        return None
+    if task.rule is None or task.rule.jumps:  # what is reached at a time depends on the actions before
         return None
     return declared_blind(task)
 

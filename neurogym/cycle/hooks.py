@@ -45,8 +45,8 @@ class TaskHooks(TrialMaker):
 
     @property
     def observation_depends_on_step(self) -> bool:
-        """Whether observations depend on the steps of the trial."""
-        return False
+        """Whether observations depend on the steps of the trial, such as on the periods to which actions lead."""
+        return self.rule is not None and bool(self.rule.jumps)
 
     @property
     def trials_per_session(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from math import inf
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -75,6 +76,11 @@ class TrialMaker(Changeable, SingleTrial):
     def overrides_step(self) -> bool:
         """Whether the task overrides the step."""
         raise NotImplementedError
+
+    @property
+    def most_steps(self) -> float:
+        """Longest trial of a task with jumps, in steps."""
+        return self.rule.patience / self.dt if self.rule else inf
 
     @property
     def wrappers(self) -> list[TrialWrapper]:

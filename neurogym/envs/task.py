@@ -14,7 +14,7 @@ from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
 from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Positive, Probability, Range
-from neurogym.rules import Rule
+from neurogym.rules import Jump, Rule
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors
 from neurogym.scores import Score
 from neurogym.trials import Info, Period, Rows, StepResult, Trials

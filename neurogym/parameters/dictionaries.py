@@ -130,7 +130,8 @@ class Table:
             settings = task.__dict__[self.name]
         except KeyError:
             raise AttributeError(f"{type(task).__name__} has no {self.name}") from None
-        settings.task, settings.name = task, self.name
+        if settings.task is not task:
+            settings.task, settings.name = task, self.name
         return settings
 
     def __set__(self, task: Changed, values: Mapping[str, Any]) -> None:

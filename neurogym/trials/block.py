@@ -194,7 +194,7 @@ class Trials(RowArrays):
                 return self.record(0), self._spans_of_one()
             self._told = _Told(self.info, self.n), _Told(self.durations(), self.n)
         info, durations = self._told
-        return info.of_trial(k), durations.of_trial(k)
+        return info.of_trial(k), durations.of_trial(k) if durations.others else durations.first.copy()
 
     def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""
@@ -231,18 +231,22 @@ class _Told:
     Args:
         columns: Name to array whose first axis is the trial.
         n: Number of trials.
+
+    Attributes:
+        first: Record of the first trial.
+        others: Names and entries of what differs between trials.
     """
 
     def __init__(self, columns: dict[str, np.ndarray], n: int):
         entries = {name: _entries(values) for name, values in columns.items()}
-        self._first = {name: values[0] for name, values in entries.items()}
+        self.first = {name: values[0] for name, values in entries.items()}
         differ = [name for name, values in columns.items() if n > 1 and _differ(values)]
-        self._others = [(name, entries[name]) for name in differ]
+        self.others = [(name, entries[name]) for name in differ]
 
     def of_trial(self, k: int) -> dict[str, Any]:
         """Record of trial ``k``."""
-        record = self._first.copy()
-        for name, values in self._others:
+        record = self.first.copy()
+        for name, values in self.others:
             record[name] = values[k]
         return record
 
@@ -255,7 +259,7 @@ def _differ(values: np.ndarray) -> bool:
 def _entries(values: np.ndarray) -> Any:
     """Convert a column to per-trial entries, with Python numbers for scalars."""
     if values.dtype != object:
-        return values.tolist() if values.ndim == 1 else values
+        return values.tolist() if values.ndim == 1 else list(values)
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 

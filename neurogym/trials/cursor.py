@@ -25,6 +25,11 @@ class Cursor:
         ob: Observations of the block, shape (rows, ...); ``gt`` its ground truth, None if there is none.
         bonus: Additional reward of every step of the trial, if not already included by a rule.
         tables: Events, rewards and performance gains of actions, each (rows, actions); None without a rule.
+        jump: Rows that are skipped after each action (see :meth:`neurogym.rules.Rule.compile`); None without jumps.
+        skipped: Rows that were skipped in the trial so far; steps that were taken are rows less these.
+        quiet: Whether an action means, earns and adds nothing, a byte per row and action; None of single trials, for
+            which finding out takes longer than looking everything up, and of tasks with jumps.
+        width: Number of actions of the tables.
     """
 
     def __init__(self) -> None:
@@ -38,7 +43,10 @@ class Cursor:
         self.gt: np.ndarray | None = None
         self._alone: Trials | None = None
         self.tables: tuple[Any, Any, Any] | None = None
-        self.bonus = 0.0
+        self.jump: Any = None
+        self.quiet: bytes | None = None
+        self.width = 0
+        self.skipped, self.bonus = 0, 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy has nothing of other sessions, with which trials may have been made together."""
@@ -55,6 +63,9 @@ class Cursor:
         self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
         event = fields.get("event")
         self.tables = None if event is None else (event, fields["reward"], fields["performance"])
+        self.jump, self.quiet = fields.get("jump"), None
+        if self.tables is not None and block.n > 1 and self.jump is None:
+            self.quiet, self.width = _quiet(*self.tables), event.shape[1]  # type: ignore[union-attr]
         self.go_on(trial)
 
     def go_on(self, trial: int) -> None:
@@ -62,16 +73,23 @@ class Cursor:
         block: Trials = self.block  # type: ignore[assignment]
         self.trial, self._alone = trial, None
         self.first = self.row = first = block.offset.item(trial)
-        self.end = first + block.length.item(trial)
-        if self.tables is None:
-            bonus = block.bonus
-            alike = type(bonus) is float or np.ndim(bonus) == 0
-            self.bonus = float(bonus if alike else np.broadcast_to(bonus, (block.n,))[trial])
+        self.end, self.skipped = first + block.length.item(trial), 0
+        if self.tables is None and block.bonus is not self.bonus:
+            self.bonus = float(
+                block.bonus if np.ndim(block.bonus) == 0 else np.broadcast_to(block.bonus, block.n)[trial]
+            )
 
     @property
     def step(self) -> int:
         """Step within the trial."""
         return self.row - self.first
+
+    def jump_from(self, row: int, action: int, most: float) -> None:
+        """Move to the row that follows an action; to the last one before the trial gets longer than ``most`` steps."""
+        late = row - self.first - self.skipped + 2 >= most
+        skipped = self.jump.item(row, -1 if late else action)
+        self.skipped += skipped
+        self.row = row + 1 + skipped
 
     @property
     def at_end(self) -> bool:
@@ -98,8 +116,10 @@ class Cursor:
     def state_dict(self) -> dict[str, Any]:
         """State for :meth:`load_state_dict`."""
         if self.block is None or self.block.owners is None:
-            return {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
-        return {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
+            own = {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
+        else:
+            own = {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
+        return own if self.jump is None else {**own, "skipped": self.skipped}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a saved position."""
@@ -107,7 +127,13 @@ class Cursor:
             self.leave()
             return
         self.enter(state["block"], int(state["trial"]))
-        self.row, self.end = int(state["row"]), int(state["end"])
+        self.row, self.end, self.skipped = int(state["row"]), int(state["end"]), int(state.get("skipped", 0))
+
+
+def _quiet(event: np.ndarray, reward: np.ndarray, performance: np.ndarray) -> bytes:
+    """Whether nothing happens by an action: zeros, to the sign, in all tables; a byte per row and action."""
+    numbers = [np.ascontiguousarray(table, np.float64).view(np.int64) for table in (reward, performance)]
+    return ((numbers[0] | numbers[1] | event) == 0).tobytes()
 
 
 class PreparedTrials:

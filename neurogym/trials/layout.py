@@ -159,6 +159,14 @@ class Layout:
             return alike[table is self.ends]
         return self._boundary(table, period)
 
+    def first_step(self, period: str) -> np.ndarray:
+        """First step of a period in each trial, shape (n,).
+
+        Raises:
+            ValueError: If there is no such period.
+        """
+        return self._boundary(self.starts, period)
+
     def _boundary(self, table: dict[str, np.ndarray], period: str) -> np.ndarray:
         if period not in table:
             raise ValueError(unknown("period", period, table))

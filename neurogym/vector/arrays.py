@@ -30,6 +30,7 @@ class BatchedTask(TrialTask, Protocol):
 
     ahead: PreparedTrials
     cursor: Cursor
+    most_steps: float
 
     def make_ahead(self) -> Trials:
         """Make the next trials of the session."""
@@ -54,6 +55,7 @@ class TrialVectorEnv(Batch):
         self.dt = self.tasks[0].dt
         hold = self.tasks[0].rule.hold
         self._pools = Pools(self.num_envs, -1 if hold is None else hold)
+        self._jumps = bool(self.tasks[0].rule.jumps)
         self._stale: set[int] = set()  # environments with outdated trials
         self._looked: object = None  # the last change of a parameter when they were looked for
         self._record: dict[str, np.ndarray] = {}  # of the trials that ended
@@ -139,6 +141,8 @@ class TrialVectorEnv(Batch):
         last_gt = np.zeros(0) if self._last_gt is None else self._last_gt
         seen = [np.array(part) for part in (self._actions, self._rewards, last_gt)]
         own: dict[str, Any] = {"batch": self._pools.state(), "seen": seen}
+        if self._jumps:
+            own["skipped"] = self._pools.skipped.copy()
         if self._stack.ahead:
             own["rows"] = self._pools.rows_from_here()
         try:
@@ -179,6 +183,7 @@ class TrialVectorEnv(Batch):
         steps, *sums = state["batch"]
         check_batch(self._blocks(), steps, sums)
         self._pools.set_state(state["batch"])
+        self._pools.skipped[:] = state.get("skipped", 0)
         self._forget(np.arange(self.num_envs))
         if "seen" in state:
             self._actions, self._rewards, last_gt = state["seen"]
@@ -252,10 +257,14 @@ class TrialVectorEnv(Batch):
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
             raise self._wrong(actions)
         pools = self._pools
+        skipped = pools.jumps(actions, self.tasks[0].most_steps) if self._jumps else None
         done = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
         if done is None:
             raise self._wrong(actions)
         rewards, new_trial, truth, ended = done
+        if skipped is not None:
+            before = pools.skip(skipped, new_trial)
+            ended = None if ended is None else self._counted(ended, before)
         self._actions, self._rewards, self._last_gt = actions, rewards, truth
         self.finished = None
         if ended is not None:
@@ -267,6 +276,13 @@ class TrialVectorEnv(Batch):
                 self._follow(ended, actions)
         never = np.zeros((2, self.num_envs), bool)
         return BatchStepResult(self._observed(), rewards, never[0], never[1], new_trial, truth, {})
+
+    def _counted(self, ended: EndedTrials, skipped: np.ndarray) -> EndedTrials:
+        """Trials that ended, without the rows that they skipped; their tasks are told where they ended."""
+        for i, rows in zip(ended.env.tolist(), skipped.tolist(), strict=True):
+            self.tasks[i].cursor.skipped = rows
+        env, trial, outcome, steps, *others = ended
+        return EndedTrials(env, trial, outcome, steps - skipped, *others)
 
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")

@@ -45,6 +45,7 @@ class Pools:
         at: The row of each environment in the flattened ``rows``; ``first`` the row at which its trial began.
         trial: Its trial in its block; ``n_trials`` how many the block has.
         score, sum, aborts: Performance, reward and breaks of fixation in its trial so far.
+        skipped: Rows that its trial has skipped so far, in tasks with jumps (see :class:`neurogym.rules.Jump`).
     """
 
     def __init__(self, n: int, hold: int):
@@ -56,7 +57,7 @@ class Pools:
         self._room = FEWEST_ENTRIES
         self._filled = [0] * n  # rows of the block of each environment
         self._entries = [0] * n  # and of its tables
-        self.at, self.first, self.trial, self.n_trials, self.aborts = np.zeros((5, n), np.int64)
+        self.at, self.first, self.trial, self.n_trials, self.aborts, self.skipped = np.zeros((6, n), np.int64)
         self.score, self.sum = np.zeros((2, n))
         self._places: BatchPositions | None = None  # remade after a pool or table has moved
         self._views: list[RuleTables] = []  # tables of each environment, remade after a move
@@ -206,7 +207,33 @@ class Pools:
 
     def forget_sums(self, i: Any) -> None:
         """Reset the sums of the present trials of environments ``i``."""
-        self.score[i] = self.sum[i] = self.aborts[i] = 0
+        self.score[i] = self.sum[i] = self.aborts[i] = self.skipped[i] = 0
+
+    def jumps(self, actions: np.ndarray, most: float) -> np.ndarray:
+        """Rows that are skipped after actions, before a step; the same as :meth:`Cursor.jump_from` in a batch.
+
+        Args:
+            actions: Shape (environment,).
+            most: Longest trial, in steps.
+        """
+        table = self.rows["jump"]
+        late = self.at - self.first - self.skipped + 2 >= most
+        columns = np.where(late, table.shape[2] - 1, np.clip(actions, 0, table.shape[2] - 2))
+        return table.reshape(-1, table.shape[2])[self.at, columns]
+
+    def skip(self, rows: np.ndarray, ended: np.ndarray) -> np.ndarray:
+        """Skip rows after a step; returns the rows that the trials that ended had skipped.
+
+        Args:
+            rows: What :meth:`jumps` returned.
+            ended: Whether the trial of each environment ended.
+        """
+        goes_on = ~ended
+        self.at[goes_on] += rows[goes_on]
+        self.skipped[goes_on] += rows[goes_on]
+        before = self.skipped[ended]
+        self.skipped[ended] = 0
+        return before
 
     def places(self) -> BatchPositions:
         """Arrays for the compiled step.

@@ -127,7 +127,7 @@ COMMANDS = {
     ),
     "check": CommandSummary(
         "Build",
-        "Check that your own tasks, networks, wrappers, algorithms and figures work.",
+        "Check that your own tasks, networks and other parts work.",
         ("ngym check my_task.py:MyTask", "ngym check RDM-v0 GoNogo-v0"),
     ),
     "export": CommandSummary(

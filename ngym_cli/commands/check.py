@@ -25,7 +25,7 @@ def command(
     ] = False,
     json: Annotated[bool, option("Print a JSON array, an object for each task.", "--json")] = False,
 ) -> None:
-    """Check that your own tasks and other parts work.
+    """Check that your own tasks, networks and other parts work.
 
     Exit code 1 if a check fails.
     """

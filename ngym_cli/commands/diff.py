@@ -8,13 +8,11 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, option
+from ngym_cli.commands.options import RunName, RunsFolder, option
 
 
 def command(
-    one: Annotated[
-        str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
-    ],
+    one: RunName,
     other: Annotated[str, typer.Argument(help="The other run.", autocompletion=completion.run_folders)],
     runs: RunsFolder = Path("runs"),
     json: Annotated[bool, option("Print the differences as JSON.", "--json")] = False,

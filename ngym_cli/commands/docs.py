@@ -29,8 +29,6 @@ def command(
     from ngym_cli.commands.app import COMMANDS
 
     found = addresses.found(name, COMMANDS)
-    if json:
-        terminal.print_json({"id": name, "address": found})
-    else:
+    if not json:
         addresses.open_in_browser(found)
-        terminal.console().print(found, soft_wrap=True)
+    terminal.print_outcome({"id": name, "address": found}, found, json)

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import all_flags, option, with_flags
-from ngym_cli.config.values import parse_whole
+from ngym_cli.commands.options import all_flags, option, whole, with_flags
 
 TRIALS, CHANGED, UNITS, FITTED, OUTPUT = "Trials", "Changed conditions", "Perturbation", "Fitted models", "Output"
 
@@ -24,7 +23,7 @@ def command(
     ] = None,
     trials: Annotated[
         int | None,
-        option("Number of fresh trials (2,000; for images 200).", panel=TRIALS, parser=parse_whole, metavar="INTEGER"),
+        whole("Number of fresh trials (2,000; for images 200).", panel=TRIALS),
     ] = None,
     deterministic: Annotated[
         bool | None,

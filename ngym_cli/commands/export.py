@@ -5,16 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, TrustRecord, option
+from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option
 
 
 def command(
-    run: Annotated[
-        str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
-    ] = "latest",
+    run: RunName = "latest",
     to: Annotated[
         str | None,
         option(
@@ -47,7 +43,4 @@ def command(
     else:
         to = to or "sb3"
         path = formats.export(room.find(run, runs), to, out, trust, overwrite)
-    if json:
-        terminal.print_json({"id": str(path), "format": to})
-    else:
-        terminal.console().print(str(path), soft_wrap=True, markup=False)
+    terminal.print_outcome({"id": str(path), "format": to}, path, json)

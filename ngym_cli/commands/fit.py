@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands.options import option, with_roles
-from ngym_cli.config.values import parse_whole
+from ngym_cli.commands.options import option, whole, with_roles
 
 SCORE, OUTPUT = "Scores", "Output"
 
@@ -22,22 +21,13 @@ def command(
     ] = None,
     units: Annotated[str, option("Numbers of units of the networks, as in 1,2,4.")] = "2",
     columns: Annotated[Path | None, option("TOML file that maps the columns, as for ngym eval --compare.")] = None,
-    folds: Annotated[
-        int, option("Folds of the cross-validation by session.", panel=SCORE, parser=parse_whole, metavar="INTEGER")
-    ] = 5,
-    seeds: Annotated[
-        int, option("Networks whose probabilities are averaged.", panel=SCORE, parser=parse_whole, metavar="INTEGER")
-    ] = 3,
+    folds: Annotated[int, whole("Folds of the cross-validation by session.", panel=SCORE)] = 5,
+    seeds: Annotated[int, whole("Networks whose probabilities are averaged.", panel=SCORE)] = 3,
     test: Annotated[Path | None, option("Table of later trials that the fitted models predict.", panel=SCORE)] = None,
     subjects: Annotated[str, option("Fit each subject, pooled over subjects, or hierarchical.", panel=SCORE)] = "each",
     recover: Annotated[
         int,
-        option(
-            "Simulations of each model that test the recovery of parameters and models.",
-            panel=SCORE,
-            parser=parse_whole,
-            metavar="INTEGER",
-        ),
+        whole("Simulations of each model that test the recovery of parameters and models.", panel=SCORE),
     ] = 0,
     seed: Annotated[int, option("Random seed.", panel=SCORE, min=0)] = 0,
     name: Annotated[str | None, option("Name of the fit; one that was interrupted resumes.", panel=OUTPUT)] = None,

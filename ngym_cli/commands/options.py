@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +28,14 @@ def option(help: str, *names: str, panel: str | None = None, **more: Any) -> Any
 
 RunsFolder = Annotated[Path, option("Folder of all runs.")]
 TrustRecord = Annotated[bool, option("Trust code that the run names.", "--trust")]
+RunName = Annotated[
+    str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
+]
+
+
+def whole(help: str, panel: str | None = None) -> Any:
+    """Return an option for a whole number, which may be written as 1e5 or 100,000."""
+    return option(help, panel=panel, parser=parse_whole, metavar="INTEGER")
 
 
 def with_flags(
@@ -41,24 +49,30 @@ def with_flags(
         panel: group of all these options in the help (default: the group of each).
         at: position of the options among the parameters of the command.
     """
-    chosen = list(flags)
+    added = {flag.name: _annotation(flag, many, panel) for flag in flags}
+    return _with_parameters(added, at)
+
+
+def _with_parameters(added: Mapping[str, Any], at: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds parameters to a command.
+
+    Args:
+        added: annotations by name; the default is None.
+        at: position among the parameters of the command.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
-        added = [
-            inspect.Parameter(
-                flag.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(flag, many, panel)
-            )
-            for flag in chosen
-        ]
         own = [p.replace(kind=p.KEYWORD_ONLY) for p in own]
-        every = [*own[:at], *added, *own[at:]]
+        more = [
+            inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in added.items()
+        ]
 
         def run(**given: Any) -> None:
             command(**given)
 
         run.__doc__ = command.__doc__
-        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature([*own[:at], *more, *own[at:]])  # type: ignore[attr-defined]
         return run
 
     return decorate
@@ -98,21 +112,6 @@ def with_roles(at: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     Args:
         at: position of the options among the parameters of the command.
     """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
-        added = [
-            inspect.Parameter(role, inspect.Parameter.KEYWORD_ONLY, default=None,
-                              annotation=Annotated[str | None, option(text, panel="Columns")])
-            for role, text in ROLES.items()
-        ]  # fmt: skip
-        own = [p.replace(kind=p.KEYWORD_ONLY) for p in own]
-
-        def run(**given: Any) -> None:
-            command(**given)
-
-        run.__doc__ = command.__doc__
-        run.__signature__ = inspect.Signature([*own[:at], *added, *own[at:]])  # type: ignore[attr-defined]
-        return run
-
-    return decorate
+    return _with_parameters(
+        {role: Annotated[str | None, option(text, panel="Columns")] for role, text in ROLES.items()}, at
+    )

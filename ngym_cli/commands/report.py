@@ -5,16 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, TrustRecord, option
+from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option
 
 
 def command(
-    run: Annotated[
-        str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
-    ] = "latest",
+    run: RunName = "latest",
     out: Annotated[Path | None, option("File, or folder for report.html (default: folder of the run).")] = None,
     overwrite: Annotated[bool, option("Replace the file named with --out.", "--overwrite")] = False,
     figure: Annotated[
@@ -42,7 +37,4 @@ def command(
         from ngym_cli.figures import report
 
         path = report.report(run, runs, out, trust, overwrite, figure or ())
-    if json:
-        terminal.print_json({"id": str(path)})
-    else:
-        terminal.console().print(str(path), soft_wrap=True)
+    terminal.print_outcome({"id": str(path)}, path, json)

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import option
-from ngym_cli.config.values import parse_whole
+from ngym_cli.commands.options import option, whole
 
 WHERE = "Where"
 
@@ -25,12 +24,8 @@ def command(
     only: Annotated[
         list[str] | None, option("Only this part or claim (see ngym info PAPER); repeat for several.")
     ] = None,
-    seeds: Annotated[
-        int | None, option("Networks for each part (default: as in the paper).", parser=parse_whole, metavar="INTEGER")
-    ] = None,
-    first_seed: Annotated[
-        int, option("First seed; others repeat a result with fresh networks.", parser=parse_whole, metavar="INTEGER")
-    ] = 0,
+    seeds: Annotated[int | None, whole("Networks for each part (default: as in the paper).")] = None,
+    first_seed: Annotated[int, whole("First seed; others repeat a result with fresh networks.")] = 0,
     on: Annotated[str, option("Where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)] = "local",
     workers: Annotated[
         int | None, option("Largest number of networks at a time (one per core).", panel=WHERE, min=1)

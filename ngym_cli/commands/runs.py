@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import option
+from ngym_cli.commands.options import RunName, RunsFolder, option
 
 app = typer.Typer(
     help="Tag, annotate and remove runs.",
@@ -31,10 +31,6 @@ Named = Annotated[
     list[str],
     typer.Argument(help="Run folders, names of runs, or 'latest'.", autocompletion=completion.run_folders),
 ]
-One = Annotated[
-    str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
-]
-Folder = Annotated[Path, option("Folder of all runs.")]
 Json = Annotated[bool, option("Print JSON.", "--json")]
 
 
@@ -42,7 +38,7 @@ Json = Annotated[bool, option("Print JSON.", "--json")]
 def remove(
     run: Named,
     yes: Annotated[bool, option("Do not ask.", "--yes", "-y")] = False,
-    runs: Folder = ROOT,
+    runs: RunsFolder = ROOT,
     json: Json = False,
 ) -> None:
     """Remove run folders after confirmation."""
@@ -66,10 +62,10 @@ def remove(
 
 @app.command("tag", epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs tag latest baseline --remove")
 def tag(
-    run: One,
+    run: RunName,
     tags: Annotated[list[str], typer.Argument(help="Words such as baseline or figure3.")],
     remove: Annotated[bool, option("Remove these tags instead.", "--remove")] = False,
-    runs: Folder = ROOT,
+    runs: RunsFolder = ROOT,
     json: Json = False,
 ) -> None:
     """Add tags to a run, for ngym list runs --tag."""
@@ -79,17 +75,16 @@ def tag(
 
     found = room.find(run, runs, fits=True)
     after = managing.tag(found, tags, remove)
-    if json:
-        terminal.print_json({"id": str(found.path), "tags": after})
-    else:
-        terminal.console().print(f"{found.path}: {', '.join(after) or 'no tags'}", soft_wrap=True, markup=False)
+    terminal.print_outcome(
+        {"id": str(found.path), "tags": after}, f"{found.path}: {', '.join(after) or 'no tags'}", json
+    )
 
 
 @app.command("note", epilog="Examples:\n\nngym runs note latest 'without pass_action'\n\nngym runs note latest ''")
 def note(
-    run: One,
+    run: RunName,
     text: Annotated[str, typer.Argument(help="Text of the note; an empty text removes the note.")],
-    runs: Folder = ROOT,
+    runs: RunsFolder = ROOT,
     json: Json = False,
 ) -> None:
     """Attach a note to a run, for ngym list runs WORDS."""
@@ -99,7 +94,5 @@ def note(
 
     found = room.find(run, runs, fits=True)
     managing.note(found, text)
-    if json:
-        terminal.print_json({"id": str(found.path), "note": text.strip() or None})
-    else:
-        terminal.console().print(f"{found.path}: {text.strip() or 'no note'}", soft_wrap=True, markup=False)
+    kept = text.strip()
+    terminal.print_outcome({"id": str(found.path), "note": kept or None}, f"{found.path}: {kept or 'no note'}", json)

@@ -8,14 +8,11 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, TrustRecord, option
+from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option
 
 
 def command(
-    run: Annotated[
-        str, typer.Argument(help="Run folder, name of a run, or 'latest'.", autocompletion=completion.run_folders)
-    ] = "latest",
+    run: RunName = "latest",
     trials: Annotated[int, option("Number of trials.", min=1, max=12)] = 3,
     where: Annotated[str | None, option("Only trials with these columns, as in coh=51.2,outcome=error.")] = None,
     out: Annotated[
@@ -51,7 +48,4 @@ def command(
                     pause = bool(sys.stdin.readline())  # not at the end of a file
         return
     path = watch.save(source, found, out, speed, overwrite)
-    if json:
-        terminal.print_json({"id": str(path)})
-    else:
-        terminal.console().print(str(path), soft_wrap=True, markup=False)
+    terminal.print_outcome({"id": str(path)}, path, json)

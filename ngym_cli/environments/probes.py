@@ -23,6 +23,8 @@ TRIALS_SEEN, TRIALS_AT_ONCE = 4096, 128
 class PeriodProbe(TrialWrapper):
     """Adds the onset of each period (ms) to the trial's record, and knows in which period each environment is.
 
+    Onsets are nan in tasks whose periods follow what the agent does, since the record is written before the trial.
+
     Args:
         env: the whole stack.
         periods: periods to watch; see ``within``.
@@ -41,8 +43,9 @@ class PeriodProbe(TrialWrapper):
 
     def revise(self, trials: Trials) -> None:
         """Write the onsets down, and mark the rows of the watched periods."""
+        known = not inner_task(self).observation_depends_on_step
         for name, start in trials.starts.items():
-            trials.info[ONSET + name] = start * float(trials.dt)
+            trials.info[ONSET + name] = start * (float(trials.dt) if known else np.nan)
         for name in self.periods:
             if name not in trials.starts:
                 raise UserError(str(unknown("period", name, trials.starts)))

@@ -114,22 +114,35 @@ def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Tri
         discrete=isinstance(env.action_space, Discrete),
         ground_truth=np.stack(truth) if len(truth) == len(steps) else None,
         frames=None if seen.ndim == 2 else seen,
-        periods={name: (start, min(end, len(steps))) for name, (start, end) in oracle.periods.items()},
+        periods=oracle.periods(len(steps)),
         record=steps[-1].info.get("trial", {}),
         conditions=conditions,
     )
 
 
 class _OracleOfATrial(Oracle):
-    """Oracle that stores the periods of the first trial."""
+    """Oracle that stores the periods of the first trial, and which of their steps it came to."""
 
-    periods: dict[str, tuple[int, int]] = {}  # noqa: RUF012  (replaced, never changed)
+    def __init__(self, env: gym.Env):
+        super().__init__(env)
+        self._layout: dict[str, tuple[int, int]] = {}
+        self._visited: list[int] = []
 
     def act(self, ob: object) -> Any:
-        if not self.periods:
+        if not self._layout:
             ends = self.task.end_ind
-            self.periods = {name: (start, ends[name]) for name, start in self.task.start_ind.items()}
+            self._layout = {name: (start, ends[name]) for name, start in self.task.start_ind.items()}
+        self._visited.append(self.task.t_ind)
         return super().act(ob)
+
+    def periods(self, steps: int) -> dict[str, tuple[int, int]]:
+        """Return the first step of each period in the trial and the step after the last."""
+        visited, found = np.array(self._visited[:steps]), {}
+        for name, (start, end) in self._layout.items():
+            inside = np.flatnonzero((visited >= start) & (visited < end))
+            if len(inside):
+                found[name] = int(inside[0]), int(inside[-1]) + 1
+        return found
 
 
 def conditions_wanted(text: str | None) -> dict[str, str]:

@@ -169,6 +169,8 @@ class Session:
             facts = curriculum.stage.facts
             beside = {"stage": curriculum.label, **facts.references}
         self.curves.add_point(self.step, trials, facts.conditions, beside)
+        if curriculum is not None:
+            self.curves.board.scalars({"behaviour/stage": curriculum.stage.number}, self.step)
         if time.monotonic() - self._updated > SECONDS_PER_UPDATE:
             self._updated = time.monotonic()
             performance = self.curves.recent()["performance"]

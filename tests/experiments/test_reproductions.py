@@ -24,7 +24,7 @@ def test_seconds_are_those_of_training_and_of_measuring(monkeypatch, tmp_path):
     folder = tmp_path / "papers" / "study"
     folder.mkdir(parents=True)
     head, first = PAPER.partition("[parts.second]")[0], PAPER[PAPER.index("[[claims]]") :].split("[[claims]]")[1]
-    (folder / "paper.toml").write_text(f"{head}[[claims]]{first}")
+    (folder / "paper.toml").write_text(f"{head}[[claims]]{first}".replace('control = "other"\n', ""))
     (folder / "figures.py").write_text(BUSY)
     (folder / "first.toml").write_text(RUN)
     monkeypatch.setattr(collection, "library", lambda: tmp_path / "papers")
@@ -32,6 +32,7 @@ def test_seconds_are_those_of_training_and_of_measuring(monkeypatch, tmp_path):
     row = reproductions.make("study", 0)
     (trained,) = (runs.Run(path.parent).manifest() for path in (tmp_path / "kept").rglob(runs.MANIFEST))
     assert row["claims"] == {"number": 0.5} and not row["why"]
+    assert row["controls"] == {"number": {"untrained": 0.5}}
     assert row["cpu_seconds"] > trained["cpu_seconds"] + 3
 
 

@@ -13,7 +13,7 @@ from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.runs import Run
 
 CONTEXTS = (0, 1)
-#: Draws of new units from the fitted population, and trials of a lesion.
+#: Draws of new units from the fitted population, and trials without a population.
 DRAWS, TRIALS = 3, 1000
 #: What a run is marked with whose units are put into random populations.
 RANDOM = "random populations"
@@ -95,25 +95,24 @@ def _populations(run):
 
 
 @cache
-def _of_lesions(run):
-    """Proportion correct in each context (columns) without each population (rows)."""
+def _without(run):
+    """Proportion correct in each context (columns) while each population (rows) stays as it was before the stimulus."""
     found = []
     for units in _populations(run):
         if not len(units):
             raise ValueError("all units have their higher gain in the same context")
-        lesion = Perturbation("lesion", units=tuple(map(int, units)))
-        table = run.perturbed([lesion], TRIALS, seed=run.seed).table
+        held = Perturbation("clamp", units=tuple(map(int, units)), period="stimulus")
+        table = run.perturbed([held], TRIALS, seed=run.seed).table
         found.append([np.mean(is_correct(select(table, table["context"] == context))) for context in CONTEXTS])
     return np.array(found)
 
 
 def double_dissociation(run):
-    """Proportion correct in the context that a lesion spares less that in the one it impairs, for both populations.
+    """Proportion correct in the context that is spared without a population less that in the other, for both of them.
 
-    The context that is impaired is that of the higher gain for both, or that of the lower gain for both: what a
-    population costs in one context the other must cost in the other. The number is the smaller of the two differences.
+    What one population costs in one context the other must cost in the other; the smaller of the two differences.
     """
-    first, second = _of_lesions(run)
+    first, second = _without(run)
     return float(max(min(first[1] - first[0], second[0] - second[1]), min(first[0] - first[1], second[1] - second[0])))
 
 
@@ -157,19 +156,19 @@ def figure_2_resampled_units(paper):
     return figure
 
 
-def figure_6_lesions_of_populations(paper):
-    """Proportion correct in each context without the units whose gain is higher in context 1, and without all others, a
-    dot for each network. Each lesion spares one context and impairs the other.
+def figure_6_each_population_held(paper):
+    """Proportion correct in each context while one population stays as it was before the stimulus: the units whose gain
+    is higher in context 1, and all others; a dot for each network. In the paper each costs one context only.
     """
     figure, axes = new_figure(width=4.2)
-    for run in paper.runs("context"):
-        found = _of_lesions(run)
+    for k, run in enumerate(paper.runs("context")):
+        found = _without(run)
         for context in CONTEXTS:
             places = np.arange(2) + 0.1 * (2 * context - 1)
-            label = f"context {context + 1}" if run is paper.runs("context")[0] else None
+            label = f"context {context + 1}" if k == 0 else None
             axes.plot(places, found[:, context], "o", color=COLOURS[context], markersize=5, label=label)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
-    axes.set_xticks([0, 1], ["without units of\nhigher gain in context 1", "without all others"])
+    axes.set_xticks([0, 1], ["units of higher gain\nin context 1 held", "all others held"])
     axes.set(ylabel="proportion correct", ylim=(0, 1.03), xlim=(-0.5, 1.5))
     axes.legend()
     return figure

@@ -112,13 +112,13 @@ def record(env: TrialEnv, reset_after: int | None = None) -> Recording:
     while len(obs) < MOST and (done < STEPS or len(obs) < FEWEST):
         if over or (reset_after and len(obs) % reset_after == 0):
             env.reset()
-        block, taken, ended = env.this_trial, [], False
+        block, taken, rows, ended = env.this_trial, [], [], False
         while not ended:
             taken.append(env.oracle())
+            rows.append(env.t_ind)
             _, _, terminated, truncated, info = env.step(taken[-1])
             over = terminated or truncated
             ended = info["new_trial"] or over
-        rows = slice(len(taken))
         obs.append(np.asarray(block.fields["ob"][rows], float).reshape(len(taken), -1))
         actions.append(np.asarray(taken))
         limits.append({name: (start[0], block.ends[name][0]) for name, start in block.starts.items()})

@@ -58,7 +58,8 @@ class Subject:
     @property
     def chance_is_simulated(self) -> bool:
         """Whether the task's chance score is only available from simulation."""
-        follows_rule = self.example.traits.batched and not self.example.is_adaptive
+        task = self.example
+        follows_rule = task.rule is not None and task.traits.batched and not task.is_adaptive and not task.rule.jumps
         return not follows_rule and type(self.example).chance is TrialEnv.chance
 
     @functools.cached_property

@@ -76,11 +76,13 @@ def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> No
 
     Raises:
         TypeError: If an environment is not a trial-based task.
-        ValueError: If a wrapper is inside that must be outside, or time steps differ.
+        ValueError: If a wrapper is inside that must be outside, time steps differ, or a task has jumps.
     """
     for env in envs:
         if not isinstance(env.unwrapped, TrialEnv):
             raise TypeError(f"{owner} needs trial-based tasks, not {env.unwrapped}")
+        if env.unwrapped.rule is not None and env.unwrapped.rule.jumps:
+            raise ValueError(f"{owner} needs tasks whose periods are laid out in advance, {name_of(env)} has jumps")
         for layer in layers(env):
             shown = ("observe", "appended") if steps_wrappers else ("observe", "appended", "step")
             if isinstance(layer, TrialWrapper) and layer.overrides(*shown):

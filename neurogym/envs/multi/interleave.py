@@ -13,11 +13,13 @@ periods, rewards, records) to the place itself. What a task lacks is nan, None, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from neurogym.core import TrialEnv
+from neurogym.rules import Jump
 from neurogym.trials import Trials
 
 TABLES = ("reward", "performance", "event")
@@ -150,6 +152,8 @@ class MixedRule:
 
     fixate: tuple[str, ...] = ()
     answer: tuple[str, ...] = ()
+    jumps: tuple[Jump, ...] = ()
+    patience: float = inf
 
     def __init__(self, tasks: Sequence[TrialEnv]):
         self.tasks = list(tasks)

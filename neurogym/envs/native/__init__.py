@@ -28,6 +28,7 @@ TASKS = (
     "HierarchicalReasoning",
     "IntervalDiscrimination",
     "LineAttractorMatch",
+    "LookThenChoose",
     "MotorTiming",
     "MultiSensoryIntegration",
     "NAltConditionalVisuomotor",

@@ -51,7 +51,7 @@ class DawTwoStep(TrialEnv):
     def __init__(self, dt: float = 100, rewards: dict | None = None, timing: Mapping[str, Any] | None = None):
         super().__init__(dt=dt, rewards=rewards)
         without_periods(self, timing)
-        self._good = 0
+        self._good, self._abort = 0, 0.0
         self.conditions = {"common": (False, True), "hi_state": (0, 1)}
         self.observation_space = spaces.channels({"fixation": 0, "state": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
@@ -71,6 +71,7 @@ class DawTwoStep(TrialEnv):
         trials.info["reward"] = trials.reward("correct")[:, None] * (trials.rng.random((trials.n, 2)) < chance)
         trials.add_period(["decision", "outcome"], [self.dt, self.dt])
         trials.add_ob(1, "decision", where="fixation")
+        self._abort = self.rewards["abort"]  # here, since looking it up takes as long as a tenth of a step
 
     def _step(self, action: Any) -> StepResult:
         cursor, trial = self.cursor, self.trial
@@ -78,15 +79,16 @@ class DawTwoStep(TrialEnv):
             self.trial_choice = action, 0
             if action == 0:
                 self.report(rules.ABORT)
-                return NOW, self.rewards["abort"], False, False, {"new_trial": True}
+                return NOW, self._abort, False, False, {"new_trial": True}
             state = trial["transition"].item(action)
             self.performance = float(action == trial["hi_state"] + 1)
             cursor.ob[cursor.row + 1, state] = 1
             return NOW, trial["reward"].item(state - 1), False, False, {"new_trial": False}
+        reward = 0.0
         if action != 0:
             self.report(rules.ABORT)
+            reward = self._abort
         self.report(rules.CORRECT if self.performance == 1 else rules.ERROR)
-        reward = self.rewards["abort"] if action != 0 else 0.0
         return NOW, reward, False, False, {"new_trial": True}
 
     def oracle(self) -> int:

@@ -88,6 +88,7 @@ BUDGETS: dict[str, int] = {
     "ChangingEnvironment-v0": 1_400_000,
     "DelayEstimation-v0": 6_000_000,
     "DelayMatchSampleDistractor1D-v0": 600_000,
+    "DriftingBandit-v0": 1_200_000,
     "DualTask-v0": 3_000_000,
     "DynamicForaging-v0": 3_000_000,
     "EconomicDecisionMaking-v0": 800_000,

@@ -46,6 +46,8 @@ class MyTask(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
 
     # When to fixate (action 0) and when the first other action is the answer; right is what the ground truth says.
+    # Periods can follow what the agent does: with jumps=(Jump("fixation", to="fixation", action=(1, 2)),), the trial
+    # begins when fixation was held without a break (from neurogym.rules import Jump).
     rule = Rule(fixate=("fixation", "stimulus", "delay"), answer=("decision",))
 
     def __init__(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from ngym_cli import runs
 from ngym_cli.figures import requests
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import styled
@@ -18,7 +19,7 @@ DRAWN_OF = {
     "history": "RDM-v0", "responses": "GoNogo-v0", "context": "ContextDecisionMaking-v0",
     "cues": "MultiSensoryIntegration-v0", "wagering": "PostDecisionWager-v0", "stay": "TwoStep-v0",
     "regret": "ChangingBandit-v0", "reversal": "ReversalLearning-v0", "indifference": "EconomicDecisionMaking-v0",
-    "interval": "ReadySetGo-v0",
+    "interval": "ReadySetGo-v0", "forgetting": "GoNogo-v0+RDM-v0",
 }  # fmt: skip
 
 
@@ -27,7 +28,13 @@ def view_for(made_up, recorded_run):
     """Return what a figure is drawn from."""
 
     def view(name):
-        folders = [made_up(DRAWN_OF[name])] if name in DRAWN_OF else [recorded_run]
+        folders = (
+            [made_up(DRAWN_OF[name], {} if name == "forgetting" else None)] if name in DRAWN_OF else [recorded_run]
+        )
+        if name == "forgetting":
+            tasks = {"GoNogo-v0": [0.9, 0.8, 0.95], "RDM-v0": [0.7, 0.6, 0.75]}
+            rows = [{"step": step, "trials": 100, "tasks": tasks} for step in (1000, 2000, 3000)]
+            runs.Run(folders[0]).update(evaluations=rows)
         return requests.view([str(folder) for folder in folders * (2 if name == "similarity" else 1)], Path("runs"),
                              by="coh" if name == "similarity" else None)  # fmt: skip
 

@@ -200,6 +200,6 @@ def test_a_ray_that_is_lost_is_one_line(make_sweep, head, said):
         if len(looks) == 2:
             launcher.ray.server.close()
 
-    with pytest.raises(UserError, match=f"was lost: ConnectionError: {said}; the same command goes on"):
+    with pytest.raises(UserError, match=f"was lost: ConnectionError: {said}; run the command again to resume"):
         launcher.launch(order(sweep, look))
     assert len(looks) == (4 if head is Head else 0)
