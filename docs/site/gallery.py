@@ -61,9 +61,9 @@ def all_in_one_table(tasks: Sequence[Found]) -> str:
     head = ("task", "what is done", "tags", "chance", "ceiling", "performance", "minutes to learn")
     return page(
         "# Table of all tasks",
-        "A click on the head of a column sorts by it. *Performance* and *minutes to learn* are of the defaults of"
-        " `recurrent_ppo` until 95 % of the ceiling, one thread, median over the seeds in the records; where a seed"
-        " does not reach that, there are no minutes. [What the defaults learn](../learned.md) has the details.",
+        "A click on the head of a column sorts by it. *Performance* and *minutes to learn* are medians over the"
+        " recorded seeds of `ngym run --task TASK`; minutes are of one processor core, and are empty where fewer than"
+        " nine tenths of the seeds reach 95 % of the ceiling. [What the defaults learn](../learned.md) has more.",
         table(head, rows, "sortable"),
     )
 

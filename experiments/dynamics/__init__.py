@@ -1,0 +1,242 @@
+"""Dynamics of trained and built networks: whether known points are found, how fast, and whether kinds are told apart.
+
+    python -m experiments.records --make --only dynamics
+
+| item | measured |
+|---|---|
+| `built` | points of a built network in 20 random rotations: found, invented, largest errors |
+| `gru`, `ctrnn` | networks that hold three bits: stable points, saddles, pairs of neighbouring patterns with a saddle |
+| `speed` | search for 64 units, 10 inputs and 1,000 starts each, against gradient descent on the joint speed in torch |
+| `similarity` | DSA between line attractors and point attractors against that between two of a kind |
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from experiments.records import stamp
+from experiments.records.record import Record, Row, Rows
+from neurogym.dynamics import System, compare_populations, connections, find_between, find_fixed_points, known
+from neurogym.dynamics.comparison import PopulationTrials
+from ngym_cli import Run, load, runs, train
+from ngym_cli.agents.dynamics import search_points
+from ngym_cli.figures.source import Source
+
+#: Training of the networks that hold three bits.
+SETTINGS: dict[str, Any] = {"task": "FlipFlop-v0", "alg": "supervised"}
+
+#: Folder of the trained networks, one for each digest of code and settings.
+ROOT = Path(__file__).parents[2] / "reproductions" / "records"
+
+#: Trials from which visited states are taken, starts of the search, and starts between pairs of stable points.
+TRIALS, STARTS, BETWEEN = 200, 1000, 7
+
+#: Repeats with the built network, its units, inputs and starts of the measured search, networks of each kind.
+REPEATS, BUILT_UNITS, INPUTS, KIND = 20, 12, 10, 8
+
+#: Multiple of our CPU time after which gradient descent is stopped, and largest speed of a point.
+MULTIPLE, TOLERANCE = 3, 1e-12
+
+
+def trained(cell: str, seed: int) -> tuple[Run, System]:
+    """Return a trained network as a run and as a system; a run of the same code and settings is used again."""
+    folder = ROOT / stamp.digest([str(SETTINGS["task"])], SETTINGS)
+    name = f"{cell}-{seed}"
+    if not (folder / SETTINGS["task"] / SETTINGS["alg"] / name / runs.MODEL).exists():
+        train(**SETTINGS, network=cell, seed=seed, name=name, runs_root=folder, overwrite=True, progress=False)
+    run = load(name, folder)
+    return run, run.system
+
+
+def visited(system: System, rng: np.random.Generator) -> np.ndarray:
+    """Return the states visited in trials with pulses as in training, shape (states, units)."""
+    pulses = (rng.random((64, TRIALS, 3)) < 0.1) * rng.choice([-1.0, 1.0], size=(64, TRIALS, 3))
+    pulses[0] = rng.choice([-1.0, 1.0], size=(TRIALS, 3))
+    states, found = np.zeros((TRIALS, system.units)), []
+    for now in pulses:
+        states = system.step(states, now)
+        found.append(states)
+    return np.concatenate(found)
+
+
+def flip_flop(cell: str, seed: int) -> Row:
+    """Train a network and find its points."""
+    run, system = trained(cell, seed)
+    actor: Any = Source(run.run).actor
+    states = visited(system, np.random.default_rng(seed))
+    began = time.process_time()
+    found = search_points(system, [states], np.zeros((1, 3)), STARTS, slow=None, between=BETWEEN)
+    seconds = time.process_time() - began
+    signs = np.sign(actor.heads([found.points.astype(np.float32)] * 2)[0]).astype(int)
+    _, ends = connections(system, found)
+    ends = ends[(ends >= 0).all(axis=1)]
+    near = ends[(signs[ends[:, 0]] != signs[ends[:, 1]]).sum(axis=1) == 1]
+    counts = np.bincount(found.n_unstable, minlength=4)
+    return {
+        "unstable": counts.tolist(),
+        "patterns": len(np.unique(signs[found.stable], axis=0)),
+        "edges": len({frozenset((tuple(signs[a]), tuple(signs[b]))) for a, b in near}),
+        "largest_speed": float(found.speed.max()),
+        "search_seconds": seconds,
+    }
+
+
+def built() -> Row:
+    """Search the points of a network whose points are known in closed form, rotated at random."""
+    lost = invented = 0
+    position = eigenvalue = 0.0
+    for seed in range(REPEATS):
+        rng = np.random.default_rng(1000 + seed)
+        net, points, values = known.flip_flop(3, BUILT_UNITS)
+        turned = known.Rotated(net, known.random_rotation(BUILT_UNITS, rng))
+        near = points[rng.integers(len(points), size=500)]
+        starts = (near + 0.5 * rng.standard_normal((500, BUILT_UNITS))) @ turned.rotation.T
+        found = find_between(turned, find_fixed_points(turned, starts, np.zeros(3)))
+        apart = np.linalg.norm(found.points[:, None] - (points @ turned.rotation.T)[None], axis=2)
+        nearest = apart.argmin(axis=1)
+        invented += int((apart.min(axis=1) > 1e-6).sum())
+        lost += len(points) - len(set(nearest[apart.min(axis=1) <= 1e-6]))
+        position = max(position, float(apart.min(axis=1).max()))
+        errors = np.sort(np.abs(found.eigenvalues)) - np.sort(values[nearest])
+        eigenvalue = max(eigenvalue, float(np.abs(errors).max()))
+    return {
+        "repeats": REPEATS, "points": 27, "lost": lost, "invented": invented, "position_error": position,
+        "eigenvalue_error": eigenvalue,
+    }  # fmt: skip
+
+
+def descend(network: Any, starts: np.ndarray, inputs: np.ndarray, limit: float) -> tuple[np.ndarray, float, int]:
+    """Minimise the joint speed by Adam in torch as FixedPointFinder does, until all are slow or the time is up.
+
+    Golub & Sussillo 2018, 10.21105/joss.01003: initial rate 1, times .95 after 5 iterations without progress, 5,000
+    iterations.
+
+    Returns:
+        Speed of each start, CPU seconds, and iterations.
+    """
+    states = torch.from_numpy(starts.astype(np.float32)).requires_grad_()
+    given = torch.from_numpy(inputs.astype(np.float32))
+    adam = torch.optim.Adam([states], lr=1.0)
+    rate = torch.optim.lr_scheduler.ReduceLROnPlateau(adam, factor=0.95, patience=5)
+    began = time.process_time()
+    speed, steps = torch.full((len(starts),), torch.inf), 0
+    while steps < 5000 and time.process_time() - began < limit and bool((speed > TOLERANCE).any()):
+        adam.zero_grad()
+        after, _ = network.one_step(given, (states[None],))
+        speed = 0.5 * ((after - states) ** 2).sum(1)
+        speed.mean().backward()
+        adam.step()
+        rate.step(float(speed.mean()))
+        steps += 1
+    return speed.detach().numpy(), time.process_time() - began, steps
+
+
+def speed() -> Row:
+    """Search 1,000 starts under each of ten inputs by both methods; seconds are CPU seconds of one core."""
+    run, system = trained("gru", 0)
+    rng = np.random.default_rng(0)
+    states = visited(system, rng)
+    inputs = np.concatenate([np.zeros((1, 3)), 0.2 * rng.standard_normal((INPUTS - 1, 3))])
+    starts = states[rng.integers(len(states), size=(INPUTS, STARTS))]
+    starts = starts + 0.1 * states.std(axis=0) * rng.standard_normal(starts.shape)
+    began = time.process_time()
+    found = find_fixed_points(system, starts, inputs, tolerance=TOLERANCE)
+    seconds = time.process_time() - began
+    held = np.repeat(inputs, STARTS, axis=0)
+    slow, took, steps = descend(run.policy.networks[0], starts.reshape(-1, system.units), held, MULTIPLE * seconds)
+    return {
+        "units": system.units, "inputs": INPUTS, "starts": STARTS, "search_seconds": seconds, "points": len(found),
+        "converged": float(np.mean([found.of(k).share.sum() for k in range(INPUTS)])),
+        "torch_seconds": took, "torch_steps": steps, "torch_converged": float(np.mean(slow <= TOLERANCE)),
+        "torch_median_speed": float(np.median(slow)),
+    }  # fmt: skip
+
+
+def population(kind: str, seed: int) -> PopulationTrials:
+    """Return trials of a built network that integrates its input along a line, or forgets it at a point."""
+    rng = np.random.default_rng(seed)
+    net = known.line_attractor(20, [1.0, 0.5], rng)[0] if kind == "line" else known.point_attractor(20, 2, rng)
+    inputs = rng.standard_normal((60, 60, 2)) * 0.3
+    trials = known.simulate(net, np.zeros((60, 20)), inputs, rng, 0.02)
+    return PopulationTrials(f"{kind} {seed}", list(trials), np.full(60, "all"), list(inputs))
+
+
+def similarity() -> Row:
+    """Compare built networks of two kinds, each with other weights and noise."""
+    populations = [population(kind, 100 * k + seed) for k, kind in enumerate(("line", "point")) for seed in range(KIND)]
+    row: Row = {"networks": len(populations)}
+    for metric in ("dsa", "input-dsa"):
+        apart = compare_populations(populations, metric).distance  # type: ignore[arg-type]
+        pairs = list(combinations(range(len(populations)), 2))
+        other = [apart[i, j] for i, j in pairs if (i < KIND) != (j < KIND)]
+        same = [apart[i, j] for i, j in pairs if (i < KIND) == (j < KIND)]
+        higher = np.subtract.outer(other, same)
+        row[metric] = float((higher > 0).mean() + 0.5 * (higher == 0).mean())
+        row[f"{metric}_medians"] = [float(np.median(other)), float(np.median(same))]
+    return row
+
+
+ITEMS = {"built": built, "speed": speed, "similarity": similarity}
+
+
+def make(item: str, seed: int) -> Row:
+    """Measure one item."""
+    torch.set_num_threads(1)
+    return ITEMS[item]() if item in ITEMS else flip_flop(item, seed)
+
+
+def table(rows: Rows) -> str:
+    """Points of the networks that hold three bits, a line for each."""
+    lines = ["| network | seed | stable | one unstable direction | two | three | patterns | edges with a saddle |",
+             "|---" * 8 + "|"]  # fmt: skip
+    for cell in (name for name in rows if name not in ITEMS):
+        for seed, row in rows[cell].items():
+            counts = " | ".join(str(n) for n in row["unstable"][:4])
+            lines.append(f"| {cell} | {seed} | {counts} | {row['patterns']} of 8 | {row['edges']} of 12 |")
+    return "\n".join(lines)
+
+
+def measured(rows: Rows) -> str:
+    """Points of the built network, speed of the search, and similarity, in sentences, as far as they are measured."""
+    lines = []
+    if "built" in rows:
+        b = rows["built"]["0"]
+        lines.append(
+            f"- Built network, {b['repeats']} rotations: {b['lost']} of {b['repeats'] * b['points']} points lost,"
+            f" {b['invented']} invented; largest errors {b['position_error']:.0e} (position),"
+            f" {b['eigenvalue_error']:.0e} (eigenvalue)."
+        )
+    if "speed" in rows:
+        v = rows["speed"]["0"]
+        lines.append(
+            f"- {v['starts']:,} starts under each of {v['inputs']} inputs, {v['units']} GRU units, one core:"
+            f" {v['search_seconds']:.1f} CPU s, {100 * v['converged']:.0f} % of the starts arrive (q <= {TOLERANCE:g});"
+            f" gradient descent in torch: {100 * v['torch_converged']:.0f} % after {v['torch_seconds']:.1f} CPU s"
+            f" ({v['torch_steps']:,} iterations, median q {v['torch_median_speed']:.0e})."
+        )
+    if "similarity" in rows:
+        s = rows["similarity"]["0"]
+        lines.append(
+            f"- Built line against point attractors ({s['networks']} networks): area under the curve {s['dsa']:.3f} for"
+            f" DSA, {s['input-dsa']:.3f} for InputDSA."
+        )
+    return "\n".join(lines)
+
+
+RECORD = Record(
+    name="dynamics",
+    what="points of trained and built networks, speed of the search, similarity of dynamics",
+    file=Path(__file__).with_name("results.json"),
+    items=lambda: ("gru", "ctrnn", *ITEMS),
+    make=make,
+    tasks=lambda item: ["FlipFlop-v0"] if item not in ("built", "similarity") else [],
+    settings=lambda item: SETTINGS,
+    tables={"points": table, "measured": measured},
+    seeds=lambda item: 1 if item in ITEMS else 5,
+)

@@ -1,0 +1,157 @@
+"""Fixed points, transitions and geometry of networks of several architectures that hold three bits."""
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+
+from neurogym.analysis import Activity
+from neurogym.dynamics import connections, svcca_distance
+from ngym_cli.agents.dynamics import search_points, system_of, visited_states
+from ngym_cli.figures.style import COLOURS, category_ticks, new_figure
+from ngym_cli.papers.controls import rewired
+
+#: Visited states from which points are searched, starts between pairs of stable points, and steps after a pulse.
+STARTS, BETWEEN, SETTLED = 512, 7, 500
+
+#: Trials whose activity is compared, and shares of the variance of the components that are compared.
+TRIALS = 100
+
+
+def _name(run):
+    config = run.source.config
+    return f"{config.network} {config.units}"
+
+
+@cache
+def _found(run):
+    """The network, its fixed points at input 0, the pattern of each point, and the ends of the saddles."""
+    recording = run.recording("main")
+    observations = np.asarray(recording["observations"], float)
+    activity = Activity(recording["activity"], recording.offsets, recording.dt)
+    system = system_of(run.source.actor.networks[0])
+    states, _ = visited_states(system, activity, observations)
+    points = search_points(system, [states], np.zeros((1, system.inputs)), STARTS, slow=None, between=BETWEEN)
+    return system, points, _signs(run, points.points), connections(system, points)[1]
+
+
+def _signs(run, states):
+    """Signs of the outputs in states."""
+    hidden = states[:, : int(run.source.config.units)].astype(np.float32)
+    return np.sign(run.source.actor.heads([hidden] * 2)[0]).astype(int)
+
+
+def accuracy(*runs):
+    """Share of outputs with the right sign."""
+    return {_name(run): float(np.mean(run.trials()["performance"])) for run in runs}
+
+
+def stable_points(*runs):
+    """Number of stable points."""
+    return {_name(run): float(_found(run)[1].stable.sum()) for run in runs}
+
+
+def edges(*runs):
+    """Number of pairs of patterns that differ in one bit with a saddle between them."""
+    found = {}
+    for run in runs:
+        _, _, signs, ends = _found(run)
+        whole = ends[(ends >= 0).all(axis=1)]
+        near = whole[(signs[whole[:, 0]] != signs[whole[:, 1]]).sum(axis=1) == 1]
+        found[_name(run)] = float(len({frozenset((tuple(signs[a]), tuple(signs[b]))) for a, b in near}))
+    return found
+
+
+def transitions(*runs):
+    """Share of the 24 flips of one bit of a stable point that a pulse brings about."""
+    found = {}
+    for run in runs:
+        system, points, signs, _ = _found(run)
+        stable = np.flatnonzero(points.stable)
+        right = 0
+        for channel in range(system.inputs):
+            after = signs[stable].copy()
+            after[:, channel] *= -1
+            pulse = np.zeros((len(stable), system.inputs))
+            pulse[:, channel] = after[:, channel]
+            states = system.step(points.points[stable], pulse)
+            for _ in range(SETTLED):
+                states = system.step(states, np.zeros(system.inputs))
+            right += int((_signs(run, states) == after).all(axis=1).sum())
+        found[_name(run)] = right / (system.inputs * 2**system.inputs)
+    return found
+
+
+@cache
+def _activity(run, inputs):
+    """Hidden activity for inputs that are the same for all networks, shape (steps, units)."""
+    system, units = _found(run)[0], int(run.source.config.units)
+    trials = np.frombuffer(inputs).reshape(TRIALS, -1, system.inputs)
+    state, visited = np.zeros((TRIALS, system.units)), []
+    for t in range(trials.shape[1]):
+        state = system.step(state, trials[:, t])
+        visited.append(state[:, :units])
+    return np.concatenate(visited)
+
+
+def _distances(runs):
+    """SVCCA distances of all pairs of networks."""
+    recording = runs[0].recording("main")
+    observations, offsets = recording.first("observations", TRIALS)
+    steps = int(np.diff(offsets).min())
+    trials = np.stack([observations[a : a + steps] for a in offsets[:-1]]).astype(float)
+    activity = [_activity(run, trials.tobytes()) for run in runs]
+    found = np.zeros((len(runs),) * 2)
+    for i, j in combinations(range(len(runs)), 2):
+        found[i, j] = found[j, i] = svcca_distance(activity[i], activity[j])
+    return found
+
+
+def within_over_between(*runs):
+    """Mean distance of networks of one architecture over that of networks of different architectures; all of them
+    have one stable point for each pattern, for the claim is about networks of equal topology.
+    """
+    if set(stable_points(*runs).values()) != {2.0 ** _found(runs[0])[0].inputs}:
+        raise ValueError("the networks do not share their topology")
+    distance, cells = _distances(runs), np.array([run.source.config.network for run in runs])
+    pairs = np.triu_indices(len(runs), 1)
+    same = cells[pairs[0]] == cells[pairs[1]]
+    return float(distance[pairs][same].mean() / distance[pairs][~same].mean())
+
+
+def control_shuffled(run):
+    """The trained networks, the recurrent weights of each unit in another order: no learned dynamics are left."""
+    rng = np.random.default_rng(run.seed)
+
+    def mixed(weights):
+        name = next(name for name in weights if name.endswith("weight_hh_l0"))
+        found = weights[name].numpy()
+        found[:] = np.stack([rng.permutation(row) for row in found])
+        return weights
+
+    return rewired(run, mixed)
+
+
+def figure_2_universality(paper):
+    """Left: SVCCA distances of the activity of all networks for the same inputs, sorted by architecture. Right: number
+    of stable points and of edges of the cube of patterns with a saddle, for each network.
+    """
+    parts = [f"{cell}-{units}" for cell in ("rnn", "gru", "lstm") for units in (48, 64)]
+    networks = [run for part in parts for run in paper.runs(part)]
+    figure, (matrix, counts) = new_figure(1, 2, width=4.2, height=3.8)
+    image = matrix.imshow(_distances(networks), cmap="cividis", vmin=0)
+    figure.colorbar(image, ax=matrix)
+    each = len(networks) // len(parts)
+    middles = np.arange(len(parts)) * each + (each - 1) / 2
+    matrix.set_xticks(middles, parts, rotation=90)
+    matrix.set_yticks(middles, parts)
+    matrix.set_title("1 - mean canonical correlation")
+    for claim, colour, label in (("stable", "black", "stable points"), ("cube", COLOURS[0], "edges with a saddle")):
+        found = paper.value(claim)
+        for place, part in enumerate(parts):
+            values = found[part.replace("-", " ")]["seeds"]
+            counts.plot(np.full(len(values), place), values, "o", color=colour, label=label if not place else None)
+    category_ticks(counts, parts)
+    counts.set(ylabel="number", ylim=(0, 14), title="topology, a dot for each network")
+    counts.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
+    return figure

@@ -1,0 +1,127 @@
+"""Fixed points of networks that hold bits, the patterns that are read out from them, and the saddles between them."""
+
+from functools import cache
+
+import numpy as np
+
+from neurogym.analysis import Activity
+from neurogym.dynamics import Plane, connections
+from ngym_cli.agents.dynamics import search_points, system_of, visited_states
+from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.papers.controls import rewired
+
+#: Visited states from which points are searched, and starts between pairs of stable points.
+STARTS, BETWEEN = 512, 7
+
+
+@cache
+def _found(run):
+    """The network, its visited states, its fixed points at input 0, the pattern of each, and the saddles' ends."""
+    recording = run.recording("main")
+    observations = np.asarray(recording["observations"], float)
+    activity = Activity(recording["activity"], recording.offsets, recording.dt)
+    system = system_of(run.source.actor.networks[0])
+    states, _ = visited_states(system, activity, observations)
+    points = search_points(system, [states], np.zeros((1, system.inputs)), STARTS, slow=None, between=BETWEEN)
+    units = activity.values.shape[1]
+    outputs = run.source.actor.heads([points.points[:, :units].astype(np.float32)] * 2)[0]
+    saddles, ends = connections(system, points)
+    return system, states, points, np.sign(outputs).astype(int), saddles, ends
+
+
+def _by_part(runs, value):
+    return {f"{_found(run)[0].inputs} bits": value(run) for run in runs}
+
+
+def accuracy(*runs):
+    """Share of outputs with the right sign."""
+    return _by_part(runs, lambda run: float(np.mean(run.trials()["performance"])))
+
+
+def stable_points(*runs):
+    """Number of stable points."""
+    return _by_part(runs, lambda run: float(_found(run)[2].stable.sum()))
+
+
+def two_unstable(*runs):
+    """Number of points with two unstable directions."""
+    return _by_part(runs, lambda run: float((_found(run)[2].n_unstable == 2).sum()))
+
+
+def patterns(*runs):
+    """Share of the patterns that are read out from exactly one stable point."""
+
+    def share(run):
+        system, _, points, signs, *_ = _found(run)
+        _, counts = np.unique(signs[points.stable], axis=0, return_counts=True)
+        return float((counts == 1).sum() / 2**system.inputs)
+
+    return _by_part(runs, share)
+
+
+def _pairs(run):
+    """Pairs of patterns at the ends of each saddle that flows to two stable points, and their distance in bits."""
+    *_, signs, _, ends = _found(run)
+    whole = ends[(ends >= 0).all(axis=1)]
+    return whole, (signs[whole[:, 0]] != signs[whole[:, 1]]).sum(axis=1)
+
+
+def connected_neighbours(*runs):
+    """Number of pairs of patterns that differ in one bit with a saddle between them."""
+
+    def count(run):
+        signs, (ends, bits) = _found(run)[3], _pairs(run)
+        return float(len({frozenset((tuple(signs[a]), tuple(signs[b]))) for a, b in ends[bits == 1]}))
+
+    return _by_part(runs, count)
+
+
+def mediating(*runs):
+    """Share of the saddles of one unstable direction whose two ends are patterns that differ in one bit."""
+
+    def share(run):
+        saddles, (_, bits) = _found(run)[4], _pairs(run)
+        if not len(saddles):
+            raise ValueError("no saddle has one unstable direction")
+        return float((bits == 1).sum() / len(saddles))
+
+    return _by_part(runs, share)
+
+
+def control_shuffled(run):
+    """The trained networks, the recurrent weights of each unit in another order: no learned dynamics are left."""
+    rng = np.random.default_rng(run.seed)
+
+    def mixed(weights):
+        name = next(name for name in weights if name.endswith("weight_hh_l0"))
+        found = weights[name].numpy()
+        found[:] = np.stack([rng.permutation(row) for row in found])
+        return weights
+
+    return rewired(run, mixed)
+
+
+def figure_5_points(paper):
+    """Fixed points of the first networks at input 0 and the paths of thirty trials along the first two principal
+    components: stable points (filled), saddles of one unstable direction (open) with lines to the two stable points
+    to which they flow, and points of more unstable directions (crosses).
+    """
+    figure, panels = new_figure(1, 2, width=4.0, height=3.8)
+    for axes, part in zip(panels, ("bits-2", "bits-3"), strict=True):
+        run = paper.runs(part)[0]
+        _, states, points, _, saddles, ends = _found(run)
+        plane = Plane.principal(states)
+        steps = int(np.diff(run.recording("main").offsets)[0])
+        for path in plane.project(states[: 30 * steps]).reshape(30, steps, 2):
+            axes.plot(*path.T, color=GREY, linewidth=0.4, alpha=0.4)
+        places = plane.project(points.points)
+        for saddle, pair in zip(saddles, ends, strict=True):
+            for end in pair[pair >= 0]:
+                axes.plot(*places[[saddle, end]].T, color=COLOURS[0], linewidth=1)
+        more = points.n_unstable > 1
+        axes.plot(*places[more].T, "x", color=COLOURS[1], markersize=6)
+        axes.plot(*places[saddles].T, "o", color=COLOURS[0], markerfacecolor="white", markersize=5)
+        axes.plot(*places[points.stable].T, "o", color="black", markersize=7)
+        n = f"{int(points.stable.sum())} stable, {len(saddles)} saddles, {int(more.sum())} others"
+        axes.set(xlabel="PC1", ylabel="PC2", title=f"{part[-1]} bits: {n}")
+    return figure
