@@ -78,7 +78,8 @@ def first_page(tasks: int) -> str:
         "- **[Tutorials](tutorials/index.md)** that run as they stand, from the first run to fixed points and lesions.",
         "- **Reference**: [commands](commands/index.md), [wrappers](wrappers/index.md),"
         " [algorithms](algorithms/index.md), [networks](networks/index.md), [figures](figures/index.md),"
-        " [analyses](analyses/index.md), [launchers](launchers/index.md) and the [modules](api/index.md).",
+        " [analyses](analyses/index.md), [models](models/index.md), [launchers](launchers/index.md),"
+        " and the [modules](api/index.md).",
         "- **[Papers](papers/index.md)** whose claims are repeated, with what holds and what does not.",
         "- **[Coming from NeuroGym](migrating.md)**: scripts run as they are; what is different is listed.",
         "Every page is made from the code, its help texts and its records, and says when and with which commit a number"
@@ -86,7 +87,7 @@ def first_page(tasks: int) -> str:
         hidden_tree(["readme", "guide/index", "tutorials/index", "tasks/index", "papers/index"], "Start"),
         hidden_tree(
             [f"{part}/index" for part in ("commands", "wrappers", "algorithms", "networks", "figures", "analyses",
-                                          "launchers", "api")],
+                                          "models", "launchers", "api")],
             "Reference",
         ),
         hidden_tree(

@@ -1,4 +1,4 @@
-"""Pages of everything else that has a name: wrappers, algorithms, networks, figures, analyses, launchers."""
+"""Pages of everything else that has a name: wrappers, algorithms, networks, figures, analyses, models, launchers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "network": ("Networks", "networks", "What an agent is: `--network`, with `--units`, `--network-arg NAME=VALUE`."),
     "figure": ("Figures", "figures", "What `ngym plot` draws of a run."),
     "analysis": ("Analyses", "analyses", "Functions of `neurogym.analysis` on plain arrays and trial tables."),
+    "model": ("Models", "models", "Models of choices: `ngym fit TABLE --model NAME`, with `NAME:KEY=VALUE`."),
     "launcher": ("Launchers", "launchers", "Where `ngym sweep` makes its runs: `--on`."),
 }
 

@@ -14,7 +14,8 @@ from ngym_cli.errors import UserError, unknown
 #: Kind of a page -> folder of the site.
 FOLDERS = {
     "task": "tasks", "wrapper": "wrappers", "algorithm": "algorithms", "network": "networks", "figure": "figures",
-    "launcher": "launchers", "analysis": "analyses", "paper": "papers", "command": "commands",
+    "launcher": "launchers", "analysis": "analyses", "paper": "papers", "model": "models",
+    "command": "commands",
 }  # fmt: skip
 
 #: Folder into which ``make docs`` builds the site.

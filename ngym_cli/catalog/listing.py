@@ -210,27 +210,12 @@ def named(listing: str, search: Iterable[str] = ()) -> list[Row]:
     )
 
 
-def models(search: Iterable[str] = ()) -> list[Row]:
-    """Return the models of choices that ``ngym fit`` takes.
-
-    Args:
-        search: only those where each of these words occurs.
-    """
-    from ngym_cli.fitting.registry import MODELS
-
-    rows = [
-        {"id": spec.name, "description": spec.summary, "arguments": dict(spec.arguments), "paper": spec.source}
-        for spec in MODELS.values()
-    ]
-    return rows_with_words(search, rows)
-
-
 LISTINGS: dict[str, Callable[..., list[Row]]] = {
     "tasks": tasks,
     "wrappers": wrappers,
     "algs": functools.partial(named, "algs"),
     "networks": functools.partial(named, "networks"),
-    "models": models,
+    "models": functools.partial(named, "models"),
     "figures": functools.partial(named, "figures"),
     "analyses": functools.partial(named, "analyses"),
     "launchers": functools.partial(named, "launchers"),

@@ -1,4 +1,4 @@
-"""Contracts of users' own wrappers, algorithms and figures; each check finds a typical mistake."""
+"""Contracts of users' own wrappers, algorithms, figures and models; each check finds a typical mistake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neurogym.envs.contract import ContractError, wrapped
+import numpy as np
+
+from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, predict
+from neurogym.behaviour.table import Behaviour, session
+from neurogym.envs.contract import ContractError, NothingToCheck, wrapped
 from neurogym.envs.contract.subject import require
 from ngym_cli import config as configuration
 from ngym_cli import runs
@@ -27,7 +31,7 @@ SHORT: dict[str, Any] = {
 
 
 class PartSubject:
-    """A user's own wrapper, algorithm or figure under test.
+    """A user's own wrapper, algorithm, figure or model of behaviour under test.
 
     Args:
         name: reference of the part.
@@ -76,6 +80,61 @@ class PartSubject:
         from ngym_cli.api.trained import Run
 
         return Run(self.train("figure").path, trust=True)
+
+    @cached_property
+    def model(self) -> Model:
+        """The model of behaviour.
+
+        Raises:
+            ContractError: if the model cannot be made.
+        """
+        from ngym_cli.fitting import registry
+
+        try:
+            return registry.own(self.name)
+        except UserError as error:
+            raise ContractError(str(error).removeprefix(f"model {self.name}: ")) from error
+
+    @cached_property
+    def behaviour(self) -> Behaviour:
+        """Two sessions of random choices with rewards, graded evidence and missed trials."""
+        rng = np.random.default_rng(0)
+        like = Behaviour((), stimuli=("coh",))
+        found = []
+        for name in ("1", "2"):
+            coh, choice = rng.choice([-0.2, 0.0, 0.2], 50), rng.integers(0, 2, 50)
+            choice[[0, 20]] = -1
+            found.append(
+                session(choice, name=name, stimuli=coh[:, None], reward=np.where(choice == (coh > 0), 1.0, 0.0))
+            )
+        return like.only(found)
+
+    def fit(self) -> Fitted:
+        """Return a fit to the random choices.
+
+        Raises:
+            ContractError: if the model does not suit the choices or returns something else than a fit.
+            NothingToCheck: if the model reads a stimulus of another name.
+        """
+        try:
+            fits = self.model.fit([Problem(self.behaviour)])
+        except UnfitError as error:
+            raise ContractError(str(error)) from error
+        except KeyError as error:
+            raise NothingToCheck(
+                f"the model reads {error}; the trials of this check have the stimulus 'coh'"
+            ) from error
+        require(len(fits) == 1 and isinstance(fits[0], Fitted), "fit(problems) must return a Fitted for each problem")
+        return fits[0]
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        """A fit to the random choices."""
+        return self.fit()
+
+    def probabilities(self, policy: Any, table: Behaviour | None = None) -> np.ndarray:
+        """Return the probabilities of the choices of all trials, shape (trials, choices)."""
+        return np.concatenate(predict(policy, (table or self.behaviour).sessions))
 
     def make_env(self) -> Any:
         """Return the example task inside the wrapper."""
@@ -170,6 +229,32 @@ def figure_settings(subject: PartSubject) -> None:
     require(made <= 0, "the figure stays open; make it with ngym_cli.figures.style.new_figure, not with pyplot")
 
 
+def model_made(subject: PartSubject) -> None:
+    """The model can be made: a class with fit(problems), or a function with PARAMETERS."""
+    require(callable(subject.model.fit), "the model has no method fit(problems)")
+
+
+def model_fitted(subject: PartSubject) -> None:
+    """A fit to random choices gives probabilities of the choices for every trial, missed trials included."""
+    found = subject.probabilities(subject.fitted.policy)
+    require(np.isfinite(found).all() and (found >= 0).all(), "probabilities of choices are negative or not finite")
+    require(np.allclose(found.sum(1), 1), "probabilities of the choices of a trial do not add up to 1")
+
+
+def model_repeatable(subject: PartSubject) -> None:
+    """The same choices and seed give the same fit."""
+    first, second = (subject.probabilities(fit.policy) for fit in (subject.fitted, subject.fit()))
+    require(np.allclose(first, second), "two fits with the same seed differ; draw from default_rng(problem.seed)")
+
+
+def model_kept(subject: PartSubject) -> None:
+    """A fitted policy can be written as arrays and read again."""
+    policy = subject.fitted.policy
+    again = subject.model.from_arrays(subject.model.to_arrays(policy), subject.behaviour)
+    same = np.allclose(subject.probabilities(policy), subject.probabilities(again))
+    require(same, "from_arrays(to_arrays(policy)) gives other probabilities")
+
+
 Check = Callable[[PartSubject], None]
 
 #: Checks of each kind of part in the order in which they are made.
@@ -180,7 +265,8 @@ CHECKS: dict[str, Sequence[Check]] = {
     ),
     "algorithm": (algorithm_trained, algorithm_repeatable, algorithm_resumed),
     "figure": (figure_drawn, figure_settings),
+    "model": (model_made, model_fitted, model_repeatable, model_kept),
 }
 #: Checks after whose failure no further check is made, and checks that only advise.
-BASIC = (*CHECKS["wrapper"][:-1], *CHECKS["algorithm"][:-1], figure_drawn)
+BASIC = (*CHECKS["wrapper"][:-1], *CHECKS["algorithm"][:-1], figure_drawn, model_made, model_fitted)
 ADVICE = (figure_settings,)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from neurogym.envs.contract import Subject
 
 #: Kinds of parts, other than tasks, that have a contract.
-CHECKED = ("network", "wrapper", "algorithm", "figure")
+CHECKED = ("network", "wrapper", "algorithm", "figure", "model")
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
 LONGEST = 30.0
@@ -61,9 +61,8 @@ def _found(name: str) -> Task:
         if own is not None and parts.kind_of(own) in CHECKED:
             return Task(name, name, own, own=True)
         if own is not None and parts.kind_of(own) != "task":
-            raise UserError(
-                f"{name} is a {parts.kind_of(own)}; ngym check takes tasks, networks, wrappers, algorithms and figures"
-            )
+            taken = ", ".join(f"{kind}s" for kind in CHECKED)
+            raise UserError(f"{name} is a {parts.kind_of(own)}; ngym check takes tasks, {taken}")
     return find_task(name)
 
 

@@ -1,4 +1,4 @@
-"""Pages about algorithms, networks, figures, launchers, analyses and papers: everything except tasks and wrappers."""
+"""Pages about algorithms, networks, figures, launchers, analyses, models and papers: all but tasks and wrappers."""
 
 from __future__ import annotations
 
@@ -121,6 +121,40 @@ def analysis(name: str) -> Row:
     }
 
 
+def model(name: str) -> Row:
+    """Return the description of a model of choices; a user's own is imported."""
+    from ngym_cli.fitting.registry import MODELS
+
+    spec = MODELS.get(name)
+    if spec is None:
+        entry = parts.find_own("model", name)
+        return {
+            **_head(name, "model", descriptions.summary(entry), ""),
+            "rows": {},
+            "options": [],
+            "example": f"ngym fit TABLE --model logistic,{name}",
+            "text": inspect.getdoc(entry) or "",
+        }
+    return {
+        **_head(name, "model", spec.summary, spec.source),
+        "arguments": dict(spec.arguments),
+        "rows": {"units": "--units 1,2,4: a network for each number" if spec.units else None},
+        "flag": f"--model {name}:NAME=VALUE",
+        "options": [
+            {"id": key, "default": default, "meaning": "", "range": "", "source": ""}
+            for key, default in spec.arguments.items()
+        ],
+        "example": f"ngym fit TABLE --model logistic,{name}",
+    }
+
+
+def models() -> Iterable[str]:
+    """Return the models of choices."""
+    from ngym_cli.fitting.registry import MODELS
+
+    return MODELS
+
+
 def paper(name: str) -> Row:
     """Return the description of a paper: claims, criteria and our results."""
     from ngym_cli.papers import collection, results
@@ -180,6 +214,7 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:NAMES"), launcher),
     "analysis": (analyses, analysis),
     "paper": (papers, paper),
+    "model": (models, model),
 }
 
 
@@ -190,16 +225,17 @@ LISTED: dict[str, tuple[str, tuple[str, ...]]] = {
     "figures": ("figure", ("id", "description", "drawn for", "columns", "record")),
     "launchers": ("launcher", ("id", "description")),
     "analyses": ("analysis", ("id", "description")),
+    "models": ("model", ("id", "description", "arguments", "paper")),
 }
 
 
 def own_page(name: str) -> Row | None:
-    """Return the page of a user's own network, algorithm or figure; None for tasks, wrappers and unknown names.
+    """Return the page of a user's own network, algorithm, figure or model; None for tasks, wrappers and unknown names.
 
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    for kind in ("network", "algorithm", "figure"):
+    for kind in ("network", "algorithm", "figure", "model"):
         offered = name in parts.offered(kind)
         if offered or parts.is_reference(name):
             found = parts.kind_of(parts.find_own(kind, name))

@@ -9,7 +9,7 @@ import typer
 
 from ngym_cli.commands.options import option, whole, with_roles
 
-SCORE, OUTPUT = "Scores", "Output"
+SCORE, WHERE, OUTPUT = "Scores", "Where", "Output"
 
 
 @with_roles(at=4)
@@ -30,6 +30,15 @@ def command(
         whole("Simulations of each model that test the recovery of parameters and models.", panel=SCORE),
     ] = 0,
     seed: Annotated[int, option("Random seed.", panel=SCORE, min=0)] = 0,
+    on: Annotated[
+        str | None, option("Fit subjects one by one: local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)
+    ] = None,
+    workers: Annotated[
+        int | None, option("Largest number of subjects at a time (one per core).", panel=WHERE, min=1)
+    ] = None,
+    slurm: Annotated[
+        list[str] | None, option("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.", panel=WHERE)
+    ] = None,
     name: Annotated[str | None, option("Name of the fit; one that was interrupted resumes.", panel=OUTPUT)] = None,
     runs: Annotated[Path, option("Folder of all runs.", panel=OUTPUT)] = Path("runs"),
     overwrite: Annotated[bool, option("Replace a fit of this name.", "--overwrite", panel=OUTPUT)] = False,
@@ -44,13 +53,14 @@ def command(
     from ngym_cli.agents import threads
     from ngym_cli.errors import UserError
     from ngym_cli.fitting import printing, requests
+    from ngym_cli.fitting.settings import Place, Settings
 
     threads.one()
     if not all(entry.isdecimal() for entry in requests.parse(units)) or not requests.parse(units):
         raise UserError(f"--units must be whole numbers, as in 1,2,4, not '{units}'")
-    settings = requests.Settings(
+    settings = Settings(
         str(table),
-        requests.parse(model) if model is not None else requests.Settings.model,
+        requests.parse(model) if model is not None else Settings.model,
         tuple(map(int, requests.parse(units))),
         folds,
         seeds,
@@ -64,7 +74,12 @@ def command(
     def progress(label: str, done: int, total: int) -> None:
         terminal.console(stderr=True).print(f"{label} ({done + 1} of {total})", soft_wrap=True)
 
-    found = requests.run(settings, requests.Place(runs, name, overwrite), progress, recover)
+    elsewhere = None
+    if on is not None or workers is not None or slurm:
+        from ngym_cli.sweeps import fits
+
+        elsewhere = fits.on({"on": on, "workers": workers, "slurm": slurm}, progress)
+    found = requests.run(settings, Place(runs, name, overwrite), progress, recover, elsewhere)
     if json:
         terminal.print_json(found)
     else:

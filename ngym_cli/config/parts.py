@@ -61,6 +61,9 @@ KINDS = {
     )
 }
 
+#: Arguments of a model that is a plain function.
+MODEL_ARGUMENTS = ("params", "state", "choice", "reward", "stimulus")
+
 #: Kinds of parts that are functions; a model may also be a class.
 FUNCTIONS = ("figure", "model")
 
@@ -105,8 +108,10 @@ def package_of(entry: metadata.EntryPoint) -> str:
 def kind_of(part: object) -> str:
     """Return the kind of an imported part, a key of ``KINDS``, from base classes without importing further packages."""
     if not isinstance(part, type):
-        view = inspect.isfunction(part) and list(inspect.signature(part).parameters) == ["view"]
-        return "figure" if hasattr(part, "spec") or view else "task"
+        takes = tuple(inspect.signature(part).parameters) if inspect.isfunction(part) else ()
+        if hasattr(part, "spec") or takes == ("view",):
+            return "figure"
+        return "model" if takes == MODEL_ARGUMENTS else "task"
     bases = {base.__module__ + "." + base.__name__ for base in part.__mro__}
     if any("gymnasium." in base and base.endswith(".Wrapper") for base in bases):
         return "wrapper"
@@ -115,7 +120,8 @@ def kind_of(part: object) -> str:
         "stable_baselines3.common.base_class.BaseAlgorithm": "algorithm",
         "stable_baselines3.common.callbacks.BaseCallback": "callback",
     }
-    return next((kind for base, kind in known.items() if base in bases), "task")
+    found = next((kind for base, kind in known.items() if base in bases), None)
+    return found or ("model" if callable(getattr(part, "from_arrays", None)) else "task")
 
 
 def file_of(reference: str) -> Path:

@@ -67,7 +67,9 @@ def compare(table: Table, folder: Path, run: runs.Run, data: Path, columns: Path
     if len(np.unique(table["rt"][np.isfinite(table["rt"])])) < 2 and "rt" in theirs:
         left_out.append("reaction times, which do not vary in the task")
         table, theirs = ({k: v for k, v in each.items() if k != "rt"} for each in (table, theirs))
-    strength = STRENGTH if STRENGTH in table and STRENGTH in theirs else None
+    if "outcome" not in theirs:
+        left_out.append(f"accuracy: {data.name} has neither correctness nor correct choices")
+    strength = STRENGTH if STRENGTH in table and STRENGTH in theirs and "outcome" in theirs else None
     found = statistics(table, theirs, strength=strength, n_boot=DRAWS)
     ours = _described(table, animal)
     if ours is None:
@@ -77,7 +79,7 @@ def compare(table: Table, folder: Path, run: runs.Run, data: Path, columns: Path
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
         try:
-            drawn = beside({names[0]: table, names[1]: theirs})
+            drawn = beside({names[0]: table, names[1]: theirs}) if "outcome" in theirs else estimates(rows, names)
         except Unavailable:
             drawn = estimates(rows, names)
         save_figure(drawn, figure)
@@ -104,9 +106,10 @@ def as_trials(behaviour: Behaviour) -> Table:
         "trial": np.concatenate([np.arange(n) for n in lengths]),
         "env": np.repeat(np.arange(len(lengths)), lengths),
         "choice": np.where(choice < 0, np.nan, choice + 1.0),
-        "performance": np.where(choice < 0, 0.0, correct),
-        "outcome": np.where(choice < 0, "miss", np.where(correct > 0.5, "correct", "error")),
     }
+    if np.isfinite(correct).any():
+        table["performance"] = np.where(choice < 0, 0.0, correct)
+        table["outcome"] = np.where(choice < 0, "miss", np.where(correct > 0.5, "correct", "error"))
     if (truth >= 0).any():
         table["ground_truth"] = np.where(truth < 0, np.nan, truth + 1.0)
     rt = behaviour.join("rt")
@@ -116,7 +119,7 @@ def as_trials(behaviour: Behaviour) -> Table:
     for k, name in enumerate(behaviour.stimuli):
         values = behaviour.join("stimuli")[:, k]
         table[name.removeprefix(SIGNED)] = np.abs(values) if name.startswith(SIGNED) or name == STRENGTH else values
-    return with_previous(table) if behaviour.roles.get("trial") else table
+    return with_previous(table) if behaviour.roles.get("trial") and "outcome" in table else table
 
 
 def _described(table: Table, animal: Behaviour) -> Description | None:

@@ -120,7 +120,7 @@ class TrialProbe(TrialWrapper):
         rule, trial = trials.env.rule, trials.rows().trial
         field = trials.fields[OPEN] = np.zeros(trials.total, bool)
         field[trials.rows(rule.answer).index] = True
-        values = np.zeros((trials.total, len(self.stimuli)))
+        values = np.zeros((trials.total, max(1, len(self.stimuli))))  # fields of batches have at least one column
         right = trials.gt[trials.offset + trials.length - 1] if trials.has_gt else None
         for k, each in enumerate(self.stimuli):
             value = (
@@ -133,7 +133,8 @@ class TrialProbe(TrialWrapper):
 
     def observe(self, ob: object, action: object, reward: object, field: Callable[[str], np.ndarray]) -> Any:
         """Keep the values of the row that is observed."""
-        self.seen = {name: np.asarray(field(name)) for name in (OPEN, STIMULI)}
+        is_open, values = np.asarray(field(OPEN)), np.asarray(field(STIMULI))
+        self.seen = {OPEN: is_open, STIMULI: values.reshape(*is_open.shape, -1)[..., : len(self.stimuli)]}
         return ob
 
 

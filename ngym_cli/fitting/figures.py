@@ -13,51 +13,15 @@ from neurogym.behaviour.models.logistic import fit_weights
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.requests import FORMATS, save_figure
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
-from ngym_cli.files import arrow, reading
 from ngym_cli.files.writing import check_place
-from ngym_cli.fitting.folder import TRIALS, FitFolder
+from ngym_cli.fitting.content import Fit
+from ngym_cli.fitting.folder import FitFolder
+from ngym_cli.fitting.played import bottlenecks, simulated
 
 #: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, BINS, HISTORY = 3000, 400, 9, 8
 CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
 Row = dict[str, Any]
-
-
-class Fit:
-    """Content of a fit's folder that figures draw.
-
-    Args:
-        folder: of the fit.
-    """
-
-    def __init__(self, folder: FitFolder):
-        self.folder, self.record = folder, folder.read()
-        if self.record.get("status") != "finished":
-            raise UserError(f"fit {folder.path} is not finished; run the same command with --name {folder.path.name}")
-        table = reading.read_parquet(folder.path / TRIALS)
-        self.trials = {name: arrow.values_of(table[name]) for name in table.column_names}
-        self.labels = list(self.record["models"])
-        column = next(name for name in self.trials if name.startswith("P("))
-        self.second = column[2 : column.index(")")]
-
-    def arrays(self, label: str) -> dict[str, np.ndarray]:
-        """Return the arrays of a model."""
-        found = self.folder.load(label)
-        return {} if found is None else found[1]
-
-    def best(self, n: int) -> list[str]:
-        """Return the models with the best held-out scores."""
-        scores = self.record["scores"]
-        return sorted(self.labels, key=lambda label: -scores[label]["log_likelihood"]["value"])[:n]
-
-    def probability(self, label: str) -> np.ndarray:
-        """Return the held-out probability of the second choice."""
-        return np.asarray(self.trials[f"P({self.second}) {label}"], float)
-
-    def require_two(self) -> None:
-        """Refuse tables with more than two choices."""
-        if sum(name.endswith(" bias") and name.startswith("P(") for name in self.trials) > 1:
-            raise Unavailable("the table has more than two choices")
 
 
 def likelihood(fit: Fit) -> Figure:
@@ -243,6 +207,8 @@ FIGURES: dict[str, Callable[[Fit], Figure]] = {
     "phase": phase,
     "psychometric": psychometric,
     "history": history,
+    "simulated": simulated,
+    "bottlenecks": bottlenecks,
 }
 
 

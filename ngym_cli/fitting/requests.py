@@ -5,104 +5,38 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour.models.base import Model, UnfitError
 from neurogym.behaviour.table import Behaviour, Floats
 from ngym_cli.config import trust
 from ngym_cli.config.flags import ROLES
-from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import write_json
-from ngym_cli.fitting import portraits, registry, tables, validation
-from ngym_cli.fitting.folder import POLICY, TRIALS, FitFolder, place
-from ngym_cli.fitting.validation import Outcome, Protocol
+from ngym_cli.fitting import fitted, validation
+from ngym_cli.fitting.folder import TRIALS, FitFolder, place
+from ngym_cli.fitting.settings import Place, Settings
+from ngym_cli.fitting.validation import Protocol
 from ngym_cli.runs import MANIFEST, Run, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
 
 Progress = Callable[[str, int, int], None]
+#: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
+Elsewhere = Callable[[FitFolder, list[str], Behaviour], None]
 CHANCE, MIXTURE = "chance", "mixture"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of a fit.
-
-    Attributes:
-        table: file of the behaviour.
-        model: models with their arguments.
-        units: numbers of units of networks.
-        folds: folds of the cross-validation.
-        seeds: networks whose probabilities are averaged.
-        seed: random seed.
-        subjects: each, pooled or hierarchical.
-        test: file that is predicted by the fits to the whole table; None for none.
-        columns: TOML file that maps the columns; None for a guess.
-        roles: columns given by role.
-    """
-
-    table: str
-    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true",
-                              "disentangled:drift=true")  # fmt: skip
-    units: tuple[int, ...] = (2,)
-    folds: int = 5
-    seeds: int = 3
-    seed: int = 0
-    subjects: str = "each"
-    test: str | None = None
-    columns: str | None = None
-    roles: Mapping[str, str | None] = field(default_factory=dict)
-
-    def check(self) -> None:
-        """Refuse settings that make no sense.
-
-        Raises:
-            UserError: names the first.
-        """
-        if self.subjects not in validation.SUBJECTS:
-            raise unknown("treatment of subjects", self.subjects, validation.SUBJECTS)
-        for name, value, low, high in (("folds", self.folds, 2, 1000), ("seeds", self.seeds, 1, 100)):
-            if not low <= value <= high:
-                raise UserError(f"--{name} must be {low} to {high}, not {value}")
-
-    def read(self) -> tuple[Behaviour, Behaviour | None]:
-        """Return the table and the test table."""
-        columns = None if self.columns is None else Path(self.columns)
-        table = tables.read(Path(self.table), self.roles, columns)
-        test = None if self.test is None else tables.read(Path(self.test), self.roles, columns)
-        if test is not None and (test.stimuli != table.stimuli or test.choices != table.choices):
-            raise UserError(
-                f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "
-                f"expected {', '.join(table.stimuli) or 'none'} and {', '.join(table.choices)}"
-            )
-        return table, test
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values."""
-        return {**asdict(self), "roles": {key: value for key, value in self.roles.items() if value is not None}}
-
-
-@dataclass(frozen=True)
-class Place:
-    """Location of a fit on disk.
-
-    Attributes:
-        runs: folder of all runs.
-        name: of the fit; None for the next free one.
-        overwrite: replace a fit of this name.
-    """
-
-    runs: Path = Path("runs")
-    name: str | None = None
-    overwrite: bool = False
-
-
-def run(settings: Settings, where: Place, progress: Progress | None = None, recover: int = 0) -> dict[str, Any]:
+def run(
+    settings: Settings,
+    where: Place,
+    progress: Progress | None = None,
+    recover: int = 0,
+    elsewhere: Elsewhere | None = None,
+) -> dict[str, Any]:
     """Fit models, compute held-out scores by session and write the folder.
 
     Models that are complete in a folder of this name and these settings are not fitted again.
@@ -112,6 +46,7 @@ def run(settings: Settings, where: Place, progress: Progress | None = None, reco
         where: location on disk.
         progress: called with the label of each model before it is fitted, its number, and how many there are.
         recover: simulations of each model for parameter and model recovery; 0 for none.
+        elsewhere: fits the subjects one by one, such as `ngym_cli.sweeps.fits.on`; None to fit here.
 
     Returns:
         What ``fit.json`` holds, and the folder as ``path``.
@@ -120,18 +55,23 @@ def run(settings: Settings, where: Place, progress: Progress | None = None, reco
         UserError: if the table, a model or the folder does not suit.
     """
     settings.check()
-    models = registry.build(settings.model, settings.units, settings.seeds)
-    models = {"bias": registry.build(["bias"], (), 1)["bias"], **models}
+    if elsewhere is not None and settings.subjects != "each":
+        raise UserError("--on fits subjects one by one; it goes with --subjects each")
+    models = fitted.models_of(settings)
     table, test = settings.read()
     protocol = Protocol(settings.folds, settings.subjects, settings.seed)
     table = validation.prepared(table, protocol)
     folder, about = _opened(settings, where)
     about["table"] = _about(table)
+    if elsewhere is not None:
+        elsewhere(folder, list(models), table)
+        fitted.join(folder, list(models), table, test)
+        fitted.clear(folder.path)
     predictions, tested, results = _chance(table), _chance(test), {}
     for k, (label, model) in enumerate(models.items()):
         if progress is not None:
             progress(label, k, len(models))
-        found = folder.load(label) or _fitted(label, model, table, test, protocol, folder)
+        found = folder.load(label) or fitted.fit_model(label, model, table, test, protocol, folder)
         results[label], arrays = found
         predictions[label] = _apart(arrays["held_out"], table)
         if test is not None:
@@ -140,8 +80,8 @@ def run(settings: Settings, where: Place, progress: Progress | None = None, reco
         mixed = [p for label, p in each.items() if label not in (CHANCE, "bias")]
         if sessions is not None and len(mixed) > 1:
             each[MIXTURE] = validation.mixture(mixed, sessions.sessions)
-    about["scores"] = _plain(validation.scores(predictions, table.sessions))
-    about["test_scores"] = None if test is None else _plain(validation.scores(tested, test.sessions))
+    about["scores"] = fitted.plain_estimates(validation.scores(predictions, table.sessions))
+    about["test_scores"] = None if test is None else fitted.plain_estimates(validation.scores(tested, test.sessions))
     about["models"] = results
     if recover:
         from ngym_cli.fitting.recovery import recover as run_recovery
@@ -194,42 +134,6 @@ def _through_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _fitted(
-    label: str, model: Model, table: Behaviour, test: Behaviour | None, protocol: Protocol, folder: FitFolder
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Fit and save a model; errors in a user's own code become a single line."""
-    try:
-        if ".py:" in label:
-            with user_errors(f"model {label}"):
-                outcome = validation.validate(model, table, protocol, test)
-        else:
-            outcome = validation.validate(model, table, protocol, test)
-    except UnfitError as error:
-        raise UserError(str(error)) from None
-    about = {
-        "model": label,
-        "parameters": {who: _plain(fit.parameters) for who, fit in outcome.fitted.items()},
-        "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
-    }
-    arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, table)}
-    if hasattr(model, "to_arrays"):
-        for k, fit in enumerate(outcome.fitted.values()):
-            arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
-    if test is not None:
-        arrays["tested"] = np.concatenate(outcome.tested)
-    folder.save(label, about, arrays)
-    return about, arrays
-
-
-def _details(outcome: Outcome, table: Behaviour) -> dict[str, np.ndarray]:
-    """Return arrays of the first subject's fit that figures draw."""
-    who, fit = next(iter(outcome.fitted.items()))
-    own = table if who == "all" else table.of(who)
-    kept = {key: fit.details[key] for key in ("weights", "weights_sd", "states", "transitions", "names", "lengths")
-            if key in fit.details}  # fmt: skip
-    return {**{key: np.asarray(value) for key, value in kept.items()}, **portraits.phase(fit.policy, own)}
-
-
 def _about(table: Behaviour) -> dict[str, Any]:
     """Return names and ranges of a table, which a simulation of the fitted models needs."""
     stimuli = np.nan_to_num(table.join("stimuli"))
@@ -252,12 +156,6 @@ def _chance(table: Behaviour | None) -> dict[str, list[Floats]]:
 
 def _apart(rows: Floats, table: Behaviour) -> list[Floats]:
     return np.split(rows, np.cumsum([len(each) for each in table.sessions])[:-1])
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    from neurogym.messages.plain_data import plain
-
-    return {key: plain(asdict(value)) for key, value in values.items()}
 
 
 def _trials(table: Behaviour, predictions: Mapping[str, list[Floats]]) -> dict[str, np.ndarray]:

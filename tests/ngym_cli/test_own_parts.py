@@ -428,3 +428,28 @@ def test_packages_offer_parts(ngym, folder, monkeypatch):
         assert ngym("run", "--network", "two", "--timesteps", "500", "--units", "8").code == 0
     finally:
         parts.offered.cache_clear()
+
+
+MODELS = """
+import numpy as np
+PARAMETERS = {"bias": (None, None)}
+
+def good(params, state, choice, reward, stimulus):
+    return [0.0, params["bias"]], state
+
+def too_many(params, state, choice, reward, stimulus):
+    return [0.0, params["bias"], 1.0], state
+
+def noisy(params, state, choice, reward, stimulus):
+    return [np.random.randn(), params["bias"]], state
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("good", None), ("too_many", "expected 2 finite numbers"), ("noisy", "same seed differ")]
+)
+def test_checks_of_a_model(ngym, folder, name, message):
+    (folder / "models.py").write_text(MODELS)
+    found = ngym("check", f"models.py:{name}")
+    assert found.code == (1 if message else 0) and (message or "4 of 4") in found.out
+    assert "kind" in ngym("info", f"models.py:{name}").out

@@ -1,10 +1,10 @@
 """Logistic regression whose weights drift from trial to trial (Roy et al. 2021, 10.1016/j.neuron.2020.12.004).
 
 logit P(choice 1) = w_t . x_t; w_{t+1} = w_t + N(0, sigma_k^2); each session begins with w_1 ~ N(mu, diag(s_k^2)). The
-posterior over weights is followed by a Gaussian filter whose update is Laplace's, so a prediction uses only earlier
-trials of the session. mu, s and sigma maximise the marginal likelihood with slopes from the smoother of Rauch, Tung and
-Striebel, which also gives the weights over trials with intervals. The code is ours; PsyTrack finds sigma by a decoupled
-Laplace approximation of the same likelihood.
+posterior over weights is followed by a Gaussian filter with exact moments of the logit, so a prediction uses only
+earlier trials of the session. mu, s and sigma maximise the marginal likelihood with slopes from the smoother of Rauch,
+Tung and Striebel, which also gives the weights over trials with intervals. The code is ours; PsyTrack finds sigma by a
+decoupled Laplace approximation of the same likelihood.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ from neurogym.behaviour.table import Floats
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
 ITERATIONS, TOLERANCE = 50, 0.05
 ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
+SPREAD = 4 * np.log(2)  #: s.d. of the prior of the logarithm of the variance of a step: a factor of 4 in the s.d.
 FLOOR = 1e-8  #: smallest variance of a step of the weights
+#: Points and weights of Gauss-Hermite quadrature over a logit.
+NODES, SHARES = np.polynomial.hermite.hermgauss(16)
+SHARES = SHARES / np.sqrt(np.pi)
 
 
 @dataclass(frozen=True)
@@ -60,24 +64,32 @@ def begin(walk: Walk, n: int) -> Belief:
     return Belief(np.tile(walk.mean, (n, 1)), np.tile(np.diag(walk.start), (n, 1, 1)))
 
 
+def _logits(belief: Belief, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the belief about the logit: mean, variance, covariance with the weights, and points of a quadrature."""
+    px = np.einsum("sij,sj->si", belief.covariance, x)
+    variance, logit = (px * x).sum(1), (belief.mean * x).sum(1)
+    return logit, variance, px, logit[:, None] + np.sqrt(2 * variance)[:, None] * NODES
+
+
 def probability(belief: Belief, x: Floats) -> Floats:
     """Return the probability of choice 1, uncertainty about the weights included, shape (sessions,)."""
-    variance = np.einsum("si,sij,sj->s", x, belief.covariance, x)
-    return np.asarray(expit((belief.mean * x).sum(1) / np.sqrt(1 + np.pi * variance / 8)))
+    return np.asarray(expit(_logits(belief, x)[3]) @ SHARES)
 
 
 def learn(belief: Belief, x: Floats, choice: np.ndarray) -> Belief:
-    """Return the belief after a choice (-1: a miss, from which nothing is learned)."""
-    px = np.einsum("sij,sj->si", belief.covariance, x)
-    variance, logit = (px * x).sum(1), (belief.mean * x).sum(1)
-    mode = logit.copy()
-    for _ in range(4):  # Newton's method for the mode of the logit
-        p = expit(mode)
-        mode -= (mode - logit - variance * (choice - p)) / (1 + variance * p * (1 - p))
-    p = expit(mode)
+    """Return the belief after a choice (-1: a miss, from which nothing is learned).
+
+    Mean and variance of the logit given the choice are found by quadrature and determine those of the weights.
+    """
+    logit, variance, px, points = _logits(belief, x)
+    p = expit(np.where(choice == 1, 1.0, -1.0)[:, None] * points) * SHARES
+    p /= p.sum(1, keepdims=True)
+    mean = (p * points).sum(1)
+    after = (p * (points - mean[:, None]) ** 2).sum(1)
     valid = choice >= 0
-    gain = np.where(valid, choice - p, 0.0)
-    shrink = np.where(valid, p * (1 - p) / (1 + variance * p * (1 - p)), 0.0)
+    known = np.maximum(variance, 1e-12)
+    gain = np.where(valid, (mean - logit) / known, 0.0)
+    shrink = np.where(valid, (variance - after) / known**2, 0.0)
     return Belief(
         belief.mean + px * gain[:, None], belief.covariance - shrink[:, None, None] * px[:, :, None] * px[:, None, :]
     )
@@ -159,10 +171,11 @@ def fit_walk(x: Floats, choice: np.ndarray, first: Walk, iterations: int = ITERA
     """Fit the distribution of drifting weights to sessions; arguments as in `smooth`.
 
     Variances follow the sign of the slope of the marginal likelihood in their logarithm (resilient propagation), which
-    the smoother gives by Fisher's identity; expectation-maximisation alone needs thousands of iterations for them.
+    the smoother gives by Fisher's identity; expectation-maximisation alone needs thousands of iterations for them. A
+    weak prior on the logarithm of the steps' variances, around those of ``first``, keeps them from falling to zero.
     """
-    walk, best = first, (first, smooth(first, x, choice))
-    found = best[1]
+    walk, found = first, smooth(first, x, choice)
+    best = (found.log_likelihood, walk, found)
     count = (np.arange(x.shape[1])[None] * (choice >= 0)).max(1).sum()
     size, before = np.full(2 * x.shape[2], 0.5), np.zeros(2 * x.shape[2])
     for _ in range(iterations):
@@ -171,6 +184,7 @@ def fit_walk(x: Floats, choice: np.ndarray, first: Walk, iterations: int = ITERA
         mean = (w.sum(0) + 0.1 * first.mean) / (len(w) + 0.1)
         square = ((w - mean) ** 2 + v).sum(0) + 0.1 * first.start
         slope = 0.5 * np.r_[square / walk.start - len(w) - 0.1, found.steps.sum(0) / walk.step - count]
+        slope[x.shape[2] :] -= np.log(walk.step / first.step) / SPREAD**2
         turned = slope * before < 0
         size = np.clip(np.where(turned, 0.5 * size, np.where(before == 0, size, 1.2 * size)), 1e-3, 1.5)
         change = np.where(turned, 0.0, np.sign(slope) * size)
@@ -179,11 +193,12 @@ def fit_walk(x: Floats, choice: np.ndarray, first: Walk, iterations: int = ITERA
         start, step = np.maximum(np.exp(logs), FLOOR).reshape(2, -1)
         walk = Walk(mean, start, step)
         found = smooth(walk, x, choice)
-        if found.log_likelihood > best[1].log_likelihood:
-            best = walk, found
+        value = found.log_likelihood - 0.5 * float((np.log(walk.step / first.step) ** 2).sum()) / SPREAD**2
+        if value > best[0]:
+            best = value, walk, found
         if size.max() < TOLERANCE:
             break
-    walk, found = best
+    _, walk, found = best
     score = found.log_likelihood
     for _ in range(ROUNDS):
         found = smooth(walk, x, choice, np.einsum("tsk,stk->st", found.mean, x))

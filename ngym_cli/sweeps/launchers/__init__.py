@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Protocol
 
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.recipe import LaunchSettings
 
 #: Launchers with description, required packages, and the full form of the name where there is one.
@@ -28,27 +27,48 @@ RETRIES = 3
 SECONDS_PER_LOOK = 1.0
 
 
+class Work(Protocol):
+    """Folder of work that consists of numbered jobs: a sweep, or a fit of many subjects."""
+
+    @property
+    def path(self) -> Path:
+        """Folder of the work."""
+
+    @property
+    def name(self) -> str:
+        """Name of the work."""
+
+    def error_path(self, job: int) -> Path:
+        """Return the file with the error of a failed job."""
+
+
+#: Function that does a job, given the folder, the number of the job and trust; returns the state of the job.
+Perform = Callable[[str, int, bool], str]
+
+
 @dataclass(frozen=True)
 class Order:
     """Request to a launcher.
 
     Attributes:
-        sweep: the sweep.
+        sweep: the sweep, or other work.
         jobs: numbers of the jobs.
         trust: let the recipe name a user's own code.
         look: called about once a second; shows the progress.
         detach: return as soon as the jobs are submitted, where the engine allows this.
+        perform: does a job of other work; None for a sweep.
     """
 
-    sweep: Sweep
+    sweep: Work
     jobs: Sequence[int]
     trust: bool
     look: Callable[[], None]
     detach: bool = False
+    perform: Perform | None = None
 
 
 class Launcher(Protocol):
-    """An engine that does jobs by calling ``ngym_cli.sweeps.worker.perform`` for each.
+    """An engine that does jobs by calling ``ngym_cli.sweeps.worker.perform``, or the order's own, for each.
 
     A launcher knows nothing of runs: what a job has come to is in the sweep's folder. It may do a job twice or lose
     one; the first is harmless, for a job skips what is done, and the second is mended by calling it again.

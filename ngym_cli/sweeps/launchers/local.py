@@ -84,7 +84,8 @@ class Local:
                 pid = executor.submit(os.getpid).result()
                 self._pids.add(pid)
                 if not self._stop.is_set():
-                    future: Future[str] = executor.submit(worker.perform, str(order.sweep.path), job, order.trust)
+                    perform = order.perform or worker.perform
+                    future: Future[str] = executor.submit(perform, str(order.sweep.path), job, order.trust)
                     future.result()
                 return executor
             except BrokenProcessPool:

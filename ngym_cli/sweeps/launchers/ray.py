@@ -10,7 +10,7 @@ from typing import Any
 
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.writing import write_text
-from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
+from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order, Perform
 
 INSTALL = "--on ray needs Ray: pip install 'ngym[ray]'"
 
@@ -93,7 +93,7 @@ class Ray:
             while waiting or running:
                 while waiting and len(running) < room:
                     job = waiting.pop()
-                    running[task.remote(path, os.getcwd(), job, order.trust)] = job
+                    running[task.remote(path, os.getcwd(), job, order.trust, order.perform)] = job
                 done, _ = self.ray.wait(list(running), timeout=SECONDS_PER_LOOK)
                 for reference in done:
                     self._take(reference, running.pop(reference), order)
@@ -121,9 +121,9 @@ class Ray:
             self.ray.wait(references, num_returns=len(references), timeout=GRACE)
 
 
-def _perform(path: str, folder: str, job: int, trust: bool) -> str:
+def _perform(path: str, folder: str, job: int, trust: bool, perform: Perform | None) -> str:
     """Do a job on a node, in the folder from which the sweep was started."""
     from ngym_cli.sweeps import worker
 
     os.chdir(folder)
-    return worker.perform(path, job, trust)
+    return (perform or worker.perform)(path, job, trust)

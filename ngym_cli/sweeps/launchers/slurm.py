@@ -18,7 +18,7 @@ from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.sweeps import folder, status
-from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, Order
+from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, Order, Perform
 
 INSTALL = "--on slurm needs submitit: pip install 'ngym[slurm]'"
 FOLDER, JOBS = "slurm", "jobs.json"
@@ -108,7 +108,8 @@ class Slurm:
         batches = self._batches(jobs)
         try:
             with executor.batch():
-                tasks = [executor.submit(Batch(str(order.sweep.path.resolve()), b, order.trust)) for b in batches]
+                path = str(order.sweep.path.resolve())
+                tasks = [executor.submit(Batch(path, each, order.trust, order.perform)) for each in batches]
         except (OSError, RuntimeError, self.submitit.core.utils.FailedJobError) as error:
             raise UserError(f"Slurm refused the jobs: {one_line(error)}") from None
         return {str(task.job_id): batch for task, batch in zip(tasks, batches, strict=True)}
@@ -166,15 +167,18 @@ class Batch:
         path: the sweep's folder.
         jobs: numbers of the jobs.
         trust: let the recipe name a user's own code.
+        perform: does a job of other work than a sweep.
     """
 
-    def __init__(self, path: str, jobs: Sequence[int], trust: bool):
-        self.path, self.jobs, self.trust = path, list(jobs), trust
+    def __init__(self, path: str, jobs: Sequence[int], trust: bool, perform: Perform | None = None):
+        self.path, self.jobs, self.trust, self.perform = path, list(jobs), trust, perform
 
     def __call__(self) -> list[str]:
         """Do the jobs that are not done; when warned of the end, put this task back into the queue with the rest."""
         from ngym_cli.sweeps import worker
 
+        if self.perform is not None:
+            return [self.perform(self.path, job, self.trust) for job in self.jobs]
         number = signal.Signals[f"SIG{WARNING}"]
         requeue = signal.getsignal(number)
         states: list[str] = []
@@ -198,7 +202,7 @@ class Batch:
         """Return the task that submitit runs again; each run has written a checkpoint."""
         from submitit.helpers import DelayedSubmission
 
-        return DelayedSubmission(Batch(self.path, self.jobs, self.trust))
+        return DelayedSubmission(Batch(self.path, self.jobs, self.trust, self.perform))
 
 
 def in_queue() -> set[str]:

@@ -188,6 +188,17 @@ def test_an_animal_with_words_for_choices_needs_no_column_map(ngym, run):
     assert not [name for name in rows if "reaction time" in name]
 
 
+def test_a_table_without_correctness_leaves_accuracy_out(ngym, run, tmp_path):
+    rows = ["day,coh,side", *(f"{k % 3},{(-1) ** k * 25.6},{'right' if k % 5 else 'left'}" for k in range(120))]
+    (tmp_path / "words.csv").write_text("\n".join(rows) + "\n")
+    found = ngym("eval", run, "--trials", "200", "--compare", tmp_path / "words.csv", "--json")
+    assert found.code == 0, found.err
+    result = json.loads(found.out)["comparison"]
+    names = [row["name"] for row in result["statistics"]]
+    assert not any("accuracy" in name or "threshold" in name for name in names)
+    assert any("neither correctness nor correct choices" in reason for reason in result["left_out"])
+
+
 def test_a_table_that_cannot_be_compared_gets_one_line(ngym, run, tmp_path):
     (tmp_path / "a.csv").write_text("choice,correct\nleft,1\nright,perhaps\n")
     refused = ngym("eval", run, "--trials", "20", "--compare", tmp_path / "a.csv")

@@ -54,7 +54,8 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     assert str(place.path) == found["path"] == str(folder.named("latest", tmp_path / "runs").path)
     rows = figures.draw(place, (), "png", "screen", None)
     assert [row["id"] for row in rows] == list(figures.FIGURES)
-    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
+    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["id"] != "bottlenecks")
+    assert "disentangled" in rows[-1]["reason"]
     fit(rat, model="logistic", folds=2, runs=tmp_path / "runs", name="g")
     with pytest.raises(UserError, match="glm-hmm"):
         figures.draw(folder.named("g", tmp_path / "runs"), ["states"], "png", "screen", None)
@@ -82,7 +83,7 @@ def test_networks_learn_history(cell, rat, tmp_path):
 
 def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, tmp_path, monkeypatch):
     from ngym_cli.evaluation import simulation
-    from ngym_cli.fitting import disentangled
+    from ngym_cli.fitting import disentangled, figures
 
     monkeypatch.setattr(disentangled, "WARM", 30)
     monkeypatch.setattr(disentangled, "EPOCHS", 60)
@@ -98,6 +99,8 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
                     for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)])  # fmt: skip
     assert mean > scores["bias"] + 0.05
+    rows = figures.draw(fitted, ["bottlenecks", "simulated"], "png", "screen", None)
+    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
 
 
 def test_a_drifting_readout_follows_a_bias_that_changes():
@@ -241,6 +244,41 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
         nc.simulate(found, "DawTwoStep-v0", stimuli="coh=hi_state")
     with pytest.raises(UserError, match="did you mean 'coh'"):
         nc.simulate(found, "RDM-v0", stimuli="coh=cho", name="b")
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A table of four value learners without stimuli."""
+    monkeypatch.chdir(tmp_path)
+    rng, rows = np.random.default_rng(0), ["subject,session,choice,reward"]
+    for who in range(4):
+        q = np.zeros(2)
+        for k in range(80):
+            choice = int(rng.random() < 1 / (1 + np.exp(-4 * (q[1] - q[0]))))
+            reward = int(rng.random() < (0.8 if choice == (k // 20) % 2 else 0.2))
+            q[choice] += 0.5 * (reward - q[choice])
+            rows.append(f"s{who},{k // 20},{choice},{reward}")
+    (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path / "people.csv"
+
+
+def test_subjects_are_fitted_one_by_one_with_the_same_result(people, ngym):
+    model = ("--model", "rescorla-wagner,logistic:history=1", "--folds", "2", "--json")
+    here = ngym("fit", people, *model, "--name", "here")
+    there = ngym("fit", people, *model, "--name", "there", "--on", "local", "--workers", "2")
+    assert there.code == 0, there.err
+    one, other = json.loads(here.out), json.loads(there.out)
+    assert one["models"] == other["models"] and one["scores"] == other["scores"]
+    assert not list(Path("runs/people/fit/there").glob("subjects"))
+    refused = ngym("fit", people, "--on", "local", "--subjects", "pooled")
+    assert refused.code == 2 and "--subjects each" in refused.err and refused.err.count("\n") == 1
+    assert "did you mean 'slurm'" in ngym("fit", people, "--on", "slrm").err
+
+
+def test_a_model_without_stimuli_acts_in_a_bandit(people, ngym):
+    fit(people, model="rescorla-wagner", folds=2, name="a")
+    played = ngym("eval", "a", "--simulate", "ChangingBandit-v0", "--subject", "s1", "--trials", "300", "--json")
+    assert played.code == 0 and json.loads(played.out)["performance"] > 0.55
 
 
 def test_the_history_effect_of_the_rat_is_in_the_simulation(rat, tmp_path, monkeypatch):

@@ -1,0 +1,90 @@
+"""Fits of models to choices: recovery of simulated subjects, animals beside published anchors, a trained agent, speed.
+
+    python -m experiments.records --make --only fitting
+    python -m experiments.records --make --only "fitting/q-learning, 60 subjects"
+
+Every item is made by the code behind ``ngym fit``; ``TARGETS`` says what each number is to reach. Anchors of the rat
+are mean log-likelihoods per held-out trial (nats), five folds by session.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from experiments.fitting import animals, simulated
+from experiments.records import stamp
+from experiments.records.record import Record, Row, Rows
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+ITEMS: dict[str, Callable[[int], Row]] = {
+    "q-learning, 60 subjects": simulated.q_learning,
+    "hybrid two-step, 40 subjects": simulated.two_step,
+    "model recovery, two-step": simulated.two_step_models,
+    "glm-hmm of 3 states": simulated.hidden_states,
+    "drifting weights": simulated.drifting,
+    "gru of 2 units on q-learners with forgetting": simulated.tiny_network,
+    "speed, gru of 2 units": simulated.speed,
+    "trained agent on a bandit": animals.trained_agent,
+    "monkeys, ddm": animals.monkeys,
+    **{f"rat, {model}": animals.rat(model) for model in animals.RAT},
+}
+
+#: Number of a row, what it is to reach, and whether larger is better.
+TARGETS: dict[str, dict[str, tuple[float, str]]] = {
+    "q-learning, 60 subjects": {
+        "correlation alpha": (0.986, ">="), "correlation beta": (0.981, ">="), "correlation kappa": (0.930, ">="),
+        "coverage": (0.90, ">="),
+    },
+    "hybrid two-step, 40 subjects": {"correlation w": (0.9, ">=")},
+    "model recovery, two-step": {"diagonal": (0.9, ">=")},
+    "glm-hmm of 3 states": {"states": (0.9, ">=")},
+    "drifting weights": {"coverage": (0.9, ">=")},
+    "gru of 2 units on q-learners with forgetting": {"nats below the true model": (0.002, "<=")},
+    "speed, gru of 2 units": {"seconds on one core": (60.0, "<=")},
+    **{f"rat, {model}": {"log-likelihood": (anchor, ">=")} for model, anchor in animals.RAT.items()},
+}  # fmt: skip
+
+
+def make(item: str, seed: int) -> Row:
+    """Measure an item."""
+    import torch
+
+    torch.set_num_threads(1)
+    began = time.process_time()
+    return {**ITEMS[item](seed), "cpu_seconds": round(time.process_time() - began, 1)}
+
+
+def settings(item: str) -> Any:
+    """Return the sources that decide a result besides the toolkit and the learner."""
+    files = [*(ROOT / "ngym_cli" / "fitting").glob("*.py"), *HERE.glob("*.py")]
+    return [stamp.plain(path) for path in sorted(files)]
+
+
+def table(rows: Rows) -> str:
+    """Return the numbers of each item beside what they are to reach."""
+    lines = ["| item | number | measured | to reach |", "|---|---|---|---|"]
+    for item, seeds in rows.items():
+        row, aims = next(iter(seeds.values())), TARGETS.get(item, {})
+        for name, value in row.items():
+            if isinstance(value, float | int) and not name.endswith(("seconds", "to_make")):
+                aim = "{1} {0:g}".format(*aims[name]) if name in aims else "-"
+                lines.append(f"| {item} | {name} | {value:.4g} | {aim} |")
+    return "\n".join(lines)
+
+
+RECORD = Record(
+    name="fitting",
+    what="recovery of simulated subjects, fits to animals and to a trained agent, speed of fitting",
+    file=HERE / "results.json",
+    items=lambda: list(ITEMS),
+    make=make,
+    tasks=lambda item: ["ChangingBandit-v0"] if item.startswith("trained") else [],
+    settings=settings,
+    tables={"results": table},
+    seeds=1,
+)

@@ -1,0 +1,185 @@
+"""A model fitted to a table and saved; the same for subjects that were fitted elsewhere, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.models.base import Model, Policy, UnfitError
+from neurogym.behaviour.simulate import simulate, world_like
+from neurogym.behaviour.table import Behaviour
+from neurogym.messages.plain_data import plain
+from ngym_cli.config.parts import user_errors
+from ngym_cli.errors import UserError
+from ngym_cli.fitting import portraits, registry, validation
+from ngym_cli.fitting.folder import POLICY, FitFolder
+from ngym_cli.fitting.settings import Settings
+from ngym_cli.fitting.validation import Outcome, Protocol
+
+#: Folder, below a fit's, with the fits of single subjects.
+SUBJECTS = "subjects"
+#: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
+DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
+         "bottlenecks", "bottleneck_names", "latent_sd")  # fmt: skip
+PLAYED = (20, 50, 300)
+
+
+def plain_estimates(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results by name as plain values."""
+    return {key: plain(asdict(value)) for key, value in values.items()}
+
+
+def fit_model(
+    label: str, model: Model, table: Behaviour, test: Behaviour | None, protocol: Protocol, folder: FitFolder
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Fit and save a model; errors in a user's own code become a single line.
+
+    Args:
+        label: name of the model with arguments.
+        model: the model.
+        table: as returned by `validation.prepared`.
+        test: sessions that are only predicted.
+        protocol: folds and treatment of subjects.
+        folder: where the model is saved.
+
+    Returns:
+        Parameters and log-likelihood by subject, and the arrays that are saved.
+
+    Raises:
+        UserError: if the model does not suit the table, or a user's own code fails.
+    """
+    try:
+        if ".py:" in label:
+            with user_errors(f"model {label}"):
+                outcome = validation.validate(model, table, protocol, test)
+        else:
+            outcome = validation.validate(model, table, protocol, test)
+    except UnfitError as error:
+        raise UserError(str(error)) from None
+    about = {
+        "model": label,
+        "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
+        "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
+    }
+    arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, table)}
+    if hasattr(model, "to_arrays"):
+        for k, fit in enumerate(outcome.fitted.values()):
+            arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
+    if test is not None:
+        arrays["tested"] = np.concatenate(outcome.tested)
+    folder.save(label, about, arrays)
+    return about, arrays
+
+
+def _details(outcome: Outcome, table: Behaviour) -> dict[str, np.ndarray]:
+    """Return arrays of the first subject's fit that figures draw."""
+    who, fit = next(iter(outcome.fitted.items()))
+    own = table if who == "all" else table.of(who)
+    kept = {key: np.asarray(fit.details[key]) for key in DRAWN if key in fit.details}
+    return {**kept, **portraits.phase(fit.policy, own), **_played(fit.policy, own)}
+
+
+def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
+    """Return simulated behaviour of a fitted model on trials like those of a table."""
+    if table.stimuli and not (table.join("truth") >= 0).any():
+        return {}  # rewards of simulated choices are unknown
+    rng = np.random.default_rng(0)
+    longest = int(np.median([len(each) for each in table.sessions]))
+    world = world_like(table, min(len(table.sessions), PLAYED[0]), int(np.clip(longest, *PLAYED[1:])), rng)
+    sessions = simulate(policy, world, table, rng).sessions
+    names = ("choice", "reward", "stimuli")
+    return {f"simulated_{name}": np.stack([getattr(each, name) for each in sessions]) for name in names}
+
+
+def models_of(settings: Settings) -> dict[str, Model]:
+    """Return the models of a fit by label, the baseline first."""
+    baseline = validation.BASELINE
+    return {**registry.build([baseline], (), 1), **registry.build(settings.model, settings.units, settings.seeds)}
+
+
+def folder_of(folder: FitFolder, subject: int) -> FitFolder:
+    """Return the folder of the fits of a subject, given by number."""
+    return FitFolder(folder.path / SUBJECTS / f"{subject:05d}")
+
+
+def fit_subject(folder: FitFolder, subject: int) -> None:
+    """Fit all models of a fit to one of its subjects; models that are complete are not fitted again.
+
+    Args:
+        folder: of the fit.
+        subject: number of the subject.
+
+    Raises:
+        UserError: if a model does not suit the subject.
+    """
+    settings = Settings.from_dict(folder.read()["settings"])
+    table, test = settings.read()
+    who = table.subjects[subject]
+    own, later = table.of(who), test
+    if test is not None and len(test.subjects) > 1:
+        later = test.of(who) if who in test.subjects else None
+    protocol = Protocol(settings.folds, settings.subjects, settings.seed)
+    own, place = validation.prepared(own, protocol), folder_of(folder, subject)
+    for label, model in models_of(settings).items():
+        if place.load(label) is None:
+            fit_model(label, model, own, later, protocol, place)
+
+
+def missing(folder: FitFolder, labels: Sequence[str], subjects: int) -> list[int]:
+    """Return the numbers of the subjects that lack a model."""
+    places = [folder_of(folder, k) for k in range(subjects)]
+    return [k for k, each in enumerate(places) if not all(each.model_path(name, ".json").is_file() for name in labels)]
+
+
+def join(folder: FitFolder, labels: Sequence[str], table: Behaviour, test: Behaviour | None) -> None:
+    """Save the models of all subjects, fitted one by one, as the models of the fit.
+
+    Args:
+        folder: of the fit.
+        labels: of the models.
+        table: of all subjects, prepared.
+        test: the test table.
+    """
+    for label in labels:
+        if folder.load(label) is not None:
+            continue
+        about: dict[str, Any] = {"model": label, "parameters": {}, "log_likelihood": {}}
+        arrays: dict[str, np.ndarray] = {}
+        rows: dict[str, dict[str, np.ndarray]] = {"held_out": {}, "tested": {}}
+        for k, who in enumerate(table.subjects):
+            found = folder_of(folder, k).load(label)
+            assert found is not None
+            for key in ("parameters", "log_likelihood"):
+                about[key][who] = found[0][key][who]
+            for name, value in found[1].items():
+                if name in rows:
+                    rows[name][who] = value
+                elif name.startswith(f"{POLICY}0."):
+                    arrays[f"{POLICY}{k}.{name.removeprefix(f'{POLICY}0.')}"] = value
+                elif k == 0:
+                    arrays[name] = value
+        for name, whole in (("held_out", table), ("tested", test)):
+            if whole is not None:
+                arrays[name] = _in_order(rows[name], whole)
+        folder.save(label, about, arrays)
+
+
+def _in_order(rows: Mapping[str, np.ndarray], table: Behaviour) -> np.ndarray:
+    """Return rows of subjects in the order of the sessions of a table."""
+    at, parts = dict.fromkeys(rows, 0), []
+    for each in table.sessions:
+        start = at[each.subject]
+        at[each.subject] = start + len(each)
+        parts.append(rows[each.subject][start : at[each.subject]])
+    return np.concatenate(parts)
+
+
+def clear(path: Path) -> None:
+    """Remove the fits of single subjects after they were joined."""
+    import shutil
+
+    shutil.rmtree(path / SUBJECTS, ignore_errors=True)

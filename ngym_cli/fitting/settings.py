@@ -1,0 +1,91 @@
+"""Settings of a fit, and its location on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neurogym.behaviour.table import Behaviour
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.fitting import tables, validation
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a fit.
+
+    Attributes:
+        table: file of the behaviour.
+        model: models with their arguments.
+        units: numbers of units of networks.
+        folds: folds of the cross-validation.
+        seeds: networks whose probabilities are averaged.
+        seed: random seed.
+        subjects: each, pooled or hierarchical.
+        test: file that is predicted by the fits to the whole table; None for none.
+        columns: TOML file that maps the columns; None for a guess.
+        roles: columns given by role.
+    """
+
+    table: str
+    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true",
+                              "disentangled:drift=true")  # fmt: skip
+    units: tuple[int, ...] = (2,)
+    folds: int = 5
+    seeds: int = 3
+    seed: int = 0
+    subjects: str = "each"
+    test: str | None = None
+    columns: str | None = None
+    roles: Mapping[str, str | None] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Refuse settings that make no sense.
+
+        Raises:
+            UserError: names the first.
+        """
+        if self.subjects not in validation.SUBJECTS:
+            raise unknown("treatment of subjects", self.subjects, validation.SUBJECTS)
+        for name, value, low, high in (("folds", self.folds, 2, 1000), ("seeds", self.seeds, 1, 100)):
+            if not low <= value <= high:
+                raise UserError(f"--{name} must be {low} to {high}, not {value}")
+
+    def read(self) -> tuple[Behaviour, Behaviour | None]:
+        """Return the table and the test table."""
+        columns = None if self.columns is None else Path(self.columns)
+        table = tables.read(Path(self.table), self.roles, columns)
+        test = None if self.test is None else tables.read(Path(self.test), self.roles, columns)
+        if test is not None and (test.stimuli != table.stimuli or test.choices != table.choices):
+            raise UserError(
+                f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "
+                f"expected {', '.join(table.stimuli) or 'none'} and {', '.join(table.choices)}"
+            )
+        return table, test
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+        """Return the settings from the result of `to_dict`, also after JSON."""
+        given: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        return cls(**given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        return {**asdict(self), "roles": {key: value for key, value in self.roles.items() if value is not None}}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Location of a fit on disk.
+
+    Attributes:
+        runs: folder of all runs.
+        name: of the fit; None for the next free one.
+        overwrite: replace a fit of this name.
+    """
+
+    runs: Path = Path("runs")
+    name: str | None = None
+    overwrite: bool = False

@@ -1,0 +1,97 @@
+"""Fits of many subjects as jobs of the launchers of sweeps: one job for each subject."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from neurogym.behaviour.table import Behaviour
+from ngym_cli.agents import threads
+from ngym_cli.errors import UserError, one_line
+from ngym_cli.files.writing import write_text
+from ngym_cli.fitting import fitted
+from ngym_cli.fitting.folder import FitFolder
+from ngym_cli.fitting.requests import Elsewhere, Progress
+from ngym_cli.sweeps import control, launchers, recipe
+from ngym_cli.sweeps.worker import DONE, FAILED
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Subjects of a fit as numbered jobs; see `ngym_cli.sweeps.launchers.Work`.
+
+    Attributes:
+        path: folder of the fit.
+    """
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the fit."""
+        return self.path.name
+
+    def error_path(self, job: int) -> Path:
+        """Return the file with the error of a failed job."""
+        return self.path / fitted.SUBJECTS / f"{job:05d}.txt"
+
+
+def perform(path: str, job: int, trust: bool = False) -> str:
+    """Fit all models to a subject; what is complete is not fitted again.
+
+    Args:
+        path: folder of the fit.
+        job: number of the subject.
+        trust: not needed; the command that made the fit named the code.
+
+    Returns:
+        ``done`` or ``failed`` (the reason is in the folder).
+    """
+    threads.in_worker()
+    error_path = Subjects(Path(path)).error_path(job)
+    try:
+        fitted.fit_subject(FitFolder(Path(path)), job)
+    except Exception as error:
+        write_text(error_path, f"{one_line(error)}\n\n{traceback.format_exc()}")
+        return FAILED
+    error_path.unlink(missing_ok=True)
+    return DONE
+
+
+def on(launch: Mapping[str, object], progress: Progress | None = None) -> Elsewhere:
+    """Return a function that fits subjects one by one with a launcher of sweeps.
+
+    Args:
+        launch: ``on`` (local, ray, ray:auto, ray:HOST:PORT, slurm), ``workers`` and ``slurm``, as of ``ngym sweep``.
+        progress: called with the number of subjects that are done.
+
+    Raises:
+        UserError: if the launcher does not exist or cannot be had.
+    """
+    given = {key: value for key, value in launch.items() if value}
+    launcher = launchers.find(recipe.build(control.recipe_tables(None, {}, given), {}).launch)
+
+    def fit_all(folder: FitFolder, labels: list[str], table: Behaviour) -> None:
+        work, total = Subjects(folder.path), len(table.subjects)
+        jobs = [] if all(folder.load(label) for label in labels) else fitted.missing(folder, labels, total)
+        done = -1
+
+        def look() -> None:
+            nonlocal done
+            now = total - len(fitted.missing(folder, labels, total))
+            if progress is not None and now > done:
+                progress("subjects", now - 1, total)
+            done = now
+
+        for job in jobs:
+            work.error_path(job).unlink(missing_ok=True)
+        if jobs:
+            launcher.launch(launchers.Order(work, jobs, True, look, perform=perform))
+        for job in jobs:
+            if work.error_path(job).is_file():
+                said = work.error_path(job).read_text(encoding="utf-8").partition("\n")[0]
+                raise UserError(f"subject {table.subjects[job]}: {said}")
+
+    return fit_all
