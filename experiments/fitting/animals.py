@@ -52,7 +52,7 @@ def trained_agent(seed: int) -> Row:
 
     with tempfile.TemporaryDirectory() as folder:
         run = nc.train("ChangingBandit-v0", seed=seed, timesteps=1_000_000, wrappers="pass_reward,pass_action",
-                       root=folder, progress=False)  # fmt: skip
+                       runs_root=folder, progress=False)  # fmt: skip
         trials = run.evaluate(trials=6000, deterministic=False, name="choices")
         table = trials.path / "trials.parquet"
         found = fit(table, "q-learning-forgetting,gru", units=2, seed=seed, runs=folder, stimuli="none")
