@@ -60,6 +60,7 @@ def run(
     models = fitted.models_of(settings)
     table, test = settings.read()
     protocol = Protocol(settings.folds, settings.subjects, settings.seed)
+    validation.check(models.values(), protocol)
     table = validation.prepared(table, protocol)
     folder, about = _opened(settings, where)
     about["table"] = _about(table)
