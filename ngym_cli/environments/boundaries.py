@@ -37,39 +37,39 @@ class Boundaries:
 
     Args:
         unit: ``"session"`` or ``"block"``. A block begins where the block that trials report changes.
-        venv: the batch.
     """
 
-    def __init__(self, unit: str, venv: Batch):
-        self.unit, self.venv = unit, venv
+    def __init__(self, unit: str):
+        self.unit = unit
         self._now: list[tuple[Any, ...]] | None = None
 
     def forget(self) -> None:
         """Read the present trials again before the next step."""
         self._now = None
 
-    def look(self) -> None:
+    def look(self, venv: Batch) -> None:
         """Read the present trials unless they are known; to be called before each step."""
         if self._now is None:
-            self._now = self._labels(np.arange(self.venv.num_envs))
+            self._now = self._labels(venv, np.arange(venv.num_envs))
 
-    def crossed(self, ended: np.ndarray) -> np.ndarray:
+    def crossed(self, venv: Batch, ended: np.ndarray) -> np.ndarray:
         """Return where the trial that has just begun is the first of a session or block, bool (environments,).
 
         Args:
+            venv: the batch, after the step.
             ended: whether a trial ended with the last step, bool (environments,).
         """
         begins = np.zeros(len(ended), bool)
         envs = np.flatnonzero(ended)
         if self._now is None or not len(envs):
             return begins
-        for i, label in zip(envs.tolist(), self._labels(envs), strict=True):
+        for i, label in zip(envs.tolist(), self._labels(venv, envs), strict=True):
             begins[i] = 0 in label if self.unit == "session" else label != self._now[i]
             self._now[i] = label
         return begins
 
-    def _labels(self, envs: np.ndarray) -> list[tuple[Any, ...]]:
+    def _labels(self, venv: Batch, envs: np.ndarray) -> list[tuple[Any, ...]]:
         """Return the entries that tell sessions or blocks apart in the present trials of environments."""
-        columns = [values for name, values in sorted(self.venv.present(envs).items()) if _reports(name, self.unit)]
+        columns = [values for name, values in sorted(venv.present(envs).items()) if _reports(name, self.unit)]
         listed = [[None if value != value else value for value in column.tolist()] for column in columns]
         return list(zip(*listed, strict=True)) if listed else [()] * len(envs)

@@ -37,7 +37,7 @@ class TrialBatch:
             raise ValueError(f"reset_state must be one of {', '.join(RESETS)}, not {reset_state!r}")
         self.venv = venv
         self.reset_state = reset_state
-        self._boundaries = Boundaries(reset_state, venv) if reset_state in UNITS else None
+        self._boundaries = Boundaries(reset_state) if reset_state in UNITS else None
         self.num_envs = venv.num_envs
         self.observation_space: Space[Any] = venv.single_observation_space
         self.action_space: Space[Any] = venv.single_action_space
@@ -71,7 +71,7 @@ class TrialBatch:
             environment, empty but where an environment was cut off.
         """
         if self._boundaries is not None:
-            self._boundaries.look()
+            self._boundaries.look(self.venv)
         moved = self.venv.move(actions)
         _refuse_not_finite(moved.observations, moved.rewards)
         self.finished, self.ground_truth = self.venv.finished, moved.truth
@@ -82,7 +82,7 @@ class TrialBatch:
         if self.reset_state == "trial":
             ended = self.trial_ended
         elif self._boundaries is not None:
-            ended = ended | self._boundaries.crossed(self.trial_ended)
+            ended = ended | self._boundaries.crossed(self.venv, self.trial_ended)
         return moved.observations, moved.rewards, ended, infos
 
     def _cut_off(self, moved: BatchStepResult) -> list[dict[str, Any]]:

@@ -16,9 +16,12 @@ from ngym_cli.environments.stack import build_batch, build_venv
 from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
+from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.training.main_loop import train
 
 BANDIT = {"task": "ChangingBandit-v0", "task_args": {"session": 5}, "reset_state": "session"}
 TWO_STEP = {"task": "TwoStep-v0", "task_args": {"session": 5}, "reset_state": "session"}
+SHORT = {"n_envs": 4, "units": 8, "timesteps": 2000, "hyperparameters": {"n_steps": 32}, "evaluation": {"trials": 50}}
 BLOCKS = {"task": "IBLBlock-v0", "reset_state": "block"}
 BIASED = {"task": "RDM-v0", "wrappers": "side_bias:probs=0.2/0.8//0.8/0.2:block_dur=3", "reset_state": "block"}
 HISTORY = {"task": "RDM-v0", "wrappers": "trial_history:block_dur=3", "reset_state": "block"}
@@ -91,6 +94,14 @@ def test_an_agent_begins_every_session_in_the_same_state(word, alike):
     assert all(np.array_equal(one, first[0]) for one in first) is alike
     found = fresh_trials.evaluate(policy, config, facts, 400, seed=0)
     assert found.summary["reset_state"] == word and found.table["linked"].all()
+
+
+def test_the_state_resets_at_the_sessions_of_the_present_stage(tmp_path):
+    stages = [{"trials": 200, "task_args": {"session": 5}}, {"task_args": {"session": 7}}]
+    run = train(from_dict({**BANDIT, "stages": stages, **SHORT}), tmp_path, "staged").run
+    assert run.manifest()["status"] == "finished" and len(run.manifest()["stages"]) == 2
+    table = read_trials(run.path / "trials")
+    assert set(table["session_trial"].astype(int)) == set(range(7))
 
 
 def test_supervised_learning_refuses_resets_at_sessions():
