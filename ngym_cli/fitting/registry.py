@@ -171,7 +171,7 @@ MODELS: dict[str, ModelSpec] = {
           for cell in ("gru", "lstm", "rnn", "ctrnn")),
         ModelSpec("disentangled", "recurrent network whose latents and updates pass noisy bottlenecks",
                   "Miller, Eckstein, Botvinick & Kurth-Nelson 2023, 10.1101/2023.06.23.546250", _disentangled,
-                  {"latents": 5, "penalty": 3e-3, "inputs": 0.1, "seeds": 1, "drift": False}, seconds=300),
+                  {"latents": 5, "penalty": 3e-3, "inputs": 0.1, "seeds": 1, "drift": False}, seconds=85),
     )
 }  # fmt: skip
 
