@@ -230,7 +230,15 @@ class _Parts:
             facts,
             learner=self,
             curves=Curves(recorder, board, display, int(self.config.timesteps or 0)),
-            evaluator=Evaluator(self.run, self.config, facts, lambda: self.model.policy, board, display),
+            evaluator=Evaluator(
+                self.run,
+                self.config,
+                facts,
+                lambda: self.model.policy,
+                board,
+                display,
+                self.course.stages if self.course else (),
+            ),
             checkpoints=CheckpointKeeper(path / checkpoints.FOLDER, self.config.checkpoint, self.write_checkpoint),
             plan=Plan(self.course, _until(self.config, facts), self.hooks.watch),
         )
