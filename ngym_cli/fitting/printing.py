@@ -18,9 +18,8 @@ def show(found: dict[str, Any]) -> None:
     for key, title in (("scores", "held-out sessions"), ("test_scores", "test table")):
         if found.get(key):
             rows = sorted(found[key].items(), key=lambda item: -item[1]["log_likelihood"]["value"])
-            named = [f"{name} ({KINDS[name]})" if name in KINDS else name for name, _ in rows]
             header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
-            print_columns([[name, *_cells(row)] for name, (_, row) in zip(named, rows, strict=True)], header)
+            print_columns([[with_kind(name), *_cells(row)] for name, row in rows], header)
     for label, about in found["models"].items():
         for who, parameters in about["parameters"].items():
             shown = list(parameters.items())
@@ -34,6 +33,11 @@ def show(found: dict[str, Any]) -> None:
     if found.get("recovery"):
         _recovery(found["recovery"])
     out.print(found["path"], soft_wrap=True)
+
+
+def with_kind(name: str) -> str:
+    """Return the name of a row of scores, with what the row is if that is no model of the user's."""
+    return f"{name} ({KINDS[name]})" if name in KINDS else name
 
 
 def _cells(score: dict[str, Any]) -> list[str]:
