@@ -52,10 +52,12 @@ def trained_agent(seed: int) -> Row:
 
     with tempfile.TemporaryDirectory() as folder:
         run = nc.train("ChangingBandit-v0", seed=seed, timesteps=1_000_000, wrappers="pass_reward,pass_action",
-                       root=folder, progress=False)  # fmt: skip
+                       runs_root=folder, progress=False)  # fmt: skip
         trials = run.evaluate(trials=6000, deterministic=False, name="choices")
-        table = trials.path / "trials.parquet"
+        table = trials.folder / "trials.parquet"
+        performance = trials.performance
         found = fit(table, "q-learning-forgetting,gru", units=2, seed=seed, runs=folder, stimuli="none")
     return {name: round(row["log_likelihood"]["value"], 4) for name, row in found["scores"].items()} | {
-        "trials": found["scores"]["bias"]["trials"]
+        "trials": found["scores"]["bias"]["trials"],
+        "performance of the agent": performance and round(performance, 3),
     }

@@ -380,7 +380,7 @@ def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, Any] |
         None if that of one of the tasks is not known, or the agent does not see which task runs.
     """
     shares = several.shares
-    if np.count_nonzero(shares) > 1 and not several.env_input:
+    if np.count_nonzero(shares) > 1 and not several.tells_task:
         return None
     found = [(p, verdict(env, memory, told).score) for p, env in zip(shares, several.envs, strict=True) if p]
     scores = [score for _, score in found if score is not None]

@@ -84,6 +84,10 @@ class TrialVectorEnv(Batch):
         self._pools.begin(i)
         self._stale.discard(i)
 
+    def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
+        """Records of the present trials of some environments; see :meth:`Batch.present`."""
+        return self._pools.records(env, self._pools.trial[env])
+
     def _used_up(self, env: np.ndarray) -> list[int]:
         """Environments that need new trials because none is left or a parameter has changed."""
         over = env[self._pools.trial.take(env) >= self._pools.n_trials.take(env)].tolist()

@@ -164,6 +164,14 @@ class Batch(VectorEnv):
         """
         raise NotImplementedError
 
+    def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
+        """Records of the present trials of some environments, name to array.
+
+        Args:
+            env: Indices of environments, shape (n,).
+        """
+        return finished_columns({i: {"trial": self.tasks[i].trial} for i in env.tolist()})
+
     def update(self, **changes: Any) -> None:
         """Change parameters of every task; see :meth:`neurogym.core.TrialEnv.update`."""
         for task in self.tasks:

@@ -171,7 +171,7 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> d
         found = {name: value for name, value in found.items() if name in mine and value.shape == mine[name].shape}
     fill(model.policy, {name: found.get(name, value) for name, value in mine.items()}, folder / WEIGHTS)
     return {
-        "run": str(run.path),
+        "run": str(run.path.resolve()),
         "steps": description.get("steps"),
         "fresh": [name for name in mine if name not in found],
     }

@@ -71,15 +71,17 @@ def command(
         roles,
     )
 
+    err = terminal.console(stderr=True)
+
     def progress(label: str, done: int, total: int) -> None:
-        terminal.console(stderr=True).print(f"{label} ({done + 1} of {total})", soft_wrap=True)
+        err.print(f"{label} ({done + 1} of {total})", soft_wrap=True)
 
     elsewhere = None
     if on is not None or workers is not None or slurm:
         from ngym_cli.sweeps import fits
 
         elsewhere = fits.on({"on": on, "workers": workers, "slurm": slurm}, progress)
-    found = requests.run(settings, Place(runs, name, overwrite), progress, recover, elsewhere)
+    found = requests.run(settings, Place(runs, name, overwrite), progress, recover, elsewhere, err.print)
     if json:
         terminal.print_json(found)
     else:

@@ -25,7 +25,7 @@ from ngym_cli.config.sections import (
 )
 from ngym_cli.config.tasks import usual_algorithm
 
-ResetState = Literal["auto", "trial", "never"]
+ResetState = Literal["auto", "trial", "session", "block", "never"]
 
 #: Independent random streams of a run, in the order in which they are spawned from its seed. Append only.
 STREAMS = ("network", "environments", "evaluation", "schedule")
@@ -89,8 +89,8 @@ class RunConfig(TaskSettings):
     )
     reset_state: ResetState = Field(
         "auto",
-        description="reset of the recurrent state: auto, trial or never; auto is never if information is "
-        "carried across trials, otherwise trial",
+        description="reset of the recurrent state: auto, trial, session, block (where one begins) or never; auto is "
+        "never if information is carried across trials, otherwise trial",
         json_schema_extra=written("reset_state", AGENT),
     )
     until: float | None = Field(

@@ -9,6 +9,7 @@
 | alternatives | ``a,b,c`` | several entries |
 | range | ``0:5``, ``16:65:16`` | whole numbers, the last one excluded |
 | call | ``uniform:200:600``, ``side_bias:probs=0.2/0.8`` | name, positional and named arguments |
+| file | ``tables/areas.toml`` | the text itself: what ends in .npy, .npz or .toml is no list |
 
 Every setting uses these forms: arguments of tasks, networks and algorithms (assignments), durations and search spaces
 (calls with positional arguments), wrappers and perturbations (calls with named arguments), sweeps (alternatives and
@@ -37,6 +38,9 @@ Value = Scalar | list[Scalar] | list[list[Scalar]]
 
 #: Dotted keys of a configuration and their values in one run of a sweep.
 Values = dict[str, Any]
+
+#: Endings of files that values name.
+FILES = (".npy", ".npz", ".toml")
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
 _RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")
@@ -77,6 +81,8 @@ def parse_value(text: str) -> Value:
     """
     if text.lstrip().startswith(("[", "(")):
         raise UserError(f"a list is written with slashes, as 0.2/0.8 (rows: 0.2/0.8//0.8/0.2), not '{text}'")
+    if text.endswith(FILES):
+        return text
     if "//" in text:
         return [[parse_scalar(item) for item in row.split("/")] for row in text.split("//")]
     if "/" in text:

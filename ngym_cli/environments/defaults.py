@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import RunConfig, from_dict
 from ngym_cli.config.parts import keyword_parameters
@@ -38,6 +39,9 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     found = config.model_dump()
     found["dt"] = facts.dt
     found["task_args"] = {**_plain_defaults(task), **config.task_args}
+    if task.several and isinstance(config.task_args.get("instructions"), str):  # a run keeps the table, not its place
+        assert isinstance(inner, ScheduleEnvs) and inner.rule_input.rows is not None
+        found["task_args"]["instructions"] = inner.rule_input.rows.tolist()
     takes = keyword_parameters(task.entry)
     if not task.several and (takes is None or "timing" in takes):
         found["timing"] = {**_written(inner.timing), **config.timing}

@@ -25,6 +25,7 @@ from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
 from ngym_cli.config.parts import user_errors
 from ngym_cli.config.tasks import Task, find_task
+from ngym_cli.environments.boundaries import UNITS, reported_units
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError
 
@@ -195,7 +196,8 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
         trained: whether an agent will be trained, so that checkpoints must be able to store the environment's state.
 
     Raises:
-        UserError: if the environment cannot be built, fails in a step, or has an attribute that cannot be saved.
+        UserError: if the environment cannot be built, fails in a step, has an attribute that cannot be saved, or does
+            not report the sessions or blocks at which the recurrent state is to be reset.
     """
     task = find_task(config.task)
     env = make_env(task, config)
@@ -203,6 +205,7 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
         rt_from = _try_out(env)
     if 0 in (env.observation_space.shape or ()):
         raise UserError(f"task {config.task} shows nothing: its observations have shape {env.observation_space.shape}")
+    _refuse_reset(config, env)
     if trained:
         try:
             check_state(lambda: make_env(task, config), env)
@@ -210,6 +213,16 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
             raise UserError(f"task {config.task}: {error}") from error
     with user_errors(f"task {config.task}", task.own):
         return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
+
+
+def _refuse_reset(config: RunConfig, env: gym.Env) -> None:
+    """Raise UserError if the state is to be reset at sessions or blocks that trials do not report."""
+    found = reported_units(inner_task(env).trial)
+    if config.reset_state in UNITS and config.reset_state not in found:
+        raise UserError(
+            f"reset_state {config.reset_state!r}: the trials of {config.task} report no {config.reset_state}s; "
+            f"expected {', '.join(('auto', 'trial', *found))} or never"
+        )
 
 
 def ceiling_of(config: RunConfig) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSche
 from ngym_cli.config import RunConfig, TaskSettings, checked
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.config.values import duration_for_task
-from ngym_cli.config.wrappers import wrap
+from ngym_cli.config.wrappers import find_wrapper, wrap
 from ngym_cli.environments.trial_batch import TrialBatch
 from ngym_cli.errors import UserError
 
@@ -54,19 +54,28 @@ class Staggered(TrialWrapper):
 
     def start_session(self) -> None:
         """Choose the task of the first trial; the schedule continues from that task."""
-        self.task.set_i(self.place % len(self.task.envs))
+        self.task.set_i(int(self.task.presented[self.place % len(self.task.presented)]))
 
 
 #: Function that adds wrappers to an environment.
 Around = Callable[[gym.Env], gym.Env]
 
 
-def make_env(task: Task, settings: TaskSettings) -> gym.Env:
+def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.Env:
     """Make an environment with the stack of wrappers.
+
+    Args:
+        task: the task.
+        settings: arguments of task and wrappers.
+        learning: whether an agent learns in the environment; tasks held out are not presented then.
 
     Raises:
         UserError: if the task or a wrapper does not exist or refuses its arguments.
     """
+    everything = _without_held_out(task, settings)
+    if not learning and everything is not settings:
+        make_env(task, settings, learning=True)  # refuses unknown names
+        settings = everything
     kwargs: dict[str, Any] = dict(settings.task_args)
     if settings.dt is not None:
         kwargs["dt"] = settings.dt
@@ -80,6 +89,25 @@ def make_env(task: Task, settings: TaskSettings) -> gym.Env:
     for entry in settings.wrappers:
         env = wrap(env, entry.name, entry.args, another_task)
     return env
+
+
+def _without_held_out(task: Task, settings: TaskSettings) -> TaskSettings:
+    """Return settings with which every task is presented; the same object if no task is held out."""
+    several = [entry.name for entry in settings.wrappers if find_wrapper(entry.name) is ScheduleEnvs]
+    found = settings
+    if task.several and "held_out" in settings.task_args:
+        found = found.model_copy(update={"task_args": _but_held_out(settings.task_args)})
+    if any(entry.name in several and "held_out" in entry.args for entry in settings.wrappers):
+        wrappers = [
+            entry.model_copy(update={"args": _but_held_out(entry.args)}) if entry.name in several else entry
+            for entry in settings.wrappers
+        ]
+        found = found.model_copy(update={"wrappers": wrappers})
+    return found
+
+
+def _but_held_out(args: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in args.items() if name != "held_out"}
 
 
 def inner_task(env: gym.Env) -> TrialEnv:
@@ -109,13 +137,14 @@ def _as_is(env: gym.Env) -> gym.Env:
     return env
 
 
-def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is) -> VecEnv:
-    """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that is learned from or evaluated.
+def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is, learning: bool = True) -> VecEnv:
+    """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that a learner learns from.
 
     Args:
         config: task, wrappers and reset rule are taken from it.
         n_envs: number of environments.
         around: puts further wrappers around each stack; called once per environment, in order.
+        learning: whether tasks held out are not presented.
 
     Raises:
         UserError: see ``make_env``.
@@ -125,7 +154,7 @@ def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is) -> VecEn
 
     from ngym_cli.environments.sb3_batch import TrialVecEnv
 
-    venv = TrialVecEnv(_stacks(config, n_envs, around), config.reset_state)
+    venv = TrialVecEnv(_stacks(config, n_envs, around, learning), config.reset_state)
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
 
 
@@ -134,15 +163,15 @@ def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> Tria
 
     What may be images comes from ``build_venv`` all the same, with channels first.
     """
-    batch = TrialBatch(_stacks(config, n_envs, around), config.reset_state)
+    batch = TrialBatch(_stacks(config, n_envs, around, learning=False), config.reset_state)
     if len(batch.observation_space.shape or ()) != 3:
         return batch
     batch.close()
-    return build_venv(config, n_envs, around)
+    return build_venv(config, n_envs, around, learning=False)
 
 
-def _stacks(config: RunConfig, n_envs: int, around: Around) -> Batch:
+def _stacks(config: RunConfig, n_envs: int, around: Around, learning: bool) -> Batch:
     from neurogym.vector import make_vec
 
     task, place = find_task(config.task), itertools.count()
-    return make_vec(lambda: around(Staggered.on(make_env(task, config), next(place))), n_envs)
+    return make_vec(lambda: around(Staggered.on(make_env(task, config, learning), next(place))), n_envs)

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from neurogym.vector.common import Batch, BatchStepResult
+from ngym_cli.environments.boundaries import RESETS, UNITS, Boundaries
 from ngym_cli.errors import NotFinite
 
 _NOTHING: dict[str, Any] = {}
@@ -18,12 +19,12 @@ _NOTHING: dict[str, Any] = {}
 class TrialBatch:
     """Steps a ``neurogym.vector.TrialVectorEnv``, with the methods of a ``VecEnv`` that a rollout needs.
 
-    ``dones[i]`` is True where the recurrent state must be reset and no value is carried over: at the end of each trial
-    with ``reset_state="trial"``, else only where the environment itself ends.
+    ``dones[i]`` is True where the recurrent state must be reset and no value is carried over: where the environment
+    itself ends, and at the end of each trial, session or block if ``reset_state`` says so.
 
     Args:
         venv: the batch.
-        reset_state: ``"trial"`` or ``"never"``.
+        reset_state: ``"trial"``, ``"session"``, ``"block"`` or ``"never"``.
 
     Attributes:
         trial_ended: bool (environments,), whether a trial ended with the last step.
@@ -32,10 +33,11 @@ class TrialBatch:
     """
 
     def __init__(self, venv: Batch, reset_state: str = "never"):
-        if reset_state not in ("trial", "never"):
-            raise ValueError(f"reset_state must be 'trial' or 'never', not {reset_state!r}")
+        if reset_state not in RESETS:
+            raise ValueError(f"reset_state must be one of {', '.join(RESETS)}, not {reset_state!r}")
         self.venv = venv
         self.reset_state = reset_state
+        self._boundaries = Boundaries(reset_state) if reset_state in UNITS else None
         self.num_envs = venv.num_envs
         self.observation_space: Space[Any] = venv.single_observation_space
         self.action_space: Space[Any] = venv.single_action_space
@@ -55,6 +57,8 @@ class TrialBatch:
         seeds = None if all(seed is None for seed in self._seeds) else self._seeds
         observations, _ = self.venv.reset(seed=seeds)  # type: ignore[arg-type]  # our batches take one for each
         self._seeds = [None] * self.num_envs
+        if self._boundaries is not None:
+            self._boundaries.forget()
         _refuse_not_finite(observations, np.zeros(0))
         self.finished = None
         return observations
@@ -66,6 +70,8 @@ class TrialBatch:
             Observations (environments, ...), rewards (environments,), dones (environments,), and one dictionary per
             environment, empty but where an environment was cut off.
         """
+        if self._boundaries is not None:
+            self._boundaries.look(self.venv)
         moved = self.venv.move(actions)
         _refuse_not_finite(moved.observations, moved.rewards)
         self.finished, self.ground_truth = self.venv.finished, moved.truth
@@ -73,7 +79,11 @@ class TrialBatch:
         if moved.last_seen:  # an environment ended
             ended = moved.terminated | moved.truncated
             infos, self.trial_ended = self._cut_off(moved), moved.new_trial | ended
-        return moved.observations, moved.rewards, self.trial_ended if self.reset_state == "trial" else ended, infos
+        if self.reset_state == "trial":
+            ended = self.trial_ended
+        elif self._boundaries is not None:
+            ended = ended | self._boundaries.crossed(self.venv, self.trial_ended)
+        return moved.observations, moved.rewards, ended, infos
 
     def _cut_off(self, moved: BatchStepResult) -> list[dict[str, Any]]:
         listed = list(self._no_infos)

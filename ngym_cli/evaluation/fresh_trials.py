@@ -183,7 +183,7 @@ def evaluate(
             agent: Acting = policy.acting(venv, action_seed, protocol.deterministic)
         else:
             agent = agent_for(policy, n_envs, action_seed, protocol.deterministic, perturb)
-        linked = facts.links_trials or config.reset_state == "never"
+        linked = facts.links_trials or config.reset_state != "trial"
         recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from, linked)
         with contextlib.ExitStack() as stack:
             steps_to = None

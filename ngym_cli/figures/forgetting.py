@@ -26,7 +26,8 @@ def _evaluations(source: Source) -> list[dict[str, Any]]:
 def _by_task(view: View) -> None:
     if len(_evaluations(view.first)) < 2:
         raise Unavailable(
-            "needs two evaluations or more of several tasks, as in ngym run --task A+B --eval-every 10000"
+            "needs two evaluations or more of several tasks, as in ngym run --task A+B --eval-every 10000, "
+            "or stages of different tasks"
         )
 
 

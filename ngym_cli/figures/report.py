@@ -90,6 +90,7 @@ def _contents(seen: View, further: Sequence[str] = ()) -> dict[str, Any]:
         "stages": _stages(manifest.get("stages") or ()),
         "evaluations": list(_evaluations(source)),
         "comparisons": list(_comparisons(source)),
+        "activity": list(_activity(source)),
         "configuration": (source.run.path / runs.CONFIG).read_text(encoding="utf-8"),
         "provenance": provenance_rows(manifest),
     }
@@ -104,6 +105,7 @@ def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from ((id, words) for key, id, words in sections if page[key])
     yield "evaluations", "evaluations"
     yield from ((each["id"], f"compared with {each['name']}") for each in page["comparisons"])
+    yield from ((each["id"], f"activity and {each['name']}") for each in page["activity"])
     yield from ((name, name) for name in ("configuration", "provenance"))
 
 
@@ -182,34 +184,55 @@ def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
 
 def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
     """Return the tables of comparisons with animals, each with a figure."""
-    from markupsafe import Markup
-
     for number, each in enumerate(source.evaluations):
         path = each.folder / "comparison.json"
         if not path.is_file():
             continue
         found = records.read(path, records.Comparison)
-        figure = source.run.path / "figures" / Path(found["figure"]).name
-        drawn = None
-        if figure.is_file() and not figure.is_symlink():
-            data = base64.b64encode(figure.read_bytes()).decode()
-            picture = Markup('<img alt="agent next to the data" src="data:image/png;base64,{}">').format(data)
-            drawn = {
-                "id": f"beside-figure-{number}",
-                "picture": picture,
-                "caption": "Agent next to the data.",
-                "kind": "wide",
-            }
         yield {
             "id": f"beside-{number}",
             "name": Path(found["data"]).stem.replace("_", " "),
-            "drawn": drawn,
+            "drawn": _picture(source, found["figure"], f"beside-figure-{number}", "Agent next to the data."),
             "rows": [
                 (r["name"], *(cell(r[key]["value"]) for key in ("a", "b", "difference")), cell(r["distance"]))
                 for r in found["statistics"]
             ],
             "distance": cell(found["distance"]),
         }
+
+
+def _activity(source: Source) -> Iterator[dict[str, Any]]:
+    """Return the tables of comparisons of activity with recordings, each with a figure."""
+    for number, each in enumerate(source.evaluations):
+        path = each.folder / "activity_comparison.json"
+        if not path.is_file():
+            continue
+        found = records.read(path, records.ActivityComparison)
+        caption = "Agreement of activity by part of the trial: measured, corrected for noise, conditions shuffled."
+        keys = ("value", "corrected", "shuffled", "p", "conditions")
+        yield {
+            "id": f"activity-{number}",
+            "name": Path(found["data"]).stem.replace("_", " "),
+            "by": ", ".join(found["by"]),
+            "drawn": _picture(source, found["figure"], f"activity-figure-{number}", caption),
+            "rows": [
+                (r["part"], r["measure"], *(cell(r[key]) if r[key] is not None else "-" for key in keys))
+                for r in found["agreement"]
+            ],
+            "left_out": found["left_out"],
+        }
+
+
+def _picture(source: Source, figure: str, identifier: str, caption: str) -> dict[str, Any] | None:
+    """Return a saved figure of a run for the page, or None if the file is gone."""
+    from markupsafe import Markup
+
+    path = source.run.path / "figures" / Path(figure).name
+    if not path.is_file() or path.is_symlink():
+        return None
+    data = base64.b64encode(path.read_bytes()).decode()
+    picture = Markup('<img alt="{}" src="data:image/png;base64,{}">').format(caption, data)
+    return {"id": identifier, "picture": picture, "caption": caption, "kind": "wide"}
 
 
 def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:

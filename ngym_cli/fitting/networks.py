@@ -8,6 +8,7 @@ and the probabilities of the seeds are averaged.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,17 +61,19 @@ class ChoiceNetwork(nn.Module):
         units: number of units.
         choices: number of choices.
         stimuli: number of stimuli.
-        embedding: number of subjects that get weights of their own for bias and stimuli; 0 for none.
+        subjects: number of subjects; each has weights of its own for bias and stimuli.
     """
 
-    def __init__(self, cell: str, units: int, choices: int, stimuli: int, embedding: int = 0):
+    def __init__(self, cell: str, units: int, choices: int, stimuli: int, subjects: int = 1):
         super().__init__()
         self.choices, self.stimuli = choices, stimuli
         self.cell = network_spec(cell).load()(choices + 2 + stimuli, units, 1, **CELLS[cell])
         self.state = nn.Linear(units, choices)
-        self.now = nn.Linear(stimuli, choices, bias=False)
+        with warnings.catch_warnings():  # of tables without stimuli, which have no weights to draw
+            warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
+            self.now = nn.Linear(stimuli, choices, bias=False)
         self.product = nn.Parameter(torch.zeros(choices, units, stimuli))
-        self.subject = nn.Parameter(torch.zeros(max(embedding, 1), choices, 1 + stimuli))
+        self.subject = nn.Parameter(torch.zeros(subjects, choices, 1 + stimuli))
         nn.init.normal_(self.state.weight, 0, 0.3)
         nn.init.zeros_(self.state.bias)
         nn.init.zeros_(self.now.weight)
@@ -147,8 +150,7 @@ def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> 
             stimuli.append(values[t])
             choice.append(chosen[t])
             session.append(order[place])
-    index = {name: k for k, name in enumerate(subjects)}
-    who = np.array([index.get(sessions[k].subject, 0) for k in session])
+    who = np.array([subjects.index(sessions[k].subject) for k in session])
     return Packed(
         torch.tensor(np.array(rows), dtype=torch.float32),
         torch.tensor(np.array(stimuli), dtype=torch.float32),
@@ -165,19 +167,28 @@ class NetworkPolicy:
     Args:
         nets: trained networks.
         stimuli_scale: divisor of stimuli.
+        subjects: names of the subjects that were fitted.
+        who: subject whose own weights are used; None, or a subject that was not fitted, for the mean of all.
     """
 
-    def __init__(self, nets: Sequence[ChoiceNetwork], stimuli_scale: Floats):
-        self.nets, self.scale = list(nets), stimuli_scale
+    def __init__(
+        self, nets: Sequence[ChoiceNetwork], stimuli_scale: Floats, subjects: Sequence[str], who: str | None = None
+    ):
+        self.nets, self.scale, self.subjects = list(nets), stimuli_scale, tuple(subjects)
+        own = [self.subjects.index(who)] if who in self.subjects else list(range(len(self.subjects)))
         self.choices = nets[0].choices
         self.steppers = [net.cell.stepper() for net in nets]
         self.weights = [
             [
                 part.detach().numpy().astype(float)
-                for part in (net.state.weight, net.state.bias, net.now.weight, net.product, net.subject[0])
+                for part in (net.state.weight, net.state.bias, net.now.weight, net.product, net.subject[own].mean(0))
             ]
             for net in nets
         ]
+
+    def of(self, subject: str) -> NetworkPolicy:
+        """Return the policy with a subject's own weights."""
+        return self if len(self.subjects) == 1 else NetworkPolicy(self.nets, self.scale, self.subjects, subject)
 
     def begin(self, n: int) -> list[Any]:
         """See `Policy.begin`."""
@@ -237,23 +248,24 @@ class Recurrent:
         assert isinstance(inner, NetworkPolicy)
         for k, net in enumerate(inner.nets):
             found |= {f"net{k}.{name}": value.numpy() for name, value in net.state_dict().items()}
-        return {**found, "scale": inner.scale}
+        return {**found, "scale": inner.scale, "subjects": np.array(inner.subjects)}
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """See `Model.from_arrays`."""
         nets: list[ChoiceNetwork] = []
+        subjects = [str(name) for name in arrays["subjects"]]
         while any(name.startswith(f"net{len(nets)}.") for name in arrays):
             start = f"net{len(nets)}."
-            nets.append(ChoiceNetwork(self.cell, self.units, len(table.choices), len(table.stimuli)))
+            nets.append(ChoiceNetwork(self.cell, self.units, len(table.choices), len(table.stimuli), len(subjects)))
             own = {n.removeprefix(start): torch.from_numpy(a) for n, a in arrays.items() if n.startswith(start)}
             nets[-1].load_state_dict(own)
-        return from_arrays(NetworkPolicy(nets, arrays["scale"]), arrays)
+        return from_arrays(NetworkPolicy(nets, arrays["scale"], subjects), arrays)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
         scale = stimulus_scale(table)
         nets = [self._train(table, scale, problem.seed * 1000 + k, k) for k in range(self.training.seeds)]
-        policy: Policy = NetworkPolicy(nets, scale)
+        policy: Policy = NetworkPolicy(nets, scale, table.subjects)
         if self.training.drift:
             policy = fit_readout(policy, table, self.name)
         return Fitted(self.name, policy, {}, float("nan"), {"units": self.units})
@@ -264,7 +276,8 @@ class Recurrent:
         data = pack(sessions, len(table.choices), table.subjects)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            net = ChoiceNetwork(self.cell, self.units, len(table.choices), len(table.stimuli))
+            size = len(table.choices), len(table.stimuli), len(table.subjects)
+            net = ChoiceNetwork(self.cell, self.units, *size)
         held = torch.tensor((data.session + seed) % INNER == which % INNER)
         valid = data.choice >= 0
         train, test = torch.nonzero(valid & ~held)[:, 0], torch.nonzero(valid & held)[:, 0]

@@ -8,6 +8,8 @@ from ngym_cli.terminal import console, print_columns
 
 #: Most parameters of a model that are printed.
 MOST = 12
+#: Rows of the table that are no models of their own.
+KINDS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
 
 
 def show(found: dict[str, Any]) -> None:
@@ -15,10 +17,9 @@ def show(found: dict[str, Any]) -> None:
     out = console()
     for key, title in (("scores", "held-out sessions"), ("test_scores", "test table")):
         if found.get(key):
-            out.print(f"{title}: mean log-likelihood per trial (nats), probability, difference from the best",
-                      soft_wrap=True)  # fmt: skip
             rows = sorted(found[key].items(), key=lambda item: -item[1]["log_likelihood"]["value"])
-            print_columns([[name, *_cells(score)] for name, score in rows], indent=2)
+            header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
+            print_columns([[with_kind(name), *_cells(row)] for name, row in rows], header)
     for label, about in found["models"].items():
         for who, parameters in about["parameters"].items():
             shown = list(parameters.items())
@@ -34,10 +35,16 @@ def show(found: dict[str, Any]) -> None:
     out.print(found["path"], soft_wrap=True)
 
 
+def with_kind(name: str) -> str:
+    """Return the name of a row of scores, with what the row is if that is no model of the user's."""
+    return f"{name} ({KINDS[name]})" if name in KINDS else name
+
+
 def _cells(score: dict[str, Any]) -> list[str]:
     ll, p, difference = score["log_likelihood"], score["probability"], score["against_best"]
-    against = "best" if difference["se"] == 0 else f"{difference['value']:+.4f} {_interval(difference)}"
-    return [f"{ll['value']:.4f}", _interval(ll), f"{p['value']:.4f}", against]
+    best = difference["se"] == 0
+    against = ["best", ""] if best else [f"{difference['value']:+.4f}", _interval(difference)]
+    return [f"{ll['value']:.4f}", _interval(ll), f"{p['value']:.4f}", *against]
 
 
 def _interval(estimate: dict[str, Any]) -> str:

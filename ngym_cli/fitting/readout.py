@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.behaviour.models import drifting, saving
-from neurogym.behaviour.models.base import Policy, Trial, require_two, trial_of
+from neurogym.behaviour.models.base import Policy, Trial, of_subject, require_two, trial_of
 from neurogym.behaviour.models.drifting import Belief, Walk
 from neurogym.behaviour.table import Behaviour, Floats, padded
 
@@ -42,6 +42,10 @@ class DriftingReadout:
 
     model: Policy
     walk: Walk
+
+    def of(self, subject: str) -> DriftingReadout:
+        """Return the policy with a subject's own model."""
+        return DriftingReadout(of_subject(self.model, subject), self.walk)
 
     def begin(self, n: int) -> State:
         """See `Policy.begin`."""
@@ -77,13 +81,18 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
         name: of the model, for messages.
     """
     require_two(table, f"{name} with drift")
-    data = padded(table.sessions)
-    state, last, rows = model.begin(len(data.choice)), np.zeros(len(data.choice)), []
-    for t in range(data.choice.shape[1]):
-        trial = trial_of(data, t)
-        rows.append(_predictors(model, state, last, trial.stimuli))
-        state, last = model.advance(state, trial), _signed(trial.choice)
-    x = np.stack(rows, 1)
+    ordered = table.only([each for who in table.subjects for each in table.of(who).sessions])
+    data, at = padded(ordered.sessions), 0
+    x = np.zeros((*data.choice.shape, 3 + len(table.stimuli)))
+    for who in table.subjects:
+        own, policy = padded(table.of(who).sessions), of_subject(model, who)
+        n, trials = own.choice.shape
+        state, last = policy.begin(n), np.zeros(n)
+        for t in range(trials):
+            trial = trial_of(own, t)
+            x[at : at + n, t] = _predictors(policy, state, last, trial.stimuli)
+            state, last = policy.advance(state, trial), _signed(trial.choice)
+        at += n
     scale = np.maximum(x[data.choice >= 0].std(0), 0.1)
     scale[1] = 1.0
     first = Walk(np.r_[1.0, np.zeros(x.shape[2] - 1)], START / scale**2, STEP / scale**2)

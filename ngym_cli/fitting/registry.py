@@ -24,6 +24,7 @@ class ModelSpec:
         build: makes the model from arguments; ``name`` is among them.
         arguments: arguments that ``NAME:KEY=VALUE`` may set, with their defaults.
         units: whether ``--units`` makes one for each number of units.
+        seconds: measured time of five folds of 10,000 trials on one core, of a single network where seeds are averaged.
     """
 
     name: str
@@ -32,6 +33,26 @@ class ModelSpec:
     build: Callable[..., Model]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     units: bool = False
+    seconds: float = 5.0
+
+
+def expected_seconds(labels: Sequence[str], trials: int, folds: int, seeds: int) -> float:
+    """Return the expected time of fits on one core; a user's own models count as nothing.
+
+    Args:
+        labels: of the models.
+        trials: of the table.
+        folds: of the cross-validation.
+        seeds: networks that are averaged where a label names no number.
+    """
+    total = 0.0
+    for text in labels:
+        call = parse_call(text.partition(".py:")[0], "model")
+        if call.name in MODELS and ".py:" not in text:
+            spec, given = MODELS[call.name], dict(call.named)
+            nets = int(given.get("seeds", seeds if spec.units else spec.arguments.get("seeds", 1)))
+            total += spec.seconds * nets
+    return total * trials / 10_000 * (folds + 1) / 6
 
 
 def _logistic(name: str, **given: Any) -> Model:
@@ -119,13 +140,13 @@ _DAW = "Daw et al. 2011, 10.1016/j.neuron.2011.02.027"
 MODELS: dict[str, ModelSpec] = {
     spec.name: spec
     for spec in (
-        ModelSpec("bias", "constant preference", "", _bias),
+        ModelSpec("bias", "constant preference", "", _bias, seconds=0.5),
         ModelSpec("logistic", "logistic regression on stimuli, with k trials of history (history=k)", "",
-                  _logistic, {"history": 0}),
+                  _logistic, {"history": 0}, seconds=1.5),
         ModelSpec("psytrack", "logistic weights that drift from trial to trial",
-                  "Roy et al. 2021, 10.1016/j.neuron.2020.12.004", _psytrack, {"history": 1}),
+                  "Roy et al. 2021, 10.1016/j.neuron.2020.12.004", _psytrack, {"history": 1}, seconds=8),
         ModelSpec("glm-hmm", "hidden states with a logistic regression each",
-                  "Ashwood et al. 2022, 10.1038/s41593-021-01007-z", _glm_hmm, {"states": 3, "history": 1}),
+                  "Ashwood et al. 2022, 10.1038/s41593-021-01007-z", _glm_hmm, {"states": 3, "history": 1}, seconds=9),
         ModelSpec("rescorla-wagner", "values that follow rewards, softmax choices",
                   "Rescorla & Wagner 1972; Sutton & Barto 2018, chapter 2", _q(), _Q),
         ModelSpec("q-learning", "Rescorla-Wagner values with perseveration", "Watkins 1989", _q(),
@@ -145,11 +166,12 @@ MODELS: dict[str, ModelSpec] = {
         ModelSpec("hybrid", "mixture of model-free and model-based learning", _DAW, _two_step(None)),
         ModelSpec("ddm", "drift diffusion to bounds, choices and reaction times",
                   "Palmer, Huk & Shadlen 2005, 10.1167/5.5.1", _diffusion),
-        *(ModelSpec(cell, f"recurrent network of {cell} units that sees past trials", _TINY, _network(cell), _NET, True)
+        *(ModelSpec(cell, f"recurrent network of {cell} units that sees past trials", _TINY, _network(cell), _NET,
+                    units=True, seconds=9)
           for cell in ("gru", "lstm", "rnn", "ctrnn")),
         ModelSpec("disentangled", "recurrent network whose latents and updates pass noisy bottlenecks",
                   "Miller, Eckstein, Botvinick & Kurth-Nelson 2023, 10.1101/2023.06.23.546250", _disentangled,
-                  {"latents": 5, "penalty": 3e-3, "inputs": 0.1, "seeds": 1, "drift": False}),
+                  {"latents": 5, "penalty": 3e-3, "inputs": 0.1, "seeds": 1, "drift": False}, seconds=85),
     )
 }  # fmt: skip
 

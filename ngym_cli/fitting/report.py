@@ -17,6 +17,7 @@ from ngym_cli.files.writing import atomic_path, check_place, write_text
 from ngym_cli.fitting.content import Fit
 from ngym_cli.fitting.figures import FIGURES
 from ngym_cli.fitting.folder import TRIALS, FitFolder
+from ngym_cli.fitting.printing import with_kind
 from ngym_cli.runs import Run
 from ngym_cli.terminal import cell
 
@@ -100,11 +101,12 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         ll, against = row["log_likelihood"], row["against_best"]
         difference = f"{against['value']:+.4f}" if against["se"] else "best"
         yield (
-            name,
+            with_kind(name),
             f"{ll['value']:.4f}",
             _interval((ll["low"], ll["high"])),
             f"{row['probability']['value']:.4f}",
             difference,
+            _interval((against["low"], against["high"])) if against["se"] else "",
         )
 
 

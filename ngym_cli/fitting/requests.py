@@ -17,12 +17,13 @@ from ngym_cli.config.flags import ROLES
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import write_json
-from ngym_cli.fitting import fitted, validation
+from ngym_cli.fitting import fitted, registry, validation
 from ngym_cli.fitting.folder import TRIALS, FitFolder, place
 from ngym_cli.fitting.settings import Place, Settings
 from ngym_cli.fitting.validation import Protocol
 from ngym_cli.runs import MANIFEST, Run, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
+from ngym_cli.terminal import in_words
 
 Progress = Callable[[str, int, int], None]
 #: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
@@ -36,6 +37,7 @@ def run(
     progress: Progress | None = None,
     recover: int = 0,
     elsewhere: Elsewhere | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Fit models, compute held-out scores by session and write the folder.
 
@@ -47,6 +49,7 @@ def run(
         progress: called with the label of each model before it is fitted, its number, and how many there are.
         recover: simulations of each model for parameter and model recovery; 0 for none.
         elsewhere: fits the subjects one by one, such as `ngym_cli.sweeps.fits.on`; None to fit here.
+        announce: called with the size of the fit and the expected time before the first model.
 
     Returns:
         What ``fit.json`` holds, and the folder as ``path``.
@@ -60,6 +63,7 @@ def run(
     models = fitted.models_of(settings)
     table, test = settings.read()
     protocol = Protocol(settings.folds, settings.subjects, settings.seed)
+    validation.check(models.values(), protocol)
     table = validation.prepared(table, protocol)
     folder, about = _opened(settings, where)
     about["table"] = _about(table)
@@ -67,6 +71,8 @@ def run(
         elsewhere(folder, list(models), table)
         fitted.join(folder, list(models), table, test)
         fitted.clear(folder.path)
+    elif announce is not None:
+        announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
     predictions, tested, results = _chance(table), _chance(test), {}
     for k, (label, model) in enumerate(models.items()):
         if progress is not None:
@@ -91,6 +97,16 @@ def run(
     folder.write({**about, "status": "finished", "ended": now()})
     Run(folder.path).update(status="finished", ended=now())
     return {**folder.read(), "path": str(folder.path)}
+
+
+def _expected(settings: Settings, labels: Sequence[str], table: Behaviour) -> str:
+    """Return the size of a fit and the expected time in words."""
+    seconds = registry.expected_seconds(labels, table.n_trials, settings.folds, settings.seeds)
+    own = ", own models not counted" if any(".py:" in label for label in labels) else ""
+    return (
+        f"{len(labels)} models to fit to {table.n_trials:,} trials, {settings.folds} folds: "
+        f"about {in_words(seconds)} on one core{own}"
+    )
 
 
 def _opened(settings: Settings, where: Place) -> tuple[FitFolder, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,6 +49,20 @@ class Outcome:
     fitted: dict[str, Fitted]
     held_out: list[Floats]
     tested: list[Floats] = field(default_factory=list)
+
+
+def check(models: Iterable[Model], protocol: Protocol) -> None:
+    """Refuse models that cannot be fitted hierarchically, before anything is fitted.
+
+    Raises:
+        UserError: names all of them.
+    """
+    refused = [each.name for each in models if not isinstance(each, Agent) and each.name != BASELINE]
+    if protocol.subjects == "hierarchical" and refused:
+        raise UserError(
+            f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes value learners (as in "
+            "q-learning), two-step learners, win-stay-lose-shift and bayes-reversal there"
+        )
 
 
 def groups_of(table: Behaviour, protocol: Protocol) -> dict[str, Behaviour]:
@@ -111,8 +125,6 @@ def _for(final: dict[str, Fitted], each: Session) -> Policy:
 def _fit(model: Model, problems: Sequence[Problem], protocol: Protocol) -> list[Fitted]:
     if protocol.subjects != "hierarchical" or model.name == BASELINE:
         return model.fit(problems)
-    if not isinstance(model, Agent):
-        raise UserError(f"model {model.name} cannot be fitted hierarchically; models with few parameters can")
     per = protocol.folds + 1
     fits = model.fit(problems)
     for _ in range(ROUNDS if len(problems) > per else 0):

@@ -178,6 +178,28 @@ class Comparison(Record):
     distance: float | None
 
 
+class Agreement(Record):
+    """Agreement of activity in a part of the trial, by a measure."""
+
+    part: str
+    measure: str
+    value: float | None
+    corrected: float | None
+    shuffled: float | None
+    p: float | None
+    conditions: Count
+
+
+class ActivityComparison(Record):
+    """Comparison of an agent's activity with a recording (``activity_comparison.json``)."""
+
+    data: str
+    by: list[str]
+    figure: str
+    agreement: list[Agreement]
+    left_out: list[str]
+
+
 class Description(Record):
     """Description from which a network is rebuilt (``model.json``)."""
 

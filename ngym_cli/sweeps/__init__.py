@@ -8,7 +8,7 @@ Belongs here: what knows of more than one run. May use: `training` and what it u
 | `plan` | the runs that a recipe stands for: grid, zipped parameters, seeds |
 | `validation` | every setting tried before the first run starts |
 | `folder` | the sweep's folder: recipe, list of runs, study, errors |
-| `worker`, `one_run` | what one worker does: skip, resume or start a run |
+| `worker` | what one worker does: skip, resume or start a run |
 | `search` | Optuna: parameters drawn, poor trials ended early, importance |
 | `launchers` | where the work is done: `local`, `ray`, `slurm` |
 | `status` | how far it is, read from the run folders alone |

@@ -107,6 +107,10 @@ FIRST = ("task", "alg", "network", "seed", "units", "timesteps", "n_envs", "rese
 NOT_COMPARED = ("evaluation", "checkpoint")
 
 
+#: End of the names of event files with images.
+IMAGES = ".images"
+
+
 class Board:
     """Writer of the TensorBoard files of a run.
 
@@ -163,12 +167,18 @@ class Board:
         self._writer.file_writer.add_summary(Summary(value=points), step)
 
     def figure(self, tag: str, figure: Figure, step: int) -> None:
-        """Add a figure."""
+        """Add a figure in an event file of its own, because images make the file of the curves slow to load."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from torch.utils.tensorboard import SummaryWriter
 
         canvas = FigureCanvasAgg(figure)  # `add_figure` imports pyplot with all its widgets to do the same
         canvas.draw()
-        self._writer.add_image(tag, np.asarray(canvas.buffer_rgba())[:, :, :3], step, dataformats="HWC")
+        self.flush()  # TensorBoard reads the files of a folder one after the other
+        images: Any = SummaryWriter(str(self._folder), filename_suffix=IMAGES)
+        try:
+            images.add_image(tag, np.asarray(canvas.buffer_rgba())[:, :, :3], step, dataformats="HWC")
+        finally:
+            images.close()
 
     def flush(self) -> None:
         """Write everything out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
 from ngym_cli.terminal import REFERENCES
+from ngym_cli.training.curriculum import Stage
 from ngym_cli.training.curves import Board
 from ngym_cli.training.progress import Display
 
@@ -35,6 +36,8 @@ class Evaluator:
         policy: gives the present policy.
         board: TensorBoard.
         display: live display of the run.
+        stages: of the run, in their order; evaluations along training are of the last stage, with the performance on
+            the tasks of all stages if these differ.
     """
 
     def __init__(
@@ -45,9 +48,10 @@ class Evaluator:
         policy: Callable[[], BasePolicy],
         board: Board,
         display: Display,
+        stages: Sequence[Stage] = (),
     ):
         self.run, self.config, self.facts, self.policy = run, config, facts, policy
-        self.board, self.display = board, display
+        self.board, self.display, self.stages = board, display, stages
         self.trials = int(config.evaluation.trials or 0)
         self._step = 0
         self._last: fresh_trials.Evaluation | None = None
@@ -74,19 +78,46 @@ class Evaluator:
         values = summary.scalars(found.table, summary.condition_names(self.facts.conditions, found.table))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
         row = {"step": step, **{key: found.summary[key] for key in IN_MANIFEST}}
-        self._in_manifest.append({**row, **_by_task(found.summary)})
+        self._in_manifest.append({**row, **(_by_task(found.summary) or self._by_stage(found, step))})
         self.run.update(evaluations=self._in_manifest)
         self.display.say(f"{step:,} steps: {sentence(found.summary)}")
         self._step, self._last = step, found
         return found
 
-    def on_fresh_trials(self, trials: int, *place: int) -> fresh_trials.Evaluation:
-        """Evaluate without recording the result; ``place`` determines the trials."""
+    def _by_stage(self, last: fresh_trials.Evaluation, step: int) -> dict[str, Any]:
+        """Return performance on the tasks of all stages as in `_by_task`; empty if the stages have the same task.
+
+        Args:
+            last: evaluation of the last stage.
+            step: training steps so far.
+        """
+        stages = {stage.config.task: stage for stage in self.stages}
+        if len(stages) < 2:
+            return {}
+        tasks: dict[str, list[float]] = {}
+        for task, stage in stages.items():
+            found = last
+            if stage is not self.stages[-1]:
+                found = self.on_fresh_trials(self.trials, step, stage.number, stage=stage)
+            tasks[task] = [found.summary["performance"], *found.summary["performance_ci"]]
+        scores = {f"evaluation/performance_by_task/{task}": values[0] for task, values in tasks.items()}
+        self.board.scalars(scores, step)
+        return {"tasks": tasks}
+
+    def on_fresh_trials(self, trials: int, *place: int, stage: Stage | None = None) -> fresh_trials.Evaluation:
+        """Evaluate without recording the result.
+
+        Args:
+            trials: number of trials.
+            place: numbers that determine the random stream.
+            stage: stage whose task is evaluated; default the last.
+        """
         settings = self.config.evaluation
         seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
-        goal, began = self.config.in_stage(-1), time.monotonic()
+        goal, facts = (stage.config, stage.facts) if stage else (self.config.in_stage(-1), self.facts)
+        began = time.monotonic()
         found = fresh_trials.evaluate(
-            self.policy(), goal, self.facts, trials, seed, settings.deterministic,
+            self.policy(), goal, facts, trials, seed, settings.deterministic,
             progress=self.display.evaluating, measured=False,
         )  # fmt: skip
         self.display.evaluated(time.monotonic() - began)

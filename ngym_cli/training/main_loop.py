@@ -103,7 +103,10 @@ def train(
     course = _course(config, facts)
     goal = _goal(course, facts)
     _until(config, goal)  # refused before anything is written
+    source = runs.find(config.init_from, root) if config.init_from else None
     manifest = provenance.opening(config, goal, threads.learning()) | ({"stages": course.record()} if course else {})
+    if source is not None:  # a resumed run may be started elsewhere, and "latest" would be the run itself
+        manifest["init_from"] = {"run": str(source.path.resolve())}
 
     def make() -> runs.Run:
         return runs.create(path, overwrite, config.to_toml(), manifest, rename=name is None)
@@ -113,7 +116,7 @@ def train(
     try:
         venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
         model = build_model(config, venv)
-        begun = saving.initialise_from(model, config, runs.find(config.init_from, root)) if config.init_from else None
+        begun = saving.initialise_from(model, config, source) if source is not None else None
         venv.seed(streams(config.seed)["environments"])
         references = goal.references
     except Exception:
@@ -164,7 +167,8 @@ def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Ou
             if "chance" not in manifest:  # the run was killed while the learner was built
                 begun.update(goal.references)
             if config.init_from:
-                begun["init_from"] = saving.initialise_from(model, config, runs.find(config.init_from))
+                recorded = (manifest.get("init_from") or {}).get("run", config.init_from)
+                begun["init_from"] = saving.initialise_from(model, config, runs.find(str(recorded)))
             venv.seed(streams(config.seed)["environments"])
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
@@ -211,7 +215,7 @@ class _Parts:
     def session(self, saved: checkpoints.Saved | None) -> Session:
         """Return the session of a new run, or of a run that continues from a checkpoint."""
         path, facts, state = self.run.path, self.facts, saved.session if saved else {}
-        linked = facts.links_trials or self.config.reset_state == "never"
+        linked = facts.links_trials or self.config.reset_state != "trial"
         recorder = TrialRecorder(
             path / runs.TRIALS, self.config.task, facts.dt, self.venv.num_envs, facts.rt_from, linked
         )
@@ -226,7 +230,15 @@ class _Parts:
             facts,
             learner=self,
             curves=Curves(recorder, board, display, int(self.config.timesteps or 0)),
-            evaluator=Evaluator(self.run, self.config, facts, lambda: self.model.policy, board, display),
+            evaluator=Evaluator(
+                self.run,
+                self.config,
+                facts,
+                lambda: self.model.policy,
+                board,
+                display,
+                self.course.stages if self.course else (),
+            ),
             checkpoints=CheckpointKeeper(path / checkpoints.FOLDER, self.config.checkpoint, self.write_checkpoint),
             plan=Plan(self.course, _until(self.config, facts), self.hooks.watch),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 
@@ -47,6 +48,7 @@ def test_resumed_equals_uninterrupted(tmp_path, alg):
         ("ReachingDelayResponse-v0", {"network": "gru"}),
         ("RDM-v0", {"wrappers": "trial_history,noise,pass_gt"}),
         ("Bandit-v0", {"network": "ei_rnn"}),
+        ("ChangingBandit-v0", {"network": "gru", "reset_state": "session"}),
         ("DawTwoStep-v0", {"network": "rnn"}),
         ("NAltPerceptualDecisionMaking-v0", {"wrappers": "trial_history_evolution,variable_nch,pass_reward"}),
     ],
@@ -248,3 +250,16 @@ def test_what_cannot_be_saved_is_refused_before_anything_is_written(ngym, tmp_pa
     last = result.err.strip().splitlines()[-1]
     assert "attribute Mine.kept" in last and "state_dict" in last
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("source", ["first", "latest"])
+def test_a_run_killed_before_its_first_checkpoint_finds_its_initial_weights_again(tmp_path, source):
+    first = train(configuration(timesteps=1024), tmp_path, "first").run
+    config = configuration(init_from=source, timesteps=3000)
+    run = interrupt(config, tmp_path, "cut", 2000)
+    for path in checkpoints.found_in(run.path / "checkpoints"):
+        shutil.rmtree(path)
+    assert resume(run).status == "finished"
+    assert run.manifest()["init_from"]["run"] == str(first.path.resolve())
+    if source != "latest":
+        assert_same_run(train(config, tmp_path, "whole").run.path, run.path)

@@ -64,6 +64,8 @@ TASK_FILES = {
         ([*RUN, "--units", "0"], "units"),
         ([*RUN, "--n-envs", "many"], "--n-envs': Value error, 'many' is not a whole number"),
         ([*RUN, "--reset-state", "sometimes"], "reset_state"),
+        ([*RUN, "--reset-state", "session"], "report no sessions; expected auto, trial or never"),
+        ([*RUN, "--reset-state", "block"], "report no blocks; expected auto, trial or never"),
         ([*RUN, "--device", "abacus"], "abacus"),
         ([*RUN, "--name", "../outside"], "plain folder name"),
         ([*RUN, "--config", "missing.toml"], "missing.toml"),

@@ -123,6 +123,21 @@ def predict(policy: Policy, sessions: Sequence[Session]) -> list[Floats]:
     Returns:
         An array (trials, choices) for each session.
     """
+    every: list[Any] = [None] * len(sessions)
+    for subject in dict.fromkeys(each.subject for each in sessions):
+        own = [k for k, each in enumerate(sessions) if each.subject == subject]
+        for k, rows in zip(own, _predict(of_subject(policy, subject), [sessions[k] for k in own]), strict=True):
+            every[k] = rows
+    return every
+
+
+def of_subject(policy: Policy, subject: str) -> Policy:
+    """Return a subject's own policy, ``policy.of(subject)`` where a model of several subjects has one."""
+    own: Policy = policy.of(subject) if hasattr(policy, "of") else policy
+    return own
+
+
+def _predict(policy: Policy, sessions: Sequence[Session]) -> list[Floats]:
     data = padded(sessions)
     state = policy.begin(len(sessions))
     rows = []

@@ -16,6 +16,7 @@ miss) and the stimuli of the present trial by name; it returns the logits of the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,10 @@ from scipy.optimize import minimize
 from neurogym.behaviour.models.agents import Parameter
 from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError, log_softmax
 from neurogym.behaviour.models.search import hessian
-from neurogym.behaviour.table import Behaviour, Floats, Session
+from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
 
-STARTS = 3
+#: Searches at most, and the difference of log-likelihood at which two searches have found the same.
+STARTS, SAME = 3, 0.01
 
 
 class FunctionModel:
@@ -63,13 +65,22 @@ class FunctionModel:
         table, rng = problem.table, np.random.default_rng(problem.seed)
         mean, sd = (np.array([getattr(p, key) for p in self.parameters]) for key in ("mean", "sd"))
 
+        sessions = [_trials(each, table) for each in table.sessions]
+
         def loss(x: Floats) -> float:
-            value = sum(self._log_likelihood(x, each, table) for each in table.sessions)
+            values = self.values(x)
+            value = sum(self._log_likelihood(values, each, len(table.choices)) for each in sessions)
             return float(0.5 * (((x - mean) / sd) ** 2).sum() - value)
 
-        starts = [mean, *(mean + 0.7 * sd * rng.standard_normal(len(mean)) for _ in range(STARTS - 1))]
-        found: Any = min((minimize(loss, start, method="L-BFGS-B") for start in starts), key=lambda each: each.fun)
-        x = np.asarray(found.x)
+        x, best = mean, np.inf
+        for k in range(STARTS):
+            start = mean + 0.7 * sd * rng.standard_normal(len(mean)) * (k > 0)
+            found: Any = minimize(loss, start, method="L-BFGS-B")
+            agree = abs(found.fun - best) < SAME
+            if found.fun < best:
+                x, best = np.asarray(found.x), found.fun
+            if agree:
+                break
         curvature = hessian(lambda _, tried: np.array([[loss(point) for point in tried[0]]]), x[None])[0]
         variance = np.diag(np.linalg.pinv(curvature))
         se = np.sqrt(np.where(variance > 0, variance, sd**2))
@@ -95,16 +106,47 @@ class FunctionModel:
             raise UnfitError(f"{self.name} returned logits {logits.tolist()}, expected {choices} finite numbers")
         return logits, found[1]
 
-    def _log_likelihood(self, x: Floats, each: Session, table: Behaviour) -> float:
-        values, state, before, total = self.values(x), None, (None, None), 0.0
-        stimuli, reward = np.nan_to_num(each.stimuli).tolist(), np.nan_to_num(each.reward).tolist()
-        for t, choice in enumerate(each.choice.tolist()):
-            stimulus = dict(zip(table.stimuli, stimuli[t], strict=True))
-            logits, state = self.call(values, state, before, stimulus, len(table.choices))
-            if choice >= 0:
-                total += float(log_softmax(logits)[choice])
-            before = (choice, reward[t]) if choice >= 0 else (None, None)
-        return total
+    def _log_likelihood(self, values: Mapping[str, float], trials: _Trials, choices: int) -> float:
+        """Return the log-likelihood of a session; the logits of all trials are checked together."""
+        function, state, rows = self.function, None, list[float]()
+        try:
+            for choice, reward, stimulus in trials.seen:
+                logits, state = function(values, state, choice, reward, stimulus.copy())
+                if len(logits) != choices:
+                    raise ValueError
+                rows.extend(logits)
+            every = np.array(rows, float).reshape(-1, choices)
+            if not np.isfinite(every).all():
+                raise ValueError
+        except (TypeError, ValueError):
+            self._complain(values, trials, choices)
+            raise
+        return float(log_softmax(every)[trials.valid, trials.choice].sum())
+
+    def _complain(self, values: Mapping[str, float], trials: _Trials, choices: int) -> None:
+        """Call the function again trial by trial, with a check of what each call returns."""
+        state = None
+        for choice, reward, stimulus in trials.seen:
+            _, state = self.call(values, state, (choice, reward), stimulus, choices)
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Session as plain values: choice and reward before each trial with its stimuli; trials with a choice."""
+
+    seen: list[tuple[int | None, float | None, dict[str, float]]]
+    valid: Ints
+    choice: Ints
+
+
+def _trials(each: Session, table: Behaviour) -> _Trials:
+    choices, rewards = each.choice.tolist(), np.nan_to_num(each.reward).tolist()
+    after = [(c, r) if c >= 0 else (None, None) for c, r in zip(choices, rewards, strict=True)]
+    rows = np.nan_to_num(each.stimuli).tolist()
+    stimuli = [dict(zip(table.stimuli, row, strict=True)) for row in rows]
+    before = [(None, None), *after[:-1]]
+    valid = np.flatnonzero(each.choice >= 0)
+    return _Trials([(*b, s) for b, s in zip(before, stimuli, strict=True)], valid, each.choice[valid])
 
 
 def _parameter(name: str, low: float | None, high: float | None) -> Parameter:

@@ -94,21 +94,23 @@ def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> No
         raise ValueError(f"{owner} needs tasks with the same dt, got {listed} ms")
 
 
-def check_spaces(envs: Sequence[gym.Env], schedule: BaseSchedule | None, pad: bool) -> None:
+def check_spaces(envs: Sequence[gym.Env], schedule: BaseSchedule | None, pad: bool, presented: int) -> None:
     """Refuse tasks with incompatible spaces.
 
     Args:
         envs: The tasks.
         schedule: Names the task of each trial.
         pad: Whether vectors and discrete actions may be widened.
+        presented: Number of tasks that the schedule selects from.
 
     Raises:
         ValueError: If there is no task, the schedule has another number of conditions, or spaces differ.
     """
     if not envs:
         raise ValueError("ScheduleEnvs needs at least one task")
-    if schedule is not None and schedule.n != len(envs):
-        raise ValueError(f"the schedule has {schedule.n} conditions, but there are {len(envs)} tasks")
+    if schedule is not None and schedule.n != presented:
+        held_out = "" if presented == len(envs) else f", {len(envs) - presented} of them held out"
+        raise ValueError(f"the schedule has {schedule.n} conditions, but there are {len(envs)} tasks{held_out}")
     first = envs[0]
     for env in envs[1:]:
         discrete = all(isinstance(e.action_space, gym.spaces.Discrete) for e in (env, first))

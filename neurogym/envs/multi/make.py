@@ -12,6 +12,7 @@ from neurogym.core import OrderEnforcing, TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.collections import COLLECTIONS
 from neurogym.envs.multi.fitting import distinct
+from neurogym.envs.multi.instructions import Instructions, without
 from neurogym.envs.multi.schedule import ScheduleEnvs
 from neurogym.sampling.scheduler import BaseSchedule, OnceSchedule, schedule_from
 
@@ -35,6 +36,8 @@ def make_multi(
     schedule: str | BaseSchedule = "random",
     rule_input: bool = True,
     pad: bool = True,
+    instructions: Instructions | None = None,
+    held_out: str | Sequence[str] | None = None,
     **kwargs: Any,
 ) -> gym.Env:
     """Make an environment with several tasks, which alternate between trials; see :class:`ScheduleEnvs`.
@@ -44,6 +47,10 @@ def make_multi(
         schedule: ``random``, ``norepeat``, ``sequential``, ``block:100``, ``sequential_block:100``, or a schedule.
         rule_input: Whether channels ``task`` show the agent which task runs (one-hot).
         pad: Whether tasks with fewer channels or actions are widened; otherwise they are refused.
+        instructions: Vectors shown in place of the one-hot input: a file (.npy, .npz) or table (tasks x dimensions), or
+            the number of dimensions of random vectors of length 1.
+        held_out: Tasks never presented, for tests of what an agent does from their instructions alone: leave it out to
+            evaluate on all tasks.
         **kwargs: Arguments of the tasks; each gets those that it takes, of ``timing`` and ``rewards`` the entries
             that it has.
 
@@ -57,14 +64,17 @@ def make_multi(
         (5,)
     """
     names = task_ids(ids)
+    if instructions is not None and not rule_input:
+        raise ValueError("instructions are shown as rule input, but rule_input is false")
     taken: set[str] = set()
     envs = [registration.make(name, **_own_arguments(name, kwargs, taken)) for name in names]
     for name, value in kwargs.items():
         for part in [f"{name}.{key}" for key in value] if name in ("timing", "rewards") and value else [name]:
             if part not in taken:
                 raise ValueError(f"none of the tasks takes {part.replace('.', ' ')}: {', '.join(names)}")
-    plan = schedule_from(schedule, len(envs)) if isinstance(schedule, str) else schedule
-    return OrderEnforcing(ScheduleEnvs(envs, plan, env_input=rule_input, names=distinct(names), pad=pad))
+    left = len(without(distinct(names), held_out))
+    plan = schedule_from(schedule, left) if isinstance(schedule, str) else schedule
+    return OrderEnforcing(ScheduleEnvs(envs, plan, rule_input, distinct(names), pad, instructions, held_out))
 
 
 def _own_arguments(name: str, kwargs: Mapping[str, Any], taken: set[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from neurogym import scores, spaces
 from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
+from neurogym.envs.multi.instructions import Instructions, RuleInput, without
 from neurogym.envs.multi.interleave import MixedRule, Part, Records, empty_column, interleave, records_of
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
@@ -40,9 +41,12 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         env_input: Whether channels ``task`` show the agent which task runs (one-hot).
         names: Name of each task in the record; default its id.
         pad: Whether tasks with fewer channels or actions are widened: channels are 0, actions are never right.
+        instructions: Vectors shown in place of the one-hot input, see :func:`read_instructions`.
+        held_out: Tasks that the schedule, which is over all others, never selects.
 
     Attributes:
         envs: The tasks.
+        presented: Indices of the tasks that the schedule selects.
         i_env: Index of the task of the current trial.
 
     Raises:
@@ -65,14 +69,17 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         env_input: bool = False,
         names: Sequence[str] | None = None,
         pad: bool = False,
+        instructions: Instructions | None = None,
+        held_out: str | Sequence[str] | None = None,
     ):
         self.envs = list(envs)
-        check_spaces(self.envs, schedule, pad)
+        self.names = distinct([name_of(env) for env in self.envs] if names is None else names)
+        self.presented = without(self.names, held_out) if self.envs else np.arange(0)
+        check_spaces(self.envs, schedule, pad, len(self.presented))
         check_tasks(self.envs, type(self).__name__, steps_wrappers=True)
         self.tasks: list[TrialEnv] = [env.unwrapped for env in self.envs]  # type: ignore[misc]
         super().__init__(dt=self.tasks[0].dt)
-        self.schedule, self.env_input = schedule, env_input
-        self.names = distinct([name_of(env) for env in self.envs] if names is None else names)
+        self.schedule, self.env_input = schedule, env_input or instructions is not None
         known = [traits(env) for env in self.envs]
         self._all_ahead = all(its.ahead and its.batched for its in known)  # else each is stepped in its own stack
         self.rule = MixedRule(self.tasks) if self._all_ahead else None  # type: ignore[assignment,misc]
@@ -94,8 +101,9 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0
         self.observation_space = widest.observation_space
-        if env_input:
-            self.observation_space = spaces.append_channels(widest.observation_space, "task", len(self.envs), 0, 1)
+        if self.env_input:
+            self.rule_input = RuleInput(instructions, len(self.envs), self._width)
+            self.observation_space = self.rule_input.appended_to(widest.observation_space)
         self.action_space = max((env.action_space for env in self.envs), key=spaces.n_actions)
         self._chosen = 0 if schedule is None else None
         self._records: Records | None = None  # what any task's record may have
@@ -140,8 +148,10 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             return np.full(n, self._chosen)
         first = []
         if self._chosen is not None:
-            first, self.schedule.i, self._chosen = [self._chosen], self._chosen, None
-        return np.concatenate([first, self.schedule.draw(n - len(first)) if n > len(first) else []]).astype(np.int64)
+            first, self._chosen = [self._chosen], None
+            self.schedule.i = next((int(k) for k in np.flatnonzero(self.presented == first[0])), self.schedule.i)
+        drawn = self.presented[self.schedule.draw(n - len(first))] if n > len(first) else []
+        return np.concatenate([first, drawn]).astype(np.int64)
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
@@ -222,8 +232,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
                 if name not in trials.starts:
                     trials.starts[name], trials.ends[name] = np.zeros((2, trials.n), np.int64)
         if self.env_input:
-            rows = trials.rows()
-            trials.ob[rows.index, self._width + source[rows.trial]] = 1
+            self.rule_input.show(trials, source)
         if not self._all_ahead:
             self._show(trials, first_observation(self.envs[parts[0].task]), 0)
             trials.bonus = 0.0  # the task adds it itself
@@ -312,9 +321,13 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     @property
     def shares(self) -> np.ndarray:
         """Long-run frequency of each task, shape (tasks,)."""
-        if self.schedule is None:
-            return np.eye(len(self.envs))[self._chosen or 0]
-        return self.schedule.shares
+        among = np.eye(len(self.envs))
+        return among[self._chosen or 0] if self.schedule is None else self.schedule.shares @ among[self.presented]
+
+    @property
+    def tells_task(self) -> bool:
+        """Whether the agent sees which of the presented tasks runs."""
+        return self.env_input and self.rule_input.tells(self.presented)
 
     def __str__(self) -> str:
         """List the tasks, a line for each."""

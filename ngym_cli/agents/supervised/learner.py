@@ -164,7 +164,8 @@ class Supervised(Learner):
         check(env)
         draw = None
         if isinstance(env.unwrapped, ScheduleEnvs):
-            draw = TaskDraw(env.unwrapped.names, self.task_weight, self.draw == "batch")
+            names = [env.unwrapped.names[i] for i in env.unwrapped.presented]
+            draw = TaskDraw(names, self.task_weight, self.draw == "batch")
         elif self.task_weight:
             raise ValueError(f"task_weight needs several tasks, but there is only {type(env.unwrapped).__name__}")
         size = self.batch_size * self.seq_len

@@ -149,8 +149,34 @@ def test_a_plain_function_is_a_model():
     parameters = q.parameters(table)
     x = np.array([p.unbounded(values.get(p.name, 0.0)) for p in parameters])
     np.testing.assert_allclose(predict(AgentPolicy(q, parameters, x, 2), table.sessions)[0], same, atol=1e-6)
-    with pytest.raises(UnfitError, match=r"expected \(logits, state\)"):
-        FunctionModel(lambda *_: 3, {"alpha": (0, 1)}, "bad").fit([Problem(table)])
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [(3, r"expected \(logits, state\)"), (([0.0], None), "expected 2 finite"),
+     (([0.0, np.nan], None), "expected 2 finite"), ((1.0, None), "expected 2 finite"),
+     ((["a", "b"], None), "could not convert")],
+)  # fmt: skip
+def test_what_a_plain_function_returns_is_checked(returned, message):
+    table = BANDIT.only([session([0, 1, 1, 0], reward=[1.0, 0, 1, 0])])
+    with pytest.raises((UnfitError, ValueError), match=message):
+        FunctionModel(lambda *_: returned, {"alpha": (0, 1)}, "bad").fit([Problem(table)])
+
+
+def test_a_plain_function_may_change_its_state_and_the_stimuli_in_place():
+    def agent(params, state, choice, reward, stimulus):
+        state = [0.0, 0.0] if state is None else state
+        stimulus["s"] *= 2
+        state[1] += params["w"] * stimulus["s"]
+        return state, state
+
+    rng = np.random.default_rng(8)
+    s = rng.normal(size=(200, 1))
+    like = Behaviour((), ("left", "right"), ("s",))
+    choice = rng.random(200) < 1 / (1 + np.exp(-1.4 * s.cumsum()))
+    table = like.only([session(choice.astype(int), stimuli=s)])
+    fit = FunctionModel(agent, {"w": (None, None)}, "own").fit([Problem(table)])[0]
+    assert 0.7 in fit.parameters["w"] and np.array_equal(table.sessions[0].stimuli, s)
 
 
 def test_three_choices():

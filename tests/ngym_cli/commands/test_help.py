@@ -12,7 +12,7 @@ from ngym_cli.commands import app
 
 #: A word of each command's help without which it would not be found, and choices that it must name.
 CONTENT = {
-    "run": ("--task", "--wrappers", "recurrent_ppo", "lstm", "auto, trial or never", "--timesteps"),
+    "run": ("--task", "--wrappers", "recurrent_ppo", "lstm", "auto, trial, session, block", "--timesteps"),
     "list": ("tasks", "wrappers", "recipes", "sweeps", "--sort"),
     "info": ("algorithm", "figure"),
     "eval": ("--record", "activity", "--lesion", "csv", "2,000"),

@@ -106,6 +106,10 @@ def test_activity_is_compared_with_a_recording_by_period(ngym, run_folder, tmp_p
     assert result["by"] == ["coh", "ground_truth"] and {part for part, _ in rows} >= {"trial", "stimulus"}
     assert rows["trial", "prediction"]["corrected"] > 0.8 and rows["trial", "cka"]["value"] > 0.8
     assert Path(result["figure"]).stat().st_size > 5000 and list((run / "eval").glob("*/activity_comparison.json"))
+    assert ngym("report", run).code == 0
+    page = (run / "report.html").read_text()
+    assert "Activity beside session" in page and 'id="activity-figure-' in page
+    assert f"{rows['trial', 'cka']['value']:.4g}"[:4] in page
 
 
 def test_averages_in_hdf5_are_compared_and_what_is_missing_is_said(ngym, run_folder, tmp_path):

@@ -354,3 +354,18 @@ def test_forgetting_shows_each_task_along_training(ngym, tmp_path):
     assert ngym("run", "--task", "RDM-v0", *common, "--name", "b").code == 0
     refused = ngym("plot", "b", "forgetting")
     assert refused.code == 2 and "two evaluations or more of several tasks" in refused.err
+
+
+def test_forgetting_shows_the_tasks_of_all_stages(ngym, tmp_path):
+    stages = '[[stages]]\ntrials = 40\n[[stages]]\ntask = "yang19.dm1-v0"\n'
+    (tmp_path / "stages.toml").write_text('task = "yang19.go-v0"\n' + stages)
+    common = ("--n-envs", 8, "--units", 8, "--timesteps", 12000, "--eval-every", 4000, "--eval-trials", 20)
+    done = ngym("run", "--config", tmp_path / "stages.toml", *common, "--name", "a")
+    assert done.code == 0, done.err
+    (path,) = (tmp_path / "runs").glob("*/*/a/manifest.json")
+    manifest = json.loads(path.read_text())
+    assert len(manifest["stages"]) == 2 and len(manifest["evaluations"]) >= 2
+    for row in manifest["evaluations"]:
+        assert row["tasks"].keys() == {"yang19.go-v0", "yang19.dm1-v0"}
+        assert row["tasks"]["yang19.dm1-v0"] == [row["performance"], *row["performance_ci"]]
+    assert ngym("plot", "a", "forgetting", "--out", tmp_path / "drawn").code == 0

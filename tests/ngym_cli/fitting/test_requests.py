@@ -81,6 +81,41 @@ def test_networks_learn_history(cell, rat, tmp_path):
     assert scores[f"{cell}:units=2"] > scores["bias"] + 0.05
 
 
+@pytest.mark.parametrize("model", ["gru:units=1", "gru:units=1:drift=true"])
+def test_a_pooled_network_has_weights_of_each_subject(model):
+    rng = np.random.default_rng(5)
+    sessions = [
+        session(rng.random(60) < p, name=str(k), subject=who) for k in range(5) for who, p in (("a", 0.9), ("b", 0.1))
+    ]
+    table, fitted = Behaviour(tuple(sessions)), registry.build([model], (), 1)[model]
+    policy = fitted.fit([Problem(table)])[0].policy
+    loaded = fitted.from_arrays(fitted.to_arrays(policy), Behaviour(()))
+    a, b = predict(loaded, sessions[:2])
+    assert a[0, 1] > 0.7 and b[0, 1] < 0.3  # without any past
+    np.testing.assert_allclose(predict(policy, sessions[:2])[1], b)
+
+
+def test_size_and_expected_time_are_said_first_and_the_table_names_baselines(rat, tmp_path, ngym):
+    given = ("fit", rat, "--model", "logistic,psytrack", "--folds", "2", "--runs", tmp_path / "runs", "--name", "t")
+    found = ngym(*given)
+    assert found.code == 0, found.err
+    first = found.err.splitlines()[0]
+    assert first.startswith("3 models to fit to 640 trials, 2 folds: about ") and first.endswith(" s on one core")
+    heads = {line.split("  ")[0]: line for line in found.out.splitlines()}
+    assert {"chance (baseline)", "bias (baseline)", "mixture (of all models)"} <= set(heads)
+    assert sum("best" in line.split() for line in heads.values()) == 2  # the heading and the best model
+    assert ngym(*given).err.startswith("0 models to fit")
+    assert registry.expected_seconds(["gru:units=2", "mine.py:agent"], 20_000, 5, 3) == pytest.approx(
+        6 * registry.expected_seconds(["gru:seeds=1"], 10_000, 5, 3)
+    )
+
+
+def test_models_that_cannot_be_hierarchical_are_refused_before_any_fit(rat, tmp_path):
+    with pytest.raises(UserError, match="hierarchically: psytrack, gru:units=2;"):
+        fit(rat, "q-learning,psytrack,gru", subjects="hierarchical", runs=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, tmp_path, monkeypatch):
     from ngym_cli.evaluation import simulation
     from ngym_cli.fitting import disentangled, figures

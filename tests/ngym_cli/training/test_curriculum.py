@@ -8,12 +8,15 @@ import tomllib
 import numpy as np
 import pytest
 
+from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import inspect
+from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
+from ngym_cli.training.evaluator import Evaluator
 from ngym_cli.training.main_loop import Hooks, resume, train
 from ngym_cli.training.progress import LiveDisplay, Silent
 from tests.ngym_cli.conftest import Interrupting
@@ -191,3 +194,14 @@ def test_code_in_a_stage_is_not_trusted():
     from ngym_cli.config.trust import references
 
     assert references(from_dict({"stages": [{"task": "evil.py:Task"}]})) == ["evil.py:Task"]
+
+
+def test_an_evaluation_can_be_of_the_task_of_each_stage():
+    given = {**BASE, "task": "yang19.go-v0", "wrappers": "", "timing": {}, "alg": "recurrent_a2c", "units": 4}
+    config, facts = resolve(from_dict({**given, "stages": [{"trials": 9}, {"task": "yang19.dm1-v0"}]}))
+    config, stages = complete(config, facts), stages_of(config, facts)
+    policy = build_model(config, build_venv(stages[0].config, 1)).policy
+    evaluator = Evaluator(None, config, stages[1].facts, lambda: policy, None, Silent(), stages)
+    first, last = (evaluator.on_fresh_trials(5, 0, stage=stage) for stage in (stages[0], None))
+    assert set(first.table["task"]) == {"yang19.go-v0"} and "coh1_mod1" not in first.table
+    assert set(last.table["task"]) == {"yang19.dm1-v0"} and "coh1_mod1" in last.table

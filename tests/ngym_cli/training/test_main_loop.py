@@ -104,7 +104,11 @@ def test_tensorboard_shows_losses_speed_evaluations_and_a_figure(run_folder):
     (image,) = tags["images"]
     assert image in ("figures/psychometric", "figures/conditions")  # the first that its answers allow
     assert "configuration/text_summary" in tags["tensors"]
-    assert [path.parent for path in run_folder.rglob("events.out.tfevents.*")] == [run_folder]
+    files = sorted(run_folder.rglob("events.out.tfevents.*"))
+    assert [path.parent for path in files] == [run_folder] * 2
+    alone = [EventAccumulator(str(path)).Reload().Tags() for path in files]
+    assert not alone[0]["images"] and alone[0]["scalars"]  # TensorBoard reads the curves first
+    assert alone[1]["images"] == [image] and not alone[1]["scalars"]
 
 
 def test_tensorboard_has_one_chart_for_the_values_of_a_condition(run_folder):

@@ -1,0 +1,75 @@
+"""Trials with which a session or a block begins, as the records of trials report them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from neurogym.vector.common import Batch
+
+#: Column with the position of a trial in its session; a session begins at 0.
+SESSION_TRIAL = "session_trial"
+#: Values of ``reset_state`` that name a stretch of several trials.
+UNITS = ("session", "block")
+#: Values of ``reset_state`` of a complete configuration.
+RESETS = ("trial", *UNITS, "never")
+
+
+def reported_units(names: Iterable[str]) -> tuple[str, ...]:
+    """Return which of `UNITS` the columns of a trial's record report.
+
+    >>> reported_units(["ground_truth", "session_trial", "side_bias_block"])
+    ('session', 'block')
+    """
+    names = list(names)
+    return tuple(unit for unit in UNITS if any(_reports(name, unit) for name in names))
+
+
+def _reports(name: str, unit: str) -> bool:
+    """Return whether a column says where a session or a block begins: ``session_trial``, ``block``, ``..._block``."""
+    return name == SESSION_TRIAL if unit == "session" else name == "block" or name.endswith("_block")
+
+
+class Boundaries:
+    """Environments of a batch in which a new session or block begins.
+
+    Args:
+        unit: ``"session"`` or ``"block"``. A block begins where the block that trials report changes.
+    """
+
+    def __init__(self, unit: str):
+        self.unit = unit
+        self._now: list[tuple[Any, ...]] | None = None
+
+    def forget(self) -> None:
+        """Read the present trials again before the next step."""
+        self._now = None
+
+    def look(self, venv: Batch) -> None:
+        """Read the present trials unless they are known; to be called before each step."""
+        if self._now is None:
+            self._now = self._labels(venv, np.arange(venv.num_envs))
+
+    def crossed(self, venv: Batch, ended: np.ndarray) -> np.ndarray:
+        """Return where the trial that has just begun is the first of a session or block, bool (environments,).
+
+        Args:
+            venv: the batch, after the step.
+            ended: whether a trial ended with the last step, bool (environments,).
+        """
+        begins = np.zeros(len(ended), bool)
+        envs = np.flatnonzero(ended)
+        if self._now is None or not len(envs):
+            return begins
+        for i, label in zip(envs.tolist(), self._labels(venv, envs), strict=True):
+            begins[i] = 0 in label if self.unit == "session" else label != self._now[i]
+            self._now[i] = label
+        return begins
+
+    def _labels(self, venv: Batch, envs: np.ndarray) -> list[tuple[Any, ...]]:
+        """Return the entries that tell sessions or blocks apart in the present trials of environments."""
+        columns = [values for name, values in sorted(venv.present(envs).items()) if _reports(name, self.unit)]
+        listed = [[None if value != value else value for value in column.tolist()] for column in columns]
+        return list(zip(*listed, strict=True)) if listed else [()] * len(envs)

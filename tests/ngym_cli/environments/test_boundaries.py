@@ -1,0 +1,115 @@
+"""Resets of the recurrent state where a session or a block begins."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from ngym_cli.agents.acting import rollout
+from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.trained import agent_for
+from ngym_cli.config import from_dict
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.stack import build_batch, build_venv
+from ngym_cli.environments.trial_batch import batch_of
+from ngym_cli.errors import UserError
+from ngym_cli.evaluation import fresh_trials
+from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.training.main_loop import train
+
+BANDIT = {"task": "ChangingBandit-v0", "task_args": {"session": 5}, "reset_state": "session"}
+TWO_STEP = {"task": "TwoStep-v0", "task_args": {"session": 5}, "reset_state": "session"}
+SHORT = {"n_envs": 4, "units": 8, "timesteps": 2000, "hyperparameters": {"n_steps": 32}, "evaluation": {"trials": 50}}
+BLOCKS = {"task": "IBLBlock-v0", "reset_state": "block"}
+BIASED = {"task": "RDM-v0", "wrappers": "side_bias:probs=0.2/0.8//0.8/0.2:block_dur=3", "reset_state": "block"}
+HISTORY = {"task": "RDM-v0", "wrappers": "trial_history:block_dur=3", "reset_state": "block"}
+
+
+def made(given, n_envs=3):
+    return build_venv(resolve(from_dict(given))[0], n_envs)
+
+
+def stepped(venv, steps):
+    """Return dones (steps, environments), and the reports of trials of environment 0 with the step of their end."""
+    dones, trials = [], []
+    for step in range(steps):
+        dones.append(venv.step(np.zeros(venv.num_envs, int))[2])
+        if venv.finished is not None and 0 in venv.finished["env"]:
+            at = venv.finished["env"].tolist().index(0)
+            trials.append({"step": step, **{name: column[at] for name, column in venv.finished.items()}})
+    return np.array(dones), trials
+
+
+@pytest.mark.parametrize(
+    ("given", "column", "trials"),
+    [
+        (BANDIT, "session_trial", 30),
+        (TWO_STEP, "session_trial", 30),
+        (BLOCKS, "block", 900),
+        (BIASED, "side_bias_block", 20),
+        (HISTORY, "trial_history_block", 20),
+    ],
+    ids=lambda value: value["task"] if isinstance(value, dict) else None,
+)
+def test_the_state_resets_exactly_before_the_first_trial_of_a_session_or_block(given, column, trials):
+    venv = made(given)
+    venv.seed(1)
+    venv.reset()
+    dones, found = stepped(venv, trials * (23 if given["task"] == "RDM-v0" else 2))
+    labels = [trial[column] for trial in found]
+    first = [
+        later == 0 if column == "session_trial" else later != earlier
+        for earlier, later in zip(labels, labels[1:], strict=False)
+    ]
+    assert any(first) and not all(first)
+    assert [dones[trial["step"], 0] for trial in found[:-1]] == first
+    between = np.delete(dones[:, 0], [trial["step"] for trial in found])
+    assert not between.any()
+
+
+@pytest.mark.parametrize("given", [BANDIT, TWO_STEP, BIASED], ids=lambda given: given["task"])
+def test_a_restored_batch_resets_where_the_saved_batch_would(given):
+    venv, again = made(given), made(given)
+    venv.seed(2)
+    venv.reset()
+    stepped(venv, 37)
+    batch_of(again).set_state(batch_of(venv).state())
+    expected, _ = stepped(venv, 120)
+    found, _ = stepped(again, 120)
+    np.testing.assert_array_equal(found, expected)
+    assert found.any()
+
+
+@pytest.mark.parametrize(("word", "alike"), [("session", True), ("never", False)])
+def test_an_agent_begins_every_session_in_the_same_state(word, alike):
+    config, facts = resolve(from_dict({**BANDIT, "reset_state": word}))
+    config = complete(config, facts)
+    policy = build_model(config, build_venv(config, 1)).policy
+    venv = build_batch(config, 2)
+    venv.seed(0)
+    steps = list(islice(rollout(venv, agent_for(policy, 2, 0, True)), 20))
+    first = [np.array(step.act.activity[0]) for step in steps[::5]]
+    assert all(np.array_equal(one, first[0]) for one in first) is alike
+    found = fresh_trials.evaluate(policy, config, facts, 400, seed=0)
+    assert found.summary["reset_state"] == word and found.table["linked"].all()
+
+
+def test_the_state_resets_at_the_sessions_of_the_present_stage(tmp_path):
+    stages = [{"trials": 200, "task_args": {"session": 5}}, {"task_args": {"session": 7}}]
+    run = train(from_dict({**BANDIT, "stages": stages, **SHORT}), tmp_path, "staged").run
+    assert run.manifest()["status"] == "finished" and len(run.manifest()["stages"]) == 2
+    table = read_trials(run.path / "trials")
+    assert set(table["session_trial"].astype(int)) == set(range(7))
+
+
+def test_supervised_learning_refuses_resets_at_sessions():
+    config, facts = resolve(from_dict({**BLOCKS, "alg": "supervised"}))
+    with pytest.raises(UserError, match="expected reset_state auto, trial or never"):
+        complete(config, facts)
+
+
+def test_a_task_with_sessions_but_no_blocks_names_the_valid_words():
+    with pytest.raises(UserError, match="report no blocks; expected auto, trial, session or never"):
+        resolve(from_dict({**BANDIT, "reset_state": "block"}))
