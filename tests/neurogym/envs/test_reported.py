@@ -40,11 +40,15 @@ def test_choice_and_reaction_time_are_those_of_the_agent(task):
     env.reset(seed=1)
     inner, space = env.unwrapped, env.action_space
     space.seed(1)
-    rng, actions, answered, go = np.random.default_rng(0), [], 0, 0
+    rng, actions, answered, go, onset = np.random.default_rng(0), [], 0, 0, None
     for _ in range(1500):
         if not actions:
-            go = int(inner.cursor.block.go[inner.cursor.trial])
+            cursor = inner.cursor
+            onset = int(cursor.block.go[cursor.trial])
+            go, first = onset, cursor.row
             follow = task in RAMPS or rng.random() < 0.5
+        elif cursor.row - first == onset:  # where actions decide which period comes next, the step is known on arrival
+            go = len(actions)
         still = hasattr(space, "n") and rng.random() < 0.5
         actions.append(inner.oracle() if follow else 0 if still else space.sample())
         *_, terminated, truncated, info = env.step(actions[-1])

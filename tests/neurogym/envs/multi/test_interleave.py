@@ -1,6 +1,7 @@
 """Trials of several tasks in one block."""
 
 import numpy as np
+import pytest
 
 import neurogym as ngym
 from neurogym.envs.multi import make_multi
@@ -47,3 +48,16 @@ def test_wrappers_inside_decide_what_records_have():
             env.reset(seed=0)
             made.setdefault(kind, []).append(sorted(env.unwrapped.trial))
     assert all(first == second for first, second in made.values()) and made["plain"][0] != made["caught"][0]
+
+
+@pytest.mark.parametrize("names", ["TwoStep-v0+GoNogo-v0", "MatchingPenny-v0+RDM-v0", "TwoStep-v0+IBLBlock-v0"])
+def test_actions_that_a_task_lacks_are_never_right(names):
+    env = make_multi(names)
+    env.reset(seed=0)
+    several, last, found = env.unwrapped, env.action_space.n - 1, set()
+    for _ in range(1200):
+        lacks = several.tasks[several.i_env].action_space.n <= last
+        info = env.step(last)[4]
+        if info["new_trial"] and lacks:
+            found.add(float(info["performance"]))
+    assert found == {0.0}
