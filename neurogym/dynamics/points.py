@@ -20,8 +20,13 @@ BATCH = 256
 #: Points farther from the centre of the starts than this multiple of the starts' mean distance are outliers.
 OUTLIER = 10.0
 
-#: Relative decrease of the speed below which an iteration counts as stalled, and stalled iterations that end a search.
-STALLED, PATIENCE = 1e-3, 12
+#: Iterations between two looks at the progress of a search; a look also merges starts that have come together.
+WINDOW = 7
+
+#: A search has stalled if more than this share of the speed is left after a window. The second share holds for states
+#: whose largest unit exceeds `FAR` times that of all starts (at least 1): gates saturate there, and the speed decreases
+#: without end although there is no point.
+STALLED, STALLED_FAR, FAR = 0.5, 1e-4, 2.0
 
 
 @dataclass(frozen=True)
@@ -193,7 +198,7 @@ def find_fixed_points(
     finite = np.isfinite(states).all(axis=1)
     if not finite.any():
         raise ValueError("none of the starts is finite")
-    found, speed = minimise_speed(system, np.where(finite[:, None], states, 0.0), given, max_steps)
+    found, speed = minimise_speed(system, np.where(finite[:, None], states, 0.0), given, max_steps, distance)
     speed[~finite] = np.inf
     limit = tolerance if slow is None else max(slow, tolerance)
     kept, shares, outliers = [], [], 0
@@ -213,52 +218,80 @@ def find_fixed_points(
 
 
 def minimise_speed(
-    system: System, starts: FloatArray, inputs: FloatArray, max_steps: int = 300
+    system: System, starts: FloatArray, inputs: FloatArray, max_steps: int = 300, distance: float = 1e-4
 ) -> tuple[FloatArray, FloatArray]:
     """Minimise the speed from each start by the Levenberg-Marquardt method.
+
+    Searches that stall end early; searches that stall outside of the region of the starts are dropped (see `STALLED`
+    and `FAR`). Starts that have come together continue as a single search.
 
     Args:
         system: network with derivatives.
         starts: shape (n, units).
         inputs: constant input of each start, shape (n, inputs).
         max_steps: iterations allowed for each start.
+        distance: states under the same input closer than this times ``sqrt(units)`` have come together.
 
     Returns:
-        States, shape (n, units), and their speeds, shape (n,); infinite where activity overflows.
+        States, shape (n, units), and their speeds, shape (n,); infinite where activity overflows or the search is
+        dropped.
     """
     parts = [slice(k, k + BATCH) for k in range(0, len(starts), BATCH)]
-    found = [_minimised(system, starts[part], inputs[part], max_steps) for part in parts]
+    reach = distance * np.sqrt(system.units)
+    found = [_minimised(system, starts[part], inputs[part], max_steps, reach) for part in parts]
     return np.concatenate([states for states, _ in found]), np.concatenate([speed for _, speed in found])
 
 
-def _minimised(system: System, starts: FloatArray, inputs: FloatArray, max_steps: int) -> tuple[FloatArray, FloatArray]:
-    h, eye = starts.copy(), np.eye(system.units)
+def _minimised(
+    system: System, starts: FloatArray, inputs: FloatArray, max_steps: int, distance: float
+) -> tuple[FloatArray, FloatArray]:
+    h, units = starts.copy(), np.arange(system.units)
+    followed, largest = np.arange(len(h)), max(1.0, float(np.abs(starts).max()))
     with np.errstate(over="ignore", invalid="ignore"):
         motion = system.step(h, inputs) - h
         q = np.nan_to_num(0.5 * (motion**2).sum(axis=1), nan=np.inf, posinf=np.inf)
-        damping, stalled = np.full(len(h), 1e-2), np.zeros(len(h), int)
+        damping, before = np.full(len(h), 1e-2), q.copy()
         active = np.flatnonzero(np.isfinite(q))
-        for _ in range(max_steps):
+        for k in range(1, max_steps + 1):
             if not len(active):
                 break
-            slope = system.jacobian(h[active], inputs[active]) - eye
-            normal = slope.swapaxes(1, 2) @ slope
-            gradient = (slope.swapaxes(1, 2) @ motion[active, :, None])[:, :, 0]
-            scale = damping[active] * np.maximum(np.trace(normal, axis1=1, axis2=2) / system.units, 1e-300)
-            step = np.linalg.solve(normal + scale[:, None, None] * eye, -gradient[:, :, None])[:, :, 0]
-            moved = h[active] + step
+            slope = system.jacobian(h[active], inputs[active])
+            slope[:, units, units] -= 1
+            across = slope.swapaxes(1, 2)
+            normal, gradient = across @ slope, across @ motion[active, :, None]
+            size = np.maximum(np.trace(normal, axis1=1, axis2=2) / system.units, 1e-300)
+            normal[:, units, units] += (damping[active] * size)[:, None]
+            moved = h[active] - np.linalg.solve(normal, gradient)[:, :, 0]
             motion_moved = system.step(moved, inputs[active]) - moved
             q_moved = np.nan_to_num(0.5 * (motion_moved**2).sum(axis=1), nan=np.inf, posinf=np.inf)
             better = q_moved < q[active]
             rows = active[better]
-            gained = (q[rows] - q_moved[better]) / np.maximum(q[rows], 1e-300)
             h[rows], motion[rows], q[rows] = moved[better], motion_moved[better], q_moved[better]
             damping[active] = np.clip(np.where(better, 0.1, 8.0) * damping[active], 1e-15, 1e12)
-            stalled[active] += 1
-            stalled[rows[gained > STALLED]] = 0
             exact = 0.5 * (4 * np.finfo(float).eps) ** 2 * (1 + (h[active] ** 2).sum(axis=1))
-            active = active[(q[active] > exact) & (stalled[active] < PATIENCE)]
-    return h, q
+            active = active[q[active] > exact]
+            if k % WINDOW == 0:
+                away = np.abs(h[active]).max(axis=1) > FAR * largest
+                stalled = q[active] > np.where(away, STALLED_FAR, STALLED) * before[active]
+                q[active[stalled & away]] = np.inf
+                active = active[~stalled]
+                active = _merged(h, inputs, q, active, followed, distance) if len(active) else active
+                before[active] = q[active]
+        while (followed[followed] != followed).any():
+            followed = followed[followed]
+    return h[followed], q[followed]
+
+
+def _merged(
+    h: FloatArray, inputs: FloatArray, q: FloatArray, active: np.ndarray, followed: np.ndarray, distance: float
+) -> np.ndarray:
+    """Return the starts that go on: the slowest of those that have come together, which the others follow."""
+    order = active[np.argsort(q[active], kind="stable")]
+    near = np.linalg.norm(h[order, None] - h[None, order], axis=2) <= distance
+    near &= (inputs[order, None] == inputs[None, order]).all(axis=2)
+    first = near.argmax(axis=1)
+    followed[order] = order[first]
+    return order[first == np.arange(len(order))]
 
 
 def _distinct(points: FloatArray, speed: FloatArray, rows: np.ndarray, distance: float) -> list[np.ndarray]:

@@ -164,7 +164,10 @@ class LoadedAgent:
 
     @property
     def resets(self) -> bool:
-        """Whether the state was reset at each trial in training: then ``state`` is None after ``info["new_trial"]``."""
+        """Whether the state was reset at each trial in training: then ``state`` is None after ``info["new_trial"]``.
+
+        False also where the state was reset at sessions or blocks, as ``config.reset_state`` says.
+        """
         return self.config.reset_state == "trial"
 
     @property

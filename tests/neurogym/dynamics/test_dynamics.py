@@ -94,6 +94,15 @@ def test_points_of_several_inputs_are_those_of_each():
         np.testing.assert_allclose(np.sort(together.of(k).points, axis=0), np.sort(alone.points, axis=0), atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_saturated_gates_are_not_points(seed):
+    rng, units = np.random.default_rng(seed), 12
+    weights = (1.2 * rng.standard_normal(shape) for shape in ((36, units), (36, 2), 36, 36))
+    starts, held = rng.uniform(-1, 1, (100, units)), rng.standard_normal(2)
+    found = dynamics.find_fixed_points(dynamics.GRU(*weights), starts, held, tolerance=1e-12)
+    assert np.abs(found.points).max(initial=0) <= 1 + 1e-6  # the candidate of a gated unit lies between -1 and 1
+
+
 def test_slow_points_are_returned_on_request_only():
     bump = dynamics.Leaky(np.array([[1.0]]), np.array([[1.0]]), np.zeros(1), "softplus")
     starts = np.linspace(-8, -3, 20)[:, None]
