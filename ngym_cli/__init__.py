@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
     from ngym_cli.agents.networks.cell import Cell
     from ngym_cli.agents.supervised.learner import Supervised
+    from ngym_cli.api.comparison import Comparison, compare
     from ngym_cli.api.evaluation import Evaluation
     from ngym_cli.api.sweeps import Reproduction, Sweep, reproduce, sweep
     from ngym_cli.api.trained import Run, load
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cell",
+    "Comparison",
     "Evaluation",
     "RecurrentA2C",
     "RecurrentPPO",
@@ -40,6 +42,7 @@ __all__ = [
     "Supervised",
     "Sweep",
     "UserError",
+    "compare",
     "figure",
     "fit",
     "load",
@@ -53,6 +56,8 @@ __all__ = [
 
 #: Public names and the modules that define them; imported on first use, because some of them need torch.
 _MODULES = {
+    "Comparison": "ngym_cli.api.comparison",
+    "compare": "ngym_cli.api.comparison",
     "fit": "ngym_cli.fitting.requests",
     "Cell": "ngym_cli.agents.networks.cell",
     "RecurrentA2C": "ngym_cli.agents.algorithms.recurrent_a2c",

@@ -121,6 +121,7 @@ class Protocol:
         perturbations: perturbations of the network's units.
         record: what to record step by step, see ``ngym_cli.evaluation.activity``.
         spike_rate: largest rate of units whose spikes are recorded, Hz.
+        references: compute the scores of reference agents, which takes seconds for some tasks.
     """
 
     deterministic: bool = True
@@ -128,6 +129,7 @@ class Protocol:
     perturbations: tuple[Perturbation, ...] = ()
     record: tuple[str, ...] = ()
     spike_rate: float = spikes.PEAK_RATE
+    references: bool = True
 
 
 def evaluate(
@@ -196,7 +198,7 @@ def evaluate(
     finally:
         venv.close()
     table = _counted(recorder.collect(), quota)
-    found = summarise(table, facts)
+    found = summarise(table, facts, protocol.references)
     if protocol.balanced and facts.links_trials:
         found.update(ceiling=None, no_ceiling="balanced conditions do not follow each other as in the task")
     found.update(
@@ -298,8 +300,8 @@ def _counted(table: Table, quota: TrialQuota) -> Table:
     return {name: values[keep] for name, values in table.items()} | {"trial": np.arange(len(keep))}
 
 
-def summarise(table: Table, facts: Facts) -> dict[str, Any]:
-    """Return the summary of an evaluation.
+def summarise(table: Table, facts: Facts, references: bool = True) -> dict[str, Any]:
+    """Return the summary of an evaluation; scores of reference agents are None unless ``references`` are asked for.
 
     Returns:
         ``trials``, ``performance`` with its 95 % interval ``performance_ci``, the ``sessions`` (or blocks of trials)
@@ -313,20 +315,20 @@ def summarise(table: Table, facts: Facts) -> dict[str, Any]:
 
     names = summary.condition_names(facts.conditions, table)
     rows = summary.by_condition(table, names)
-    for row in rows:
+    for row in rows if references else ():
         row.update(facts.tasks.get(row["value"], {}) if row["condition"] == "task" else {})
-    ceiling, groups = facts.ceiling or {}, clusters(table)
+    ceiling, groups = (facts.ceiling if references else None) or {}, clusters(table)
     return {
         **summary.summarise(table),
         "performance_ci": summary.interval(table),
         "sessions": None if groups is None else len(np.unique(groups)),
-        "chance": facts.chance,
-        "blind": facts.blind,
+        "chance": facts.chance if references else None,
+        "blind": facts.blind if references else None,
         "ceiling": ceiling.get("performance"),
         "ceiling_error": ceiling.get("error"),
         "reward_ci": summary.interval(table, "reward"),
         "reward_ceiling": ceiling.get("reward"),
-        "no_ceiling": facts.no_ceiling,
+        "no_ceiling": facts.no_ceiling if references else "reference scores were not computed",
         "chance_among_answers": facts.chance_among_answers,
         "reaction_times_vary": len(np.unique(table["rt"][np.isfinite(table["rt"])])) > 1,
         "conditions": rows,

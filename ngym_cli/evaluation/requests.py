@@ -68,6 +68,7 @@ class Request:
         name: of the evaluation; made from the settings unless given.
         overwrite: replace one of that name.
         trust: accept user code named in a run's record.
+        references: compute the scores of reference agents.
     """
 
     trials: int | None = None
@@ -85,6 +86,7 @@ class Request:
     name: str | None = None
     overwrite: bool = False
     trust: bool = False
+    references: bool = True
 
     def label(self, trials: int) -> str:
         """Return the name of the evaluation's folder.
@@ -317,7 +319,9 @@ def _one(
     needed += ["activity"] if SPIKES in asked.record else []
     held = [name for name in needed if remembers(policy) or name == "observations"]
     record = tuple(dict.fromkeys([*held, *asked.record]))
-    protocol = fresh_trials.Protocol(asked.deterministic, asked.balanced, asked.perturbations, record, asked.spike_rate)
+    protocol = fresh_trials.Protocol(
+        asked.deterministic, asked.balanced, asked.perturbations, record, asked.spike_rate, asked.references
+    )
     with atomic_folder(folder, runs.EVALUATION) as temporary:
         found = fresh_trials.evaluate(
             policy,

@@ -233,7 +233,10 @@ def _evaluated(
 
     parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
     record = NEEDED if name else ()
-    asked = Request(trials=TRIALS, changes=nest(parsed), record=record, name=name, overwrite=True, trust=trust)
+    asked = Request(
+        trials=TRIALS, changes=nest(parsed), record=record, name=name, overwrite=True, trust=trust,
+        references=not changed,  # the figure shows no scores of reference agents
+    )  # fmt: skip
     folder = path / "eval" / asked.label(TRIALS)
     if not (folder / "summary.json").exists():
         for summary, made in evaluate([str(path)], path.parent, asked):

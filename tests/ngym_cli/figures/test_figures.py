@@ -111,6 +111,20 @@ def test_any_number_of_populations_is_compared(ngym, run_folder, recorded_run, t
     assert np.allclose(table["distance"][same], table["floor"][same], atol=0.1)
 
 
+def test_python_compares_runs_as_the_command_does(ngym, recorded_run, tmp_path):
+    drawn = ngym("plot", recorded_run, recorded_run, "similarity", "--by", "coh", "--metric", "cka", "--json")
+    (row,) = json.loads(drawn.out)
+    found = ngym_cli.compare([ngym_cli.load(recorded_run), recorded_run], metric="cka", by="coh")
+    saved = parquet.read_table(Path(row["path"]).with_suffix(".parquet")).to_pandas()
+    assert found.table.equals(saved)
+    assert len(found.plot().axes) >= 3 and found.left_out == {}
+    assert repr(found) == "<Comparison of run (1), run (2) by cka>"
+    with pytest.raises(ngym_cli.UserError, match="needs 2 runs or more"):
+        ngym_cli.compare(recorded_run)
+    with pytest.raises(ngym_cli.UserError, match="unknown metric 'ckaa'; did you mean 'cka'"):
+        ngym_cli.compare([recorded_run, recorded_run], metric=["ckaa"])
+
+
 def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
     asked = ("fixed-points", "flow", "modes", "--input", 0, "--input", "fixation=1", "--axes", "output0,pc2", "--json")
     drawn = ngym("plot", recorded_run, *asked)

@@ -125,7 +125,7 @@ def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, mon
     assert sorted(asked) == ["blind", "chance", "verdict"]
 
 
-def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_path):
+def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_path, monkeypatch):
     asked = ("--task", "FlipFlop-v0", "--alg", "supervised", "--network", "rnn", "--units", "8,12", "--seed", "0:2")
     small = (
         "--task-arg",
@@ -143,8 +143,13 @@ def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_p
     )
     made = ngym("sweep", *asked, *small, "--name", "d", "--json")
     assert made.code == 0, made.err
+    from ngym_cli.environments import facts
+
+    asked: list[str] = []
+    monkeypatch.setattr(facts, "chance_of", lambda env: asked.append("chance"))
     drawn = ngym("plot", "sweeps/d", "degeneracy", "--json")
     assert drawn.code == 0, drawn.err
+    assert len(asked) <= 4  # for the recording of each run, not for changed conditions
     table = parquet.read_table(Path(json.loads(drawn.out)[0]["path"]).with_suffix(".parquet")).to_pandas()
     assert table.groupby("level")["value"].apply(list).to_dict() == dict.fromkeys(
         ("behaviour", "dynamics", "weights"), ["8", "12"]
