@@ -48,7 +48,7 @@ class Jump:
 
 def _n_actions(trials: Trials) -> int:
     """Number of actions that the task accepts, which exceeds its action space next to tasks with more actions."""
-    return int(trials.env.action_limit or trials.env.action_space.n)
+    return int(getattr(trials.env, "action_limit", None) or trials.env.action_space.n)
 
 
 @dataclass(frozen=True)

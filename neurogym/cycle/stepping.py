@@ -248,6 +248,8 @@ class TrialCycle(TaskHooks):
             raise gym.error.ResetNeeded("call reset() before step()")
         if type(action) is not int or not 0 <= action < self._n_actions:
             action = checked_action(action, self.action_space, self._n_actions)
+        if self.action_limit and not self._looks_up and action >= self.action_space.n:
+            action = (self.rule.hold if self.rule else None) or 0  # a programmed task sees no action of other tasks
         if not self._is_settled:
             self.settle()
         row = cursor.row

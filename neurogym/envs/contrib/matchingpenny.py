@@ -119,6 +119,8 @@ class MatchingPenny(TrialEnv):
         """Update the opponent's memory with the finished trial."""
         action, opponent = int(info["choice"]), int(info["trial"]["opponent_action"])
         self._last_opponent = opponent
+        if action > 1:  # an action of another task, next to which this one is stepped
+            return
         self.mean_action += self.learning_rate * (action - self.mean_action)
         counts = self._counts
         for pattern in self._patterns():

@@ -50,7 +50,9 @@ def test_wrappers_inside_decide_what_records_have():
     assert all(first == second for first, second in made.values()) and made["plain"][0] != made["caught"][0]
 
 
-@pytest.mark.parametrize("names", ["TwoStep-v0+GoNogo-v0", "MatchingPenny-v0+RDM-v0", "TwoStep-v0+IBLBlock-v0"])
+@pytest.mark.parametrize(
+    "names", ["TwoStep-v0+GoNogo-v0", "MatchingPenny-v0+RDM-v0", "TwoStep-v0+IBLBlock-v0", "DawTwoStep-v0+AntiReach-v0"]
+)
 def test_actions_that_a_task_lacks_are_never_right(names):
     env = make_multi(names)
     env.reset(seed=0)
