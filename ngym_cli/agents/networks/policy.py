@@ -32,7 +32,7 @@ class Categorical(torch.autograd.Function):
         """Log-probabilities of ``actions`` and entropies."""
         by_action = logits.flatten(0, -2).t().contiguous()  # sums over few actions are slow along the last axis
         chosen = actions.reshape(1, -1).long()
-        by_action -= by_action.amax(0)
+        by_action = by_action - by_action.amax(0)  # a new array: a single row is transposed without a copy
         probs = by_action.exp()
         total = probs.sum(0)
         probs /= total

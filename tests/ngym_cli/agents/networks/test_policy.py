@@ -59,10 +59,13 @@ def test_images_and_discrete_observations(space):
     np.testing.assert_allclose(log_probs.ravel(), again[1].detach(), atol=1e-5)
 
 
-def test_entropy_and_log_prob_are_torchs():
-    logits, actions = torch.randn(4, 6, 3, requires_grad=True), torch.randint(3, (4, 6))
+@pytest.mark.parametrize("shape", [(4, 6), (1, 1)])
+def test_entropy_and_log_prob_are_torchs(shape):
+    logits, actions = torch.randn(*shape, 3, requires_grad=True), torch.randint(3, shape)
+    before = logits.detach().clone()
     policy = make()
     ours = policy._log_prob_and_entropy(logits, actions)
+    assert torch.equal(logits, before)
     known = torch.distributions.Categorical(logits=logits)
     theirs = known.log_prob(actions), known.entropy()
     for a, b in zip(ours, theirs, strict=True):
