@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -108,7 +109,8 @@ def _read(kind: str, key: str, text: str) -> Any:
             raise UserError(f"--{kind} units count from 0, not {units[0]}")
         return units
     number = parse_scalar(text)
-    if isinstance(number, bool) or not isinstance(number, int | float) or not np.isfinite(number):
+    largest = sys.float_info.max  # whole numbers have no limit
+    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= largest:
         raise UserError(f"--{kind} {key} must be a number, not '{text}'")
     if key == "fraction" and not 0 < number <= 1:
         raise UserError(f"--{kind} fraction must lie between 0 and 1, not {text}")

@@ -17,7 +17,7 @@ UNITS = ("session", "block")
 RESETS = ("trial", *UNITS, "never")
 
 
-def reported_units(names: Iterable[str]) -> tuple[str, ...]:
+def reported_units(names: Iterable[object]) -> tuple[str, ...]:
     """Return which of `UNITS` the columns of a trial's record report.
 
     >>> reported_units(["ground_truth", "session_trial", "side_bias_block"])
@@ -27,8 +27,10 @@ def reported_units(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(unit for unit in UNITS if any(_reports(name, unit) for name in names))
 
 
-def _reports(name: str, unit: str) -> bool:
+def _reports(name: object, unit: str) -> bool:
     """Return whether a column says where a session or a block begins: ``session_trial``, ``block``, ``..._block``."""
+    if not isinstance(name, str):  # a task may describe its trials by keys of any type
+        return False
     return name == SESSION_TRIAL if unit == "session" else name == "block" or name.endswith("_block")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ngym_cli.agents.perturbation import parse as parse_perturbation
@@ -143,6 +143,7 @@ def test_ranges_are_those_of_python(start, length, step):
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60))
+@example("20000000000000000000")
 def test_any_text_is_read_or_refused_in_one_line(text):
     readers = (
         parse_value,
