@@ -2,8 +2,8 @@
 
 A claim tells something only if controls fail it. The control *untrained* is always there: the network of the same part
 and seed with the weights from before training. The other is a function of `figures.py` whose name begins with
-``control_``: it takes a trained run and returns a run that follows the wrong strategy, made with `cut`, `rewired` or
-`answered`.
+``control_``: it takes a trained run and returns a run that follows the wrong strategy, made with `cut`,
+`shuffled`, `rewired` or `answered`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 UNTRAINED = "untrained"
 #: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
 INPUTS = ("weight_ih_l0",)
+#: End of the name of the recurrent weights of the first layer: a row for each unit.
+RECURRENT = "weight_hh_l0"
 #: Name of the channels that wrappers add behind those of the task: last reward, last action.
 FEEDBACK = "feedback"
 
@@ -78,6 +80,18 @@ def cut(run: PaperRun, *channels: str) -> PaperRun:
         return tensors
 
     return rewired(run, without)
+
+
+def shuffled(run: PaperRun) -> PaperRun:
+    """Return the network of a run with the recurrent weights of each unit in another order, by the run's seed."""
+    rng = np.random.default_rng(run.seed)
+
+    def mixed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        found = next(value for name, value in tensors.items() if name.endswith(RECURRENT)).numpy()
+        found[:] = np.stack([rng.permutation(row) for row in found])
+        return tensors
+
+    return rewired(run, mixed)
 
 
 def answered(run: PaperRun, strategy: Callable[[Table], Table]) -> PaperRun:

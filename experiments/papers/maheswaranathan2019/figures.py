@@ -9,7 +9,7 @@ from neurogym.analysis import Activity
 from neurogym.dynamics import connections, svcca_distance
 from ngym_cli.agents.dynamics import search_points, system_of, visited_states
 from ngym_cli.figures.style import COLOURS, category_ticks, new_figure
-from ngym_cli.papers.controls import rewired
+from ngym_cli.papers.controls import shuffled
 
 #: Visited states from which points are searched, starts between pairs of stable points, and steps after a pulse.
 STARTS, BETWEEN, SETTLED = 512, 7, 500
@@ -121,15 +121,7 @@ def within_over_between(*runs):
 
 def control_shuffled(run):
     """The trained networks, the recurrent weights of each unit in another order: no learned dynamics are left."""
-    rng = np.random.default_rng(run.seed)
-
-    def mixed(weights):
-        name = next(name for name in weights if name.endswith("weight_hh_l0"))
-        found = weights[name].numpy()
-        found[:] = np.stack([rng.permutation(row) for row in found])
-        return weights
-
-    return rewired(run, mixed)
+    return shuffled(run)
 
 
 def figure_2_universality(paper):

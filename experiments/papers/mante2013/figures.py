@@ -11,7 +11,7 @@ from neurogym.dynamics import describe_attractor, selected_input
 from ngym_cli.agents.dynamics import input_sets, points_of_sets, system_of
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, new_figure, shades
-from ngym_cli.papers.controls import cut, rewired
+from ngym_cli.papers.controls import cut, shuffled
 
 CONTEXTS = (0, 1)
 #: Words for the contexts: in the paper the first source was the motion and the second the colour of the dots.
@@ -216,15 +216,7 @@ def control_no_evidence(run):
 
 def control_shuffled(run):
     """The trained networks, the recurrent weights of each unit in another order: no learned dynamics are left."""
-    rng = np.random.default_rng(run.seed)
-
-    def mixed(weights):
-        name = next(name for name in weights if name.endswith("weight_hh_l0"))
-        found = weights[name].numpy()
-        found[:] = np.stack([rng.permutation(row) for row in found])
-        return weights
-
-    return rewired(run, mixed)
+    return shuffled(run)
 
 
 def figure_1_choices(paper):

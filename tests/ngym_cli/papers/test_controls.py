@@ -44,6 +44,15 @@ def test_channels_are_cut_by_name(trained):
         controls.cut(trained, "sound")
 
 
+def test_recurrent_weights_are_shuffled_within_each_unit(trained):
+    found, before = weights(controls.shuffled(trained)), weights(trained)
+    for name, value in found.items():
+        same = np.array_equal(value, before[name])
+        assert same != name.endswith("weight_hh_l0")
+        if not same:
+            assert np.array_equal(np.sort(value, 1), np.sort(before[name], 1))
+
+
 def test_a_strategy_answers_in_place_of_the_network(trained):
     right = controls.answered(trained, lambda table: {**table, "outcome": np.full(len(table["trial"]), "correct")})
     assert set(right.trials()["outcome"]) == {"correct"}
