@@ -166,6 +166,7 @@ def estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[floa
     from ngym_cli.training import timing
 
     per_step: dict[Any, float] = {}
+    references: dict[int, float] = {}
     each: list[float] = []
     began = time.monotonic()
     for config, facts in settings:
@@ -174,8 +175,18 @@ def estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[floa
             enough = len(per_step) >= MOST_KINDS or (per_step and time.monotonic() - began > PATIENCE)
             known = list(per_step.values())
             per_step[kind] = sum(known) / len(known) if enough else 1 / timing.speed(config)
-        each.append(timing.besides_learning(config, facts) + per_step[kind] * int(config.timesteps or 0))
+        if id(facts) not in references:
+            references[id(facts)] = _seconds_of_references(facts)
+        fixed = timing.besides_learning(config, facts) + references[id(facts)]
+        each.append(fixed + per_step[kind] * int(config.timesteps or 0))
     seeds = len(recipe.grid.get("seed", [0]))
     if recipe.search is not None:
         return recipe.search.trials * seeds * sum(each) / len(each), max(each) * seeds
     return seeds * sum(each), max(each)
+
+
+def _seconds_of_references(facts: Facts) -> float:
+    """Return the processor seconds in which a run finds the scores of reference agents."""
+    began = time.process_time()
+    _ = facts.references
+    return time.process_time() - began
