@@ -61,7 +61,7 @@ OWN: dict[str, Recommended] = {
     ),
     "RandomDotMotion-v0": Recommended(
         {"wrappers": [{"name": "motion_energy"}], "timesteps": 200_000},
-        "motion lies between frames, which the front end for images sees singly; detectors of motion compare two frames",
+        "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
     ),
 }  # fmt: skip
 
