@@ -61,7 +61,7 @@ def make_model(
         }
     else:
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"
-        activation = {"tanh": nn.Tanh, "relu": nn.ReLU}[own["activation"]]
+        activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "softplus": nn.Softplus}[own["activation"]]
         policy_kwargs = {"net_arch": [units] * own["layers"], "activation_fn": activation}
     learner = spec.load()
     merged = _scheduled({**spec.defaults, **(hyperparameters or {})}, learner, "final_rate" in (hyperparameters or {}))

@@ -36,7 +36,7 @@ OPTIONS: dict[str, Option] = {
                "all actions are equally likely", 1, above=True, none=True),
         Option("memory", "number", None, "time constants (steps) that the gates begin with are spread from 1 to this",
                1, source="Tallec & Ollivier 2018, arXiv:1804.11188"),
-        Option("activation", "word", None, "what a unit does with its input", words=("tanh", "relu")),
+        Option("activation", "word", None, "what a unit does with its input", words=("tanh", "relu", "softplus")),
         Option("tau", "number", None, "time constant of the units (ms)", 0, above=True, also=("time_constant",)),
         Option("dt", "number", None, "time step of the task (ms); follows the task", 0, above=True),
         Option("noise", "number", None, "standard deviation of the recurrent noise", 0, also=("sigma_rec", "sigma")),

@@ -161,7 +161,7 @@ def test_connectivity_mask_holds():
     [
         ("lstm", {"memory": 0.5}, "at least 1 step"),
         ("gru", {"memory": 0.5}, "at least 1 step"),
-        ("rnn", {"activation": "sigmoid"}, "tanh, relu"),
+        ("rnn", {"activation": "sigmoid"}, "tanh, relu, softplus"),
         ("ctrnn", {"tau": 0.0}, "positive"),
         ("ctrnn", {"noise": -1.0}, "negative"),
         ("ei_rnn", {"inhibitory": 1.0}, "population"),
