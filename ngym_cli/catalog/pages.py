@@ -109,7 +109,7 @@ def _arguments(entry: object, without: tuple[str, ...] = ()) -> Row:
 
 def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> Row:
     """Return the description of a task made with the given flags."""
-    from neurogym.envs.aliases import ALIASES
+    from neurogym.compat.changes import ALIASES
 
     settings = configuration.from_dict({**flags, "task": name})
     task = find_task(name)
