@@ -103,7 +103,9 @@ def completed(recipe: Recipe, values: Values, known: dict[str, tuple[RunConfig, 
     Raises:
         UserError: if the setting does not work.
     """
-    from ngym_cli.agents.from_config import complete, find_algorithm, find_network
+    from ngym_cli.agents.algorithms import find_algorithm
+    from ngym_cli.agents.from_config import complete
+    from ngym_cli.agents.networks import find_network
 
     config = from_dict(merge(recipe.run, nest(values)))
     find_algorithm(config.alg)

@@ -18,7 +18,9 @@ from ngym_cli.agents.networks.base import RecurrentNetwork, State, last_steps
 from ngym_cli.agents.networks.constraints import balance
 from ngym_cli.agents.networks.steps import leak, scale_of_noise
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh, "relu": torch.relu, "softplus": nn.functional.softplus,
+}  # fmt: skip
 
 
 class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
@@ -28,7 +30,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         input_size: number of input features.
         hidden_size: units per layer.
         num_layers: stacked layers.
-        activation: "tanh" or "relu".
+        activation: "tanh", "relu" or "softplus".
         alpha: fraction of the way to the new value that one step goes; 1 is no leak.
         noise: standard deviation of the recurrent noise in the units' input.
     """
@@ -42,7 +44,8 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
             raise ValueError(f"recurrent noise must not be negative, got {noise}")
         self.alpha = alpha
         self.noise = noise
-        nn.RNN.__init__(self, input_size, hidden_size, num_layers, nonlinearity=activation)
+        nn.RNN.__init__(self, input_size, hidden_size, num_layers)  # of torch's class only the weights are used
+        self.nonlinearity = activation
 
     @property
     def noise_scale(self) -> float:  # type: ignore[override]
@@ -87,7 +90,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
 
 
 class RNN(LeakyNetwork):
-    """Plain recurrent network; the recurrent weights start orthogonal (tanh) or as the identity (relu)."""
+    """Plain recurrent network; the recurrent weights start as the identity (relu) or orthogonal (others)."""
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, activation: str = "tanh") -> None:
         super().__init__(input_size, hidden_size, num_layers, activation, alpha=1.0)
@@ -107,7 +110,7 @@ class CTRNN(LeakyNetwork):
         input_size: number of input features.
         hidden_size: units per layer.
         num_layers: stacked layers.
-        activation: "tanh" or "relu".
+        activation: "tanh", "relu" or "softplus".
         tau: time constant of the units (ms).
         dt: time step of the task (ms).
         noise: standard deviation of the recurrent noise.

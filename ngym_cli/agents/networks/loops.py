@@ -49,7 +49,7 @@ def run(
         weights: gates of the LSTM: i f g o; of the GRU: r z, the candidate's part from the inputs, that from h.
         state: (sequence, unit) each, h and for the LSTM c.
         noise: (step, gate * unit), added to the products.
-        alpha: for "tanh" and "relu", how far h goes towards its new value.
+        alpha: for rate units, how far h goes towards its new value.
 
     Returns:
         h, and for the LSTM c, after each step (step, unit).

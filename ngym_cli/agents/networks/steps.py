@@ -11,7 +11,7 @@ import numpy as np
 from neurogym import kernels
 from ngym_cli.agents.acting import Stepping
 
-GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1}  #: rows of weights for each unit
+GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of weights for each unit
 CELLS = tuple(GATES)  #: in the order of `loops.c`
 
 

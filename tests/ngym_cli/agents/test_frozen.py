@@ -77,6 +77,7 @@ def _without_torch(cwd, *words):
     [
         ("RDM-v0", "lstm", {}),
         ("RDM-v0", "rnn", {"activation": "relu"}),
+        ("RDM-v0", "ctrnn", {"activation": "softplus"}),
         ("ReachingDelayResponse-v0", "lstm", {}),
         ("ReachingDelayResponse-v0", "gru", {"readout": [8]}),
         ("RDM-v0", "ctrnn", {"activation": "tanh", "tau": 50.0, "noise": 0.1}),
