@@ -83,7 +83,7 @@ def mean_interval(
     if not n:
         return Estimate(np.nan, 0.0 if bounded else np.nan, 1.0 if bounded else np.nan, np.nan)
     mean = float(x.mean())
-    labels = np.arange(n) if groups is None else np.unique(rows_of(groups, known), return_inverse=True)[1]
+    labels = np.arange(n) if groups is None else np.unique(np.asarray(groups)[known], return_inverse=True)[1]
     count = int(labels.max()) + 1
     sums = np.bincount(labels, weights=x - mean)
     variance = float(sums @ sums) / n**2 * count / (count - 1) if count > 1 else np.nan
