@@ -104,7 +104,7 @@ BUDGETS: dict[str, int] = {
     "ProbabilisticReasoning-v0": 800_000,
     "PulseDecisionMaking-v0": 3_200_000,
     "RDMHist-v0": 3_000_000,
-    "RandomDotMotion-v0": 40_000,
+    "RandomDotMotion-v0": 10_000,
     "Reaching1DWithSelfDistraction-v0": 600_000,
     "ReachingDelayResponse-v0": 800_000,
     "ReadySetGoDoublePrior-v0": 3_000_000,
