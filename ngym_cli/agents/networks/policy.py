@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Act
-from ngym_cli.agents.networks import constraints, network_spec
+from ngym_cli.agents.networks import constraints, find_network
 from ngym_cli.agents.networks.actor import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks.base import RecurrentNetwork, to_numpy
 from ngym_cli.agents.networks.descent import Adam, Descent
@@ -140,7 +140,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             enable_critic_lstm=not shared,
             **kwargs,
         )
-        build = network_spec(network).load()
+        build = find_network(network).load()
         options = network_kwargs or {}
         self.network_name = network
         self.lstm_actor = build(self.features_dim, units, layers, **options)

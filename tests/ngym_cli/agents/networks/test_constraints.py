@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.rollout import cut
-from ngym_cli.agents.networks import NETWORKS, network_spec
+from ngym_cli.agents.from_config import make_model
+from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.penalties import participation, silent_units
 from ngym_cli.errors import UserError
@@ -142,7 +142,7 @@ def test_constrained_weights_are_saved_and_copied(network, kind):
 def test_plain_networks_have_no_constraints(network):
     model = build(network)
     assert not any("parametrizations" in name for name in model.policy.state_dict())
-    assert network_spec(network).resolve({})[0].keys() >= {"rank", "areas"}
+    assert find_network(network).options.keys() >= {"rank", "areas"}
 
 
 def test_critic_that_reads_the_activity_leaves_the_actor_alone(network):
