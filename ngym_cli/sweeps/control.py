@@ -264,8 +264,8 @@ def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, s
         out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
     steps = sum(int(config.timesteps or 0) for config, _ in settings) / len(settings)
     out.print(
-        f"{len(entries):,} runs of {steps:,.0f} steps on average: about {tables.duration(total)} of one core, "
-        f"{tables.duration(wall)} with {workers} at a time (from short runs measured on this machine)",
+        f"{len(entries):,} runs of {steps:,.0f} steps on average: about {terminal.in_words(total)} of one core, "
+        f"{terminal.in_words(wall)} with {workers} at a time (from speeds measured on this machine)",
         soft_wrap=True,
     )
     if script:

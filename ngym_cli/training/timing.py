@@ -150,7 +150,7 @@ def try_out(
     found.sort(key=lambda timed: (timed.speed < ALIKE * most, timed.n_envs, timed.threads))
     found[1:] = sorted(found[1:], key=lambda timed: -timed.speed)
     best = configs[found[0].n_envs]
-    return best, found, START + _evaluations(best, facts)
+    return best, found, besides_learning(best, facts)
 
 
 def _turn(config: RunConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
@@ -190,12 +190,29 @@ def _in_turns(turns: Mapping[Any, Callable[[], float]], going_on: Callable[[], b
     return speeds
 
 
-def _evaluations(config: RunConfig, facts: Facts) -> float:
-    """Return the expected seconds of all evaluations of a run, from the number of steps."""
+def speed(config: RunConfig) -> float:
+    """Return the steps per second of processor time of a run with a single thread, measured briefly.
+
+    Args:
+        config: complete.
+
+    Raises:
+        UserError: if the configuration does not work.
+    """
+    return try_out(config, 1, 0.0, time.process_time)[1][0].speed
+
+
+def besides_learning(config: RunConfig, facts: Facts) -> float:
+    """Return the expected seconds of a run besides learning: start, and evaluations from the number of steps.
+
+    Args:
+        config: complete.
+        facts: known properties of the task.
+    """
     steps, every = int(config.timesteps or 0), config.evaluation.every
     count = 1 + (steps - 1) // every if every and steps else 1
     trials = int(config.evaluation.trials or 0)
-    return count * trials * max(facts.trial_steps, 1) * 2 * STEP
+    return START + count * trials * max(facts.trial_steps, 1) * 2 * STEP
 
 
 def bench(
