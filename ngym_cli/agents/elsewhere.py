@@ -27,7 +27,7 @@ class Elsewhere:
 #: Id of the task to its learners elsewhere.
 ELSEWHERE: dict[str, Elsewhere] = {
     "DelayEstimation-v0": Elsewhere(
-        "people, in the paper of the task, who knew the colours",
+        "people, in the paper of the task",
         "an action that is an angle, so that neighbouring colours share what is learned, or a report by regression",
     ),
     "DualTask-v0": Elsewhere(

@@ -86,8 +86,10 @@ def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
 
 
 def _has(config: RunConfig, needed: Recommended) -> bool:
-    """Return whether a run has the recommended wrappers, hyperparameters and arguments of the network."""
+    """Return whether a run has the recommended wrappers, steps, hyperparameters and arguments of the network."""
     here = {entry.name for entry in config.wrappers}
+    if int(config.timesteps or 0) < needed.settings.get("timesteps", 0):
+        return False
     return all(entry["name"] in here for entry in needed.settings.get("wrappers", ())) and all(
         getattr(config, table).get(name) == value
         for table in ("hyperparameters", "network_args")
