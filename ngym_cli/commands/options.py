@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import NoneType
@@ -13,6 +12,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 from ngym_cli.commands import completion
+from ngym_cli.config.docstrings import sections
 from ngym_cli.config.flags import ROLES, Flag
 from ngym_cli.config.values import parse_whole
 
@@ -55,25 +55,21 @@ def explained(command: Command) -> Command:
     Raises:
         TypeError: if the docstring explains what is not a parameter.
     """
-    text, *sections = re.split(r"\n\n(?=\S[^\n]*:\n    )", inspect.cleandoc(command.__doc__ or ""))
-    helps: dict[str, tuple[str | None, str]] = {}
-    for section in sections:
-        panel, _, entries = section.partition(":\n    ")
-        for entry in re.split(r"\n    (?=\S)", entries):
-            name, _, meaning = entry.partition(":")
-            helps[name] = None if panel == USUAL else panel, " ".join(meaning.split())
+    text, panels = sections(command.__doc__)
+    helps = {name: (panel, said) for panel, entries in panels.items() for name, said in entries.items()}
     signature = inspect.signature(command, eval_str=True)
     if unknown := helps.keys() - signature.parameters.keys():
         raise TypeError(f"{command.__module__}: the docstring explains {unknown}, which is not a parameter")
-    parameters = [_with_help(each, *helps.get(each.name, (None, ""))) for each in signature.parameters.values()]
+    parameters = [_with_help(each, *helps.get(each.name, (USUAL, ""))) for each in signature.parameters.values()]
     return _made(command, parameters, text)
 
 
-def _with_help(parameter: inspect.Parameter, panel: str | None, text: str) -> inspect.Parameter:
+def _with_help(parameter: inspect.Parameter, panel: str, text: str) -> inspect.Parameter:
     """Return a parameter of a command with its panel and its text in the help."""
     kind, info = _unwrapped(parameter.annotation)
     info = copy.copy(info or option())
-    info.help, info.rich_help_panel = text or info.help, info.rich_help_panel or panel
+    info.help = text or info.help
+    info.rich_help_panel = info.rich_help_panel or (panel if panel != USUAL else None)
     if not isinstance(info, typer.models.ArgumentInfo):
         info.param_decls = info.param_decls or (f"--{parameter.name.strip('_').replace('_', '-')}",)
     return parameter.replace(annotation=Annotated[kind, info])

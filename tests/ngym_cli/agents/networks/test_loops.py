@@ -8,7 +8,7 @@ import torch
 
 from neurogym import kernels
 from ngym_cli.agents import threads
-from ngym_cli.agents.networks import NETWORKS, loops, network_spec
+from ngym_cli.agents.networks import NETWORKS, find_network, loops
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 WITH_OPTIONS = [*((name, {}) for name in RECURRENT), ("ctrnn", {"activation": "softplus"})]
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 def build(name, inputs=3, units=21, layers=2, **options):
     torch.manual_seed(0)
-    return network_spec(name).load()(inputs, units, layers, **options)
+    return find_network(name).load()(inputs, units, layers, **options)
 
 
 def everything(net, run, seq, state, noise, counts=COUNTS):
