@@ -66,7 +66,7 @@ def trained(settings: dict[str, Any], seed: int) -> tuple[Run, System]:
 
 def visited(system: System, rng: np.random.Generator) -> np.ndarray:
     """Return the states visited in trials with pulses as in training, shape (states, units)."""
-    pulses = (rng.random((64, TRIALS, 3)) < 0.1) * rng.choice([-1.0, 1.0], size=(64, TRIALS, 3))
+    pulses = (rng.random((128, TRIALS, 3)) < 0.05) * rng.choice([-1.0, 1.0], size=(128, TRIALS, 3))
     pulses[0] = rng.choice([-1.0, 1.0], size=(TRIALS, 3))
     states, found = np.zeros((TRIALS, system.units)), []
     for now in pulses:
