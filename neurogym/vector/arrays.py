@@ -272,7 +272,7 @@ class TrialVectorEnv(Batch):
         self._actions, self._rewards, self._last_gt = actions, rewards, truth
         self.finished = None
         if ended is not None:
-            self.finished = self._told(ended, actions)
+            self.finished = self._columns_of(ended, actions)
             if self._stack.ahead:
                 for i in self._used_up(ended.env):
                     self._refill(i)
@@ -291,7 +291,7 @@ class TrialVectorEnv(Batch):
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
 
-    def _told(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
+    def _columns_of(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
         """Trials that ended, in the format of ``finished``."""
         self._record = record = self._pools.records(ended.env, ended.trial)
         own = {

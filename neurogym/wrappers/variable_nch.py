@@ -62,7 +62,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         self._decided = any("ground_truth" in wrapper.decides for wrapper in self.task.wrappers)
         if not self._decided:
             self.decides = ("sel_chs", "ground_truth")  # type: ignore[misc]
-        self._told = "sel_chs" in self.task.conditions or self._decided
+        self._passes_on = "sel_chs" in self.task.conditions or self._decided
         self.start_session()
 
     def effect_on_ceiling(self) -> Effect:
@@ -109,7 +109,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
             active += [shown] * (end - first)
             drawn += [self._active] * (end - first)
         self._drawn = np.fromiter(drawn, object, n)
-        if self._told:
+        if self._passes_on:
             rest["sel_chs"] = np.fromiter(active, object, n)
         if not self._decided:
             p = restrict(np.full((n, self.max_nch), 1 / self.max_nch), self.choices, active)
