@@ -18,8 +18,9 @@ from neurogym.state.checks import check_batch, check_ready
 from neurogym.trials import Cursor, Trials
 from neurogym.trials.base import OUTCOMES
 from neurogym.trials.cursor import PreparedTrials
-from neurogym.vector.common import FINISHED, Batch, BatchStepResult, Seeds, masked
+from neurogym.vector.batch import Batch, BatchStepResult, Seeds
 from neurogym.vector.pools import Pools, SavedRows
+from neurogym.vector.reports import FINISHED, masked
 from neurogym.vector.step import EndedTrials, advance
 from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
