@@ -17,7 +17,7 @@ def command(
     table: Annotated[Path, typer.Argument(help="CSV, Parquet or NWB file with one row per trial.")],
     model: Annotated[
         str | None,
-        option("Models, as in psytrack,glm-hmm:states=2,gru (see ngym list models), or your own file.py:name."),
+        option("Models (see ngym list models) or your own file.py:name; those that suit the table if left out."),
     ] = None,
     units: Annotated[str, option("Numbers of units of the networks, as in 1,2,4.")] = "2",
     columns: Annotated[Path | None, option("TOML file that maps the columns, as for ngym eval --compare.")] = None,
@@ -58,9 +58,11 @@ def command(
     threads.one()
     if not all(entry.isdecimal() for entry in requests.parse(units)) or not requests.parse(units):
         raise UserError(f"--units must be whole numbers, as in 1,2,4, not '{units}'")
+    if model is not None and not requests.parse(model):
+        raise UserError("--model is empty; expected names as in psytrack,gru")
     settings = Settings(
         str(table),
-        requests.parse(model) if model is not None else Settings.model,
+        requests.parse(model or ""),
         tuple(map(int, requests.parse(units))),
         folds,
         seeds,
