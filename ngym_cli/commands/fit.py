@@ -37,7 +37,7 @@ def command(
 
     Options:
         table: CSV, Parquet or NWB file with one row per trial.
-        model: Models, as in psytrack,gru (see ngym list models), or your own file.py:name; without, what suits the table.
+        model: Models, as in psytrack,gru (see ngym list models), or your own file.py:name (what suits the table).
         units: Numbers of units of the networks, as in 1,2,4.
         columns: TOML file that maps the columns, as for ngym eval --compare.
 
