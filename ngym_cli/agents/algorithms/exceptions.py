@@ -75,8 +75,9 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
         "a wrong response costs what a right one gains and no answer costs nothing, so answers are given up early",
     ),
     "ReversalLearning-v0": TaskDefaults(
-        {"n_steps": 256},
-        "which picture is better shows over a dozen trials of six steps, more than gates last and rollouts hold",
+        {"n_steps": 256, "ent_coef": 0.001},
+        "which picture is better shows over a dozen trials of six steps, more than gates last and rollouts hold; with "
+        "entropy, actions drawn at random find reversals, and the most probable action changes late",
         network_args={"memory": 100.0},
     ),
     "SpatialSuppressMotionImage-v0": TaskDefaults(
