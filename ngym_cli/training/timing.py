@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -182,16 +183,11 @@ def steps_of_a_turn(model: BaseAlgorithm) -> int:
 def _in_turns(turns: Mapping[Any, Callable[[], float]], going_on: Callable[[], bool]) -> dict[Any, list[float]]:
     """Run all candidates in turns until time is up, each at least once."""
     speeds: dict[Any, list[float]] = {who: [] for who in turns}
-    for who in _round_after_round(list(turns)):
+    for who in itertools.cycle(turns):
         if all(speeds.values()) and not going_on():
             return speeds
         speeds[who].append(turns[who]())
     return speeds
-
-
-def _round_after_round(names: Sequence[object]) -> Iterator[Any]:
-    while names:
-        yield from names
 
 
 def speed(config: RunConfig) -> float:

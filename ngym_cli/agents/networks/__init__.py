@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
@@ -64,7 +65,9 @@ class NetworkSpec:
     def load(self) -> Any:
         """Import the network's class, called with features, units, layers and options (this imports torch)."""
         if self.own_class is not None:
-            return own.network_builder(self.own_class, self.name)
+            from ngym_cli.agents.networks.cell import build_network
+
+            return partial(build_network, self.own_class, self.name)
         return resolve_name(self.path)
 
     @property

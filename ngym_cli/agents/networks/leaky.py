@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.agents.networks.base import RecurrentNetwork, State, last_steps
+from ngym_cli.agents.networks.base import RecurrentNetwork, State
 from ngym_cli.agents.networks.constraints import balance
 from ngym_cli.agents.networks.steps import leak, scale_of_noise
 
@@ -57,36 +57,14 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         """See `RecurrentNetwork`."""
         return self.nonlinearity
 
-    def in_torch(
-        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
-    ) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.in_torch`."""
-        gain, last = ACTIVATIONS[self.nonlinearity], []
-        for layer in range(self.num_layers):
-            drive = self._drive(seq, layer)
-            if noise is not None:
-                drive = drive + self.noise_scale * noise[:, layer]
-            weight, h, steps = self.recurrent_weight(layer).t(), state[0][layer], []
-            for step in drive.split(list(counts)):
-                h = torch.lerp(h[: len(step)], gain(step + h[: len(step)] @ weight), self.alpha)
-                steps.append(h)
-            seq = torch.cat(steps)
-            last.append(last_steps(seq, counts))
-        return seq, (torch.stack(last),)
-
-    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.one_step`."""
-        gain, after = ACTIVATIONS[self.nonlinearity], []
-        for layer in range(self.num_layers):
-            h = state[0][layer]
-            x = torch.lerp(h, gain(self._drive(x, layer) + h @ self.recurrent_weight(layer).t()), self.alpha)
-            after.append(x)
-        return x, (torch.stack(after),)
-
-    def _drive(self, seq: Tensor, layer: int) -> Tensor:
-        """Input of a layer from the layer below, biases included (step, unit)."""
+    def layer_step(self, layer: int, x: Tensor, state: State, noise: Tensor | None) -> State:
+        """See `RecurrentNetwork.layer_step`."""
         _, weight, bias, second_bias = self.parameters_of(layer)
-        return nn.functional.linear(seq, weight, bias + second_bias)
+        drive = nn.functional.linear(x, weight, bias + second_bias)
+        if noise is not None:
+            drive = drive + self.noise_scale * noise
+        gain, (h,) = ACTIVATIONS[self.nonlinearity], state
+        return (torch.lerp(h, gain(drive + h @ self.recurrent_weight(layer).t()), self.alpha),)
 
 
 class RNN(LeakyNetwork):

@@ -91,7 +91,7 @@ def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, dete
     policy, expected_steps = load_policy(run, config)
     assert isinstance(actor, Actor) and steps == expected_steps
     mine, other = (
-        fresh_trials.evaluate(each, config, facts, 60, 3, deterministic, measured=False).table
+        fresh_trials.evaluate(each, config, facts, 60, 3, fresh_trials.Protocol(deterministic), measured=False).table
         for each in (actor, policy)
     )
     assert mine.keys() == other.keys()

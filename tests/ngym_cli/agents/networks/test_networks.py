@@ -60,19 +60,6 @@ def test_gradients_are_those_of_finite_differences(name, layers):
     assert torch.autograd.gradcheck(run, (seq, *state, *net.parameters()))
 
 
-@pytest.mark.parametrize("name", RECURRENT)
-def test_a_start_within_a_sequence_forgets_what_came_before(name):
-    net = build(name)
-    seq, starts = torch.randn(8, 2, 3), torch.zeros(8, 2)
-    starts[5, 0] = 1
-    features, _ = net(seq, starts=starts)
-    whole, _ = net(seq)
-    fresh, _ = net(seq[5:])
-    torch.testing.assert_close(features[:, 1], whole[:, 1])
-    torch.testing.assert_close(features[:5, 0], whole[:5, 0])
-    torch.testing.assert_close(features[5:, 0], fresh[:, 0])
-
-
 @pytest.mark.parametrize(("name", "reference"), [("lstm", torch.nn.LSTM), ("gru", torch.nn.GRU), ("rnn", torch.nn.RNN)])
 def test_equals_torch(name, reference):
     net, known = build(name), reference(3, 10)
