@@ -89,6 +89,8 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
     timesteps = config.timesteps or default_steps(config, facts.id)
     usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
     options.complete(algorithm.hyperparameters, {}, config.hyperparameters, f"hyperparameter of {config.alg}")
+    if config.hyperparameters.get("consolidation") and not config.stages:
+        raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
     network_args = options.complete(network.described, here, config.network_args, f"argument of network {network.name}")
     return config.model_copy(
