@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from neurogym.compat import table
-from neurogym.compat.attributes import ARGUMENTS, MEMBERS
-from neurogym.envs.aliases import ALIASES
+from neurogym.compat.changes import ALIASES, ARGUMENTS, MEMBERS
 from neurogym.envs.differences import as_markdown, differences
 
 PAGE = Path(__file__).with_name("migrating.md")

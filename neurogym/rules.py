@@ -46,11 +46,6 @@ class Jump:
     at_end: bool = False
 
 
-def _n_actions(trials: Trials) -> int:
-    """Number of actions that the task accepts, which exceeds its action space next to tasks with more actions."""
-    return int(getattr(trials.env, "action_limit", None) or trials.env.action_space.n)
-
-
 @dataclass(frozen=True)
 class Rule:
     """Response rule of a task: periods of fixation and periods of response.
@@ -106,12 +101,12 @@ class Rule:
         periods = [p if p is None or isinstance(p, str) else tuple(p) for p in (self.fixate, self.answer)]
         right = trials.gt if trials.has_gt else None
         answers = None if right is None else (right.dtype, right.tobytes())
-        own = type(self), *periods, self.hold, self.jumps, abort, _n_actions(trials)
+        own = type(self), *periods, self.hold, self.jumps, abort, trials.env.accepted_actions
         return *own, paid, trials.bonus, layout, trials.total, answers
 
     def _tables(self, trials: Trials, abort: bool) -> dict[str, np.ndarray]:
         """The fields that :meth:`compile` fills."""
-        tables = Tables(trials.total, _n_actions(trials), self.hold)
+        tables = Tables(trials.total, trials.env.accepted_actions, self.hold)
         reward, performance, event = tables.reward, tables.performance, tables.event
         answer, needed = trials.rows(self.answer), np.zeros(trials.n, bool)
         fixate = trials.rows(None if self.fixate == "*" else self.fixate)  # what is answered takes precedence

@@ -1,24 +1,19 @@
-"""Registry of score functions for tasks and stacks; :mod:`neurogym.ceilings`, a higher layer, computes the scores."""
+"""Scores of a task or a stack; :mod:`neurogym.ceilings`, a higher layer imported on first use, computes these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pkgutil
 from typing import Any
 
 #: ``performance`` and ``reward`` per trial, ``error`` (standard error of the performance) and ``method``.
 Score = dict[str, Any]
 
-_OFFERED: dict[str, Callable[[Any], Any]] = {}
-
-
-def register(what: str, function: Callable[[Any], Any]) -> None:
-    """Register the function that computes a score.
-
-    Args:
-        what: Its name.
-        function: Takes the environment.
-    """
-    _OFFERED[what] = function
+_FUNCTIONS = {
+    "ceiling of a task": "neurogym.ceilings.stored:task_ceiling",
+    "ceiling of several tasks": "neurogym.ceilings.stack:ceiling_of_several",
+    "ceiling of a stack": "neurogym.ceilings.stack:ceiling",
+    "chance": "neurogym.ceilings.random_agent:chance",
+}
 
 
 def score(what: str, env: Any) -> Any:
@@ -27,4 +22,4 @@ def score(what: str, env: Any) -> Any:
     Raises:
         KeyError: If nothing computes it.
     """
-    return _OFFERED[what](env)
+    return pkgutil.resolve_name(_FUNCTIONS[what])(env)

@@ -61,14 +61,17 @@ def in_words(seconds: float) -> str:
     """Return a duration in everyday units.
 
     Example:
-        >>> in_words(38.2), in_words(130), in_words(4500)
-        ('38 s', '2 min 10 s', '1 h 15 min')
+        >>> in_words(38.2), in_words(130), in_words(4500), in_words(400_000)
+        ('38 s', '2 min 10 s', '1 h 15 min', '4 days 15 h')
     """
     whole = max(int(round(seconds)), 0)
     if whole < 60:
         return f"{whole} s"
     minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days {hours % 24} h"
 
 
 def progress_bars(console: Console) -> Progress:

@@ -52,7 +52,7 @@ def blind_entry(task: str) -> dict[str, Any]:
 def chance_entry(task: str) -> dict[str, Any]:
     """The score of random actions in a task with its default parameters."""
     env = ngym.make(task).unwrapped
-    stored.chance_table().pop(task, None)  # so that nothing is read that is to be computed
+    stored.table("chance").pop(task, None)  # so that nothing is read that is to be computed
     length = int(env.trial_length_stats(50)["max"])
     trials = max(CHANCE_STEPS // length // _cost(env), CHANCE_TRIALS)
     found = chance(env, CHANCE_ERROR, trials) if type(env).chance is TrialEnv.chance else env.chance()

@@ -33,12 +33,12 @@ RECORD = Record(
     name="defaults",
     what="which tasks the default line learns, with its own number of steps",
     file=Path(__file__).with_name("results.json"),
-    items=lines.with_ground_truth,
+    items=lambda: lines.tasks_of("default"),
     make=_row,
     run=lambda item: lines.settings("default", item),
     tasks=lambda item: [item],
     settings=lambda item: [lines.settings("default", item), lines.present("default", item)],
-    tables={"tasks": tables.tasks, "earlier": tables.earlier, "counts": tables.counts},
+    tables={"tasks": tables.tasks, "earlier": tables.earlier, "counts": tables.counts, "elsewhere": tables.elsewhere},
     seeds=lines.SEEDS,
 )
 

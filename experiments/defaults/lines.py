@@ -49,7 +49,7 @@ def tasks_of(learner: str) -> list[str]:
             same already, and recommended settings where the task has some, and a known ceiling or a ground truth.
     """
     if learner == "default":
-        return with_ground_truth()
+        return [id_ for id_ in every_task() if id_ != "Null-v0"]
     if learner == "recommended":
         known = {id_ for id_ in every_task() if recommended(id_) and ngym.make(id_).unwrapped.ceiling() is not None}
         return [id_ for id_ in every_task() if id_ in known or (recommended(id_) and id_ in with_ground_truth())]

@@ -11,6 +11,7 @@ import numpy as np
 from experiments.defaults import lines
 from experiments.records.record import Row, Rows
 from neurogym.analysis.intervals import mean_interval
+from ngym_cli.agents.elsewhere import ELSEWHERE
 from ngym_cli.agents.measured import LEARNERS, Measured
 
 
@@ -73,7 +74,7 @@ def counts(rows: Rows) -> str:
     spread["three to nine"] = sum(3 <= n < lines.SEEDS for n in seeds)
     spread["one or two"] = sum(n < 3 for n in seeds)
     reached = sum(result.reached for result in results.values())
-    total = len(lines.with_ground_truth())
+    total = len(lines.tasks_of("default"))
     with_seeds = ", ".join(f"{number} with {name}" for name, number in spread.items() if number)
     text = (
         f"{len(results)} of {total} tasks are measured with their present defaults ({with_seeds}). In {learned} of "
@@ -112,6 +113,16 @@ def earlier(rows: Rows) -> str:
             f"{middle['steps']:,.0f} | `{old[0]['command']}` |"
         )
     return "\n".join(found) if len(found) > 2 else "Every task is measured with its present default line."
+
+
+def elsewhere(rows: Rows) -> str:
+    """Return who learned the tasks that neither the default line nor the recommended line learns."""
+    found = ["| task | learned by | what is missing here |", "|---" * 3 + "|"]
+    for task, other in ELSEWHERE.items():
+        result = measured("default", task, rows.get(task, {}))
+        if result is None or not result.learned:
+            found.append(f"| {task} | {other.by} | {other.missing} |")
+    return "\n".join(found)
 
 
 def learners(rows: Rows) -> str:

@@ -47,7 +47,7 @@ def train(
     """An agent that has learned for so many steps."""
     import torch
 
-    from ngym_cli.agents.algorithms.build import make_model
+    from ngym_cli.agents.from_config import make_model
     from ngym_cli.environments.sb3_batch import TrialVecEnv
 
     torch.set_num_threads(1)

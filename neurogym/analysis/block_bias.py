@@ -76,7 +76,5 @@ def block_psychometrics(data: TrialData, block: str, strength: str = "coh", **op
     lapse = max(max(fit.guess.value, fit.lapse.value) for fit in fits.values())
     answered = select(table, responded(table))
     size = np.abs(numbers(answered[strength]))
-    easy = is_correct(answered)[size == size.max()]
-    linked = clusters(answered)
-    accuracy = mean_interval(easy, None if linked is None else linked[size == size.max()])
+    accuracy = mean_interval(is_correct(answered), clusters(answered), among=size == size.max())
     return BlockPsychometrics(fits, max(equal) - min(equal), lapse, accuracy)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from neurogym.analysis.intervals import mean_interval, proportion_curve
+from neurogym.analysis.intervals import mean_curve, proportion_curve, resampled_sums, rows_of
 from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
 
 PARAMETERS = ("sensitivity", "bound", "residual_time")
@@ -121,7 +121,7 @@ def fit_chronometric(
         outside = max(float(np.average(variance - predicted, weights=n / variance**2)), 1.0)
         se = np.sqrt((predicted + outside) / n)
     best = _fit(levels, k, n, mean, se, best)
-    linked = None if groups is None else np.asarray(groups)[timed]
+    linked = rows_of(groups, timed)
     samples = _samples(index, t[timed], c[timed], (n, k, mean, se), linked, n_boot, seed)
     fits = [np.exp(_fit(levels, ki, ni, mi, se * np.sqrt(n / ni), best)) for ni, ki, mi in samples]
     draws = np.array(fits).reshape(n_boot, 3)
@@ -132,16 +132,10 @@ def fit_chronometric(
         residual_time=estimates[2],
         log_likelihood=-_loss(best, levels, k, n, mean, se),
         n=int(n.sum()),
-        reaction_time=Curve.estimates(levels, _mean_times(index, t[timed], linked, level), n),
+        reaction_time=mean_curve(levels, index, t[timed], linked, level),
         accuracy=proportion_curve(levels, index, c[timed], linked, level),
         draws=draws,
     )
-
-
-def _mean_times(index: np.ndarray, rt: FloatArray, linked: np.ndarray | None, level: float) -> list[Estimate]:
-    """Return the mean reaction time at each strength."""
-    rows = [index == i for i in range(int(index.max()) + 1)]
-    return [mean_interval(rt[r], None if linked is None else linked[r], level, bounded=False) for r in rows]
 
 
 def _samples(
@@ -160,17 +154,9 @@ def _samples(
         counts, means = rng.binomial(n.astype(int), k / n, (n_boot, len(n))), rng.normal(mean, se, (n_boot, len(n)))
         yield from ((n, ki.astype(float), mi) for ki, mi in zip(counts, means, strict=True))
         return
-    label = np.unique(linked, return_inverse=True)[1]
-    shape = (int(label.max()) + 1, len(n))
-    cell, size = label * len(n) + index, shape[0] * shape[1]
-    trials, hits, times = (
-        np.bincount(cell, weights=w, minlength=size).reshape(shape) for w in (np.ones(len(cell)), correct, rt)
-    )
-    for _ in range(n_boot):
-        drawn = rng.integers(0, shape[0], shape[0])
-        ni = trials[drawn].sum(axis=0)
-        there = np.maximum(ni, 1e-9)
-        yield there, hits[drawn].sum(axis=0), np.where(ni > 0, times[drawn].sum(axis=0) / there, mean)
+    for trials, hits, times in resampled_sums(linked, index, len(n), (np.ones(len(index)), correct, rt), n_boot, rng):
+        there = np.maximum(trials, 1e-9)
+        yield there, hits, np.where(trials > 0, times / there, mean)
 
 
 def _start(x: FloatArray, mean: FloatArray) -> FloatArray:

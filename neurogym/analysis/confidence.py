@@ -72,15 +72,10 @@ def wagering(
         )
         return float(np.average(difference, weights=n_waived[both]))
 
-    linked = None if groups is None else np.asarray(groups)
-
-    def curve(hits: np.ndarray, among: np.ndarray) -> Curve:
-        return proportion_curve(levels, index[among], hits[among], None if linked is None else linked[among], level)
-
     return Wagering(
-        curve(took, was_offered),
-        curve(right, waived),
-        curve(right, forced),
-        mean_interval(took[was_offered], None if linked is None else linked[was_offered], level),
+        proportion_curve(levels, index, took, groups, level, was_offered),
+        proportion_curve(levels, index, right, groups, level, waived),
+        proportion_curve(levels, index, right, groups, level, forced),
+        mean_interval(took, groups, level, among=was_offered),
         Estimate.percentile(advantage(slice(None)), resampled(advantage, len(index), groups, n_boot, seed), level),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.intervals import proportion_curve
+from neurogym.analysis.intervals import proportion_curve, rows_of
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.results import Curve, Estimate, Result
 
@@ -56,7 +56,7 @@ def indifference_point(
     a, b, y = (np.asarray(column, float) for column in (quantity_a, quantity_b, chose_b))
     offered = (a > 0) | (b > 0)
     a, b, y = a[offered], b[offered], y[offered]
-    linked = None if groups is None else np.asarray(groups)[offered]
+    linked = rows_of(groups, offered)
     ratio = np.divide(b, a, out=np.full(len(a), np.inf), where=a > 0)
     levels, index = np.unique(ratio, return_inverse=True)
     both = (a > 0) & (b > 0)
@@ -69,7 +69,7 @@ def indifference_point(
         n_boot=n_boot,
         level=level,
         seed=seed,
-        groups=None if linked is None else linked[both],
+        groups=rows_of(linked, both),
     )
     return Indifference(
         Estimate.percentile(np.exp(fit.threshold.value), np.exp(fit.draws[:, 0]), level),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from neurogym.analysis.intervals import rows_of
 from neurogym.analysis.regression import ChoiceRegression, ratio_interval, regress_choice
 from neurogym.analysis.results import Curve, Estimate, Result
 
@@ -119,8 +120,7 @@ def context_use(
     for c in contexts:
         trials = relevant == c
         within = {name: column[trials] for name, column in columns.items()}
-        linked = None if groups is None else np.asarray(groups)[trials]
-        by_context[c] = regress_choice(within, y[trials], level=level, groups=linked)
+        by_context[c] = regress_choice(within, y[trials], level=level, groups=rows_of(groups, trials))
     return ContextUse(
         fit.weights["relevant"],
         fit.weights["irrelevant"],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurogym.analysis.intervals import enough_groups, mean_interval
+from neurogym.analysis.intervals import enough_groups, mean_interval, rows_of
 from neurogym.analysis.regression import ChoiceRegression, ratio_interval, regress_choice
 from neurogym.analysis.results import Estimate, FloatArray, Result
 
@@ -97,8 +97,7 @@ def choice_history(
         if not rows.any():
             raise ValueError(f"no trial follows {name} trial; the choice-history regression cannot be made")
         varying = {name: column[rows] for name, column in columns.items() if np.ptp(column[rows]) > 0}
-        linked = None if groups is None else np.asarray(groups)[rows]
-        fits.append(regress_choice(varying, right[rows] > 0.5, level=level, groups=linked))
+        fits.append(regress_choice(varying, right[rows] > 0.5, level=level, groups=rows_of(groups, rows)))
     after_correct, after_error = fits
     sums = [_transition_sum(fit, n_lags) for fit in fits]
     reset = 1 - abs(sums[1][0].value) / max(abs(sums[0][0].value), 1e-12)
@@ -123,11 +122,9 @@ def win_stay_lose_shift(
     pairs = (session[1:] == session[:-1]) & np.isfinite(chosen[1:]) & np.isfinite(chosen[:-1])
     stay, after_win, after_lose = chosen[1:] == chosen[:-1], pairs & won[:-1], pairs & ~won[:-1]
     linked = enough_groups(session[1:])
-
-    def share(rows: NDArray[np.bool_], of: NDArray[np.bool_]) -> Estimate:
-        return mean_interval(of[rows], None if linked is None else linked[rows], level)
-
-    return StayShift(share(after_win, stay), share(after_lose, ~stay), int(after_win.sum()), int(after_lose.sum()))
+    win_stay = mean_interval(stay, linked, level, among=after_win)
+    lose_shift = mean_interval(~stay, linked, level, among=after_lose)
+    return StayShift(win_stay, lose_shift, int(after_win.sum()), int(after_lose.sum()))
 
 
 def _lag(values: NDArray[np.float64], session: NDArray[np.int64], k: int) -> NDArray[np.float64]:

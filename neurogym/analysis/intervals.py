@@ -7,7 +7,7 @@ same. What varies independently is then the session: intervals come from the spr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,17 @@ def enough_groups(session: ArrayLike) -> Labels | None:
     return labels if len(labels) and labels.max() + 1 >= FEW else None
 
 
+def rows_of(groups: ArrayLike | None, rows: Any) -> np.ndarray | None:
+    """Return the groups of some trials; None where trials are independent."""
+    return None if groups is None else np.asarray(groups)[rows]
+
+
 def mean_interval(
-    values: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95, bounded: bool = True
+    values: ArrayLike,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    bounded: bool = True,
+    among: NDArray[np.bool_] | None = None,
 ) -> Estimate:
     """Mean of scores with a confidence interval.
 
@@ -65,9 +74,10 @@ def mean_interval(
         groups: label of the session or block of each trial, from `clusters`; None: trials are independent.
         level: coverage of the interval.
         bounded: whether scores lie between 0 and 1.
+        among: which trials count, shape (trials,); None: all.
     """
     x = np.asarray(values, float)
-    known = np.isfinite(x)
+    known = np.isfinite(x) if among is None else np.isfinite(x) & among
     x = x[known]
     n = len(x)
     if not n:
@@ -92,7 +102,12 @@ def mean_interval(
 
 
 def proportion_curve(
-    x: ArrayLike, index: ArrayLike, hits: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95
+    x: ArrayLike,
+    index: ArrayLike,
+    hits: ArrayLike,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    among: NDArray[np.bool_] | slice = slice(None),
 ) -> Curve:
     """Proportions at several places, with confidence intervals; see `mean_interval`.
 
@@ -102,16 +117,53 @@ def proportion_curve(
         hits: whether each trial counts, shape (trials,); fractions are means.
         groups: label of the session or block of each trial; None: trials are independent.
         level: coverage of the intervals.
+        among: which trials count, shape (trials,).
     """
-    places, at, scores = np.asarray(x), np.asarray(index), np.asarray(hits, float)
+    places, at, scores = np.asarray(x), np.asarray(index)[among], np.asarray(hits, float)[among]
     n = np.bincount(at, minlength=len(places))
     if groups is None and bool(np.isin(scores, (0.0, 1.0)).all()):
         return Curve.proportions(places, np.bincount(at, weights=scores, minlength=len(places)), n, level)
-    labels = None if groups is None else np.asarray(groups)
-    found = [
-        mean_interval(scores[at == k], None if labels is None else labels[at == k], level) for k in range(len(places))
-    ]
+    labels = rows_of(groups, among)
+    found = [mean_interval(scores, labels, level, among=at == k) for k in range(len(places))]
     return Curve.estimates(places, found, n)
+
+
+def mean_curve(
+    x: ArrayLike, index: ArrayLike, values: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95
+) -> Curve:
+    """Means of scores without bounds at several places; arguments as of `proportion_curve`."""
+    places, at = np.asarray(x), np.asarray(index)
+    found = [mean_interval(values, groups, level, bounded=False, among=at == k) for k in range(len(places))]
+    return Curve.estimates(places, found, np.bincount(at, minlength=len(places)))
+
+
+def resampled_sums(
+    groups: ArrayLike,
+    index: np.ndarray,
+    points: int,
+    columns: Sequence[ArrayLike],
+    n_boot: int,
+    rng: np.random.Generator,
+) -> Iterator[list[FloatArray]]:
+    """Draw groups of trials with replacement, and yield the sum of each column at each place.
+
+    Args:
+        groups: label of the session or block of each trial, shape (trials,).
+        index: place of each trial, shape (trials,).
+        points: number of places.
+        columns: what is summed, shape (trials,) each.
+        n_boot: number of draws.
+        rng: generator.
+    """
+    label = np.unique(np.asarray(groups), return_inverse=True)[1]
+    shape, cell = (int(label.max()) + 1, points), label * points + index
+    tables = [
+        np.bincount(cell, weights=np.asarray(column, float), minlength=shape[0] * points).reshape(shape)
+        for column in columns
+    ]
+    for _ in range(n_boot):
+        drawn = rng.integers(0, shape[0], shape[0])
+        yield [table[drawn].sum(axis=0) for table in tables]
 
 
 def lower_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> float:

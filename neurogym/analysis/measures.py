@@ -73,7 +73,7 @@ def _from(id_: str, label: str, estimate: Estimate, of: int, unit: str = "") -> 
 def _proportion(
     id_: str, label: str, rows: NDArray[np.bool_], among: NDArray[np.bool_], linked: NDArray[np.int64] | None
 ) -> Measure:
-    found = mean_interval(rows[among], None if linked is None else linked[among])
+    found = mean_interval(rows, linked, among=among)
     return _from(id_, label, found, int(among.sum()))
 
 
@@ -96,7 +96,7 @@ def reaction(data: TrialData) -> list[Measure]:
     rt, strength, linked = rt[rows], np.abs(numbers(table["coh"])[rows]), clusters(select(table, rows))
 
     def mean(among: NDArray[np.bool_]) -> Estimate:
-        return mean_interval(rt[among], None if linked is None else linked[among], bounded=False)
+        return mean_interval(rt, linked, bounded=False, among=among)
 
     at_weakest, at_strongest = strength == strength.min(), strength == strength.max()
     weak, strong = mean(at_weakest), mean(at_strongest)

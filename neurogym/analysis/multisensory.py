@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from neurogym.analysis.intervals import rows_of
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.regression import ratio_interval, regress_choice
 from neurogym.analysis.results import Estimate, FloatArray, Result
@@ -83,12 +84,11 @@ def cue_combination(
         raise ValueError(f"cue combination needs two single modalities and {combined!r}, got {names}")
     singles = [name for name in names if name != combined]
     streams = np.random.SeedSequence(seed).generate_state(3)
-    linked = None if groups is None else np.asarray(groups)
     options: dict[str, Any] = {"guess": lapse, "lapse": lapse, "n_boot": n_boot, "level": level}
     fits = {}
     for name, stream in zip([*singles, combined], streams, strict=True):
         rows = kind == name
-        own = None if linked is None else linked[rows]
+        own = rows_of(groups, rows)
         fits[name] = fit_psychometric(x[rows], y[rows], seed=int(stream), groups=own, **options)
     sigma = {name: np.r_[1 / fit.slope.value, 1 / fit.draws[:, 1]] for name, fit in fits.items()}
     first, second = (sigma[name] ** 2 for name in singles)

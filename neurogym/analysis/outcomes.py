@@ -63,14 +63,12 @@ def rates(data: TrialData, by: Sequence[str] | str = (), *, level: float = 0.95)
     """
     found = []
     for condition, trials in groups(require(data, "outcome"), by):
-        outcome, linked, answered = trials["outcome"].astype(str), clusters(trials), responded(trials)
-        correct = is_correct(trials)
-        accuracy = mean_interval(correct[answered], None if linked is None else linked[answered], level)
+        outcome, linked, correct = trials["outcome"].astype(str), clusters(trials), is_correct(trials)
         found.append(
             Rates(
                 condition,
                 n_trials(trials),
-                accuracy=accuracy,
+                accuracy=mean_interval(correct, linked, level, among=responded(trials)),
                 correct=mean_interval(correct, linked, level),
                 abort=mean_interval(outcome == "abort", linked, level),
                 miss=mean_interval(outcome == "miss", linked, level),

@@ -63,7 +63,7 @@ def two_step(
         for transition_name, transition_rows in (("common", transition), ("rare", ~transition)):
             rows, name = rewarded_rows & transition_rows, f"{reward_name}_{transition_name}"
             counts[name] = int(rows.sum())
-            estimates[name] = mean_interval(stay[rows], None if linked is None else linked[rows], level)
+            estimates[name] = mean_interval(stay, linked, level, among=rows)
     signs = 2.0 * reward - 1, 2.0 * transition - 1
     return TwoStep(
         estimates,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtr, ndtri, xlogy
 
-from neurogym.analysis.intervals import proportion_curve
+from neurogym.analysis.intervals import proportion_curve, resampled_sums
 from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, normal_quantile
 
 Model = Literal["logistic", "probit", "weibull"]
@@ -197,14 +197,9 @@ def _samples(
     if groups is None:
         yield from ((n, sample) for sample in rng.binomial(n.astype(int), p, size=(n_boot, len(n))))
         return
-    label = np.unique(np.asarray(groups), return_inverse=True)[1]
-    cell = label * len(x) + np.searchsorted(x, np.asarray(strength, float))
-    shape, size = (int(label.max()) + 1, len(x)), (int(label.max()) + 1) * len(x)
-    trials = np.bincount(cell, minlength=size).reshape(shape).astype(float)
-    hits = np.bincount(cell, weights=np.asarray(response, float), minlength=size).reshape(shape)
-    for _ in range(n_boot):
-        drawn = rng.integers(0, shape[0], shape[0])
-        yield np.maximum(trials[drawn].sum(axis=0), 1e-9), hits[drawn].sum(axis=0)
+    index = np.searchsorted(x, np.asarray(strength, float))
+    for trials, hits in resampled_sums(groups, index, len(x), (np.ones(len(index)), response), n_boot, rng):
+        yield np.maximum(trials, 1e-9), hits
 
 
 def _aggregate(strength: ArrayLike, response: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:

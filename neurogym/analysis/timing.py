@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.intervals import mean_interval, resampled
+from neurogym.analysis.intervals import mean_curve, resampled, rows_of
 from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
 
 
@@ -59,7 +59,7 @@ def interval_reproduction(
     x, y = np.asarray(target, float), np.asarray(produced, float)
     done = np.isfinite(x) & np.isfinite(y)
     x, y = x[done], y[done]
-    linked = None if groups is None else np.asarray(groups)[done]
+    linked = rows_of(groups, done)
     if len(x) < 4 or np.ptp(x) == 0:
         raise ValueError(f"interval reproduction needs four trials and two targets, got {len(x)} trials")
 
@@ -71,14 +71,12 @@ def interval_reproduction(
     levels = np.unique(x)
     edges = levels if len(levels) <= 12 else np.quantile(x, np.arange(10) / 10)
     index = np.searchsorted(edges, x, side="right") - 1
-    members = [index == i for i in range(len(edges))]
     names = ("bias", "slope", "weber_fraction", "variability", "rmse")
     estimates = {
         name: Estimate.percentile(value, draw, level) for name, value, draw in zip(names, values, draws.T, strict=True)
     }
-    means = [mean_interval(y[r], None if linked is None else linked[r], level, bounded=False) for r in members]
-    n = [int(rows.sum()) for rows in members]
-    return IntervalReproduction(**estimates, produced=Curve.estimates([x[r].mean() for r in members], means, n))
+    targets = [x[index == i].mean() for i in range(len(edges))]
+    return IntervalReproduction(**estimates, produced=mean_curve(targets, index, y, linked, level))
 
 
 def _statistics(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -12,11 +12,9 @@ Belongs here: what scores of ideal, blind and random agents follow from. May use
 
 from __future__ import annotations
 
-import functools
 import pkgutil
 from typing import Any
 
-from neurogym import scores
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, NOISE, Effect, unknown
 
 _LAZY = {
@@ -27,22 +25,6 @@ _LAZY = {
     "sees_reward": "neurogym.ceilings.stack",
     "why_unknown": "neurogym.ceilings.stack",
 }
-
-#: Scores of a task or a stack, and the functions that compute them.
-_OFFERED = {
-    "ceiling of a task": "neurogym.ceilings.stored:task_ceiling",
-    "ceiling of several tasks": "neurogym.ceilings.stack:ceiling_of_several",
-    "ceiling of a stack": "neurogym.ceilings.stack:ceiling",
-    "chance": "neurogym.ceilings.random_agent:chance",
-}
-
-
-def _computed(function: str, env: Any) -> Any:
-    return pkgutil.resolve_name(function)(env)
-
-
-for _what, _function in _OFFERED.items():
-    scores.register(_what, functools.partial(_computed, _function))
 
 __all__ = ["LEAVES", "LEAVES_PERFORMANCE", "NOISE", "Effect", "unknown", *_LAZY]
 

@@ -35,7 +35,7 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
         simulated: Trials of other tasks.
     """
     task: Any = env.unwrapped
-    found = stored.stored_chance(task) if stored.is_plain(task) else None
+    found = stored.stored("chance", task) if stored.is_plain(task) else None
     if found is not None:
         return found
     env = copy.deepcopy(env)
@@ -95,7 +95,7 @@ def blind(env: gym.Env) -> dict[str, Any] | None:
     task = env.unwrapped
     if not isinstance(task, TrialEnv):
         return None
-    found = stored.stored_blind(task)
+    found = stored.stored("blind", task)
     if found is not None and stored.is_plain(task):
         return found
     if not task.traits.batched or not task.stack.ahead or any(w.overrides("step") for w in task.wrappers):

@@ -216,7 +216,7 @@ def _remembered(stack: _Stack) -> Verdict:
         return Verdict(None, TELLS) if stack.task.metadata.get("probabilistic") else Verdict(base)
     if stack.told:
         return Verdict(None, stack.reward_hides) if stack.reward_hides else Verdict(base)
-    without = stored.without_reward(stack.task)
+    without = (stored.stored("ceilings", stack.task) or {}).get("without_reward")
     if without is None:
         return Verdict(None, "the agent is not shown its last reward, which the task needs")
     return Verdict(without)

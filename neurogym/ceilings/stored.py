@@ -19,28 +19,16 @@ Table = dict[str, dict[str, Any]]
 
 
 @functools.cache
-def table() -> Table:
-    """Id to ``performance``, ``reward``, ``error`` and ``method`` of the ideal observer at default parameters.
+def table(name: str = "ceilings") -> Table:
+    """Id to what was computed at default parameters.
 
-    Tasks that need the last reward as input also have ``without_reward``, what is left without it.
+    Args:
+        name: ``"ceilings"``: ``performance``, ``reward``, ``error`` and ``method`` of the ideal observer, and of tasks
+            that need the last reward as input also ``without_reward``, what is left without it. ``"blind"``:
+            ``performance``, ``error`` and ``method`` of the best blind agent. ``"chance"``: ``performance``, ``reward``
+            and ``error`` of random actions.
     """
-    return _read("ceilings.json")
-
-
-@functools.cache
-def blind_table() -> Table:
-    """Id to ``performance``, ``error`` and ``method`` of the best blind agent at default parameters."""
-    return _read("blind.json")
-
-
-@functools.cache
-def chance_table() -> Table:
-    """Id to ``performance``, ``reward`` and ``error`` of random actions at default parameters."""
-    return _read("chance.json")
-
-
-def _read(name: str) -> Table:
-    return json.loads((resources.files("neurogym.ceilings") / name).read_text())
+    return json.loads((resources.files("neurogym.ceilings") / f"{name}.json").read_text())
 
 
 def id_of(env: TrialCycle) -> str:
@@ -53,37 +41,21 @@ def id_of(env: TrialCycle) -> str:
         return ""
 
 
-def task_ceiling(env: TrialCycle) -> Score | None:
-    """Ceiling of a task without wrappers: stored, or computed for unusual parameters."""
-    return stored_ceiling(env) or _computed(env)
+def stored(name: str, env: TrialCycle) -> dict[str, Any] | None:
+    """Entry of a table for an environment that was made by id with the parameters' default values, else None."""
+    found = table(name).get(id_of(env))
+    return dict(found) if found is not None and is_usual(env) else None
 
 
 def stored_ceiling(env: TrialCycle) -> Score | None:
-    """The stored ceiling of an environment that was made by id with the parameters' default values, else None."""
-    found = table().get(id_of(env))
-    if found is None or not is_usual(env):
-        return None
-    return {name: found[name] for name in ("performance", "reward", "error", "method")}
+    """The stored ceiling of an environment with the parameters' default values, else None."""
+    found = stored("ceilings", env)
+    return found and {name: found[name] for name in ("performance", "reward", "error", "method")}
 
 
-def without_reward(env: TrialCycle) -> Score | None:
-    """Stored ceiling for agents that do not see the last reward; None if unknown."""
-    found = table().get(id_of(env), {}).get("without_reward")
-    return dict(found) if found is not None and is_usual(env) else None
-
-
-def stored_blind(env: TrialCycle) -> Score | None:
-    """The stored blind score of an environment that was made by id with the parameters' default values, else None."""
-    found = blind_table().get(id_of(env))
-    if found is None or not is_usual(env):
-        return None
-    return {name: found[name] for name in ("performance", "error", "method")}
-
-
-def stored_chance(env: TrialCycle) -> dict[str, float] | None:
-    """The stored score of random actions of an environment that was made by id with default values, else None."""
-    found = chance_table().get(id_of(env))
-    return dict(found) if found is not None and is_usual(env) else None
+def task_ceiling(env: TrialCycle) -> Score | None:
+    """Ceiling of a task without wrappers: stored, or computed for unusual parameters."""
+    return stored_ceiling(env) or _computed(env)
 
 
 def is_plain(env: TrialCycle) -> bool:

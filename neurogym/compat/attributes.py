@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.compat.changes import ARGUMENTS
 from neurogym.compat.leniency import warn_once
 
 
@@ -46,35 +47,6 @@ def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:
     """Warn of ``timing`` given to a task without periods."""
     if timing:
         warn_once(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")
-
-
-#: Class or function to older argument and present one.
-ARGUMENTS: dict[str, dict[str, str]] = {
-    "Monitor": {
-        "fig_type": "ext",
-        "folder": "save_dir",
-        "num_stps_sv_fig": "plot_steps",
-        "num_tr_save": "interval",
-        "sv_fig": "plot_create",
-        "sv_per": "interval",
-        "sv_stp": "trigger",
-    },
-}
-
-
-#: Older member of an environment to what it is here; :mod:`neurogym.compat.members` has them all.
-MEMBERS: dict[str, str] = {
-    "_add_ob": "add_ob, set_ob",
-    "_gt_built": "kept: whether the trial has a ground truth",
-    "_init_gt": "kept: gt is made when it is first used",
-    "_init_ob": "kept: ob is made when it is first used",
-    "_ob_built": "kept: whether the trial has observations",
-    "_tmax": "kept: end of the last period (ms)",
-    "add_epoch": "add_period",
-    "in_epoch": "in_period",
-    "obs": "ob",
-    "obs_now": "ob_now",
-}
 
 
 def takes_older_names(owner: str, values: Mapping[Any, Any] | None = None) -> Callable:

@@ -53,7 +53,7 @@ def _entry_points(*groups: str) -> dict[str, str]:
 
 def _task(id_: str) -> Any:
     """Class behind an old id, with the arguments implied by the id."""
-    from neurogym.envs.aliases import ALIASES
+    from neurogym.compat.changes import ALIASES
     from neurogym.envs.registration import entry
 
     target, arguments = ALIASES[id_]

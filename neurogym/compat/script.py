@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from neurogym.compat import table
-from neurogym.compat.attributes import ARGUMENTS, MEMBERS
-from neurogym.compat.changes import CHANGED, CHANGES, FAILS, WARNS, WORKS
+from neurogym.compat.changes import ARGUMENTS, CHANGED, CHANGES, FAILS, MEMBERS, WARNS, WORKS
 from neurogym.messages.names import nearest
 
 MAKERS = ("make", "plot_env", "Dataset", "make_vec")
@@ -183,8 +182,8 @@ class _Reader(ast.NodeVisitor):
 
     def task(self, node: ast.AST, id_: str, given: dict[str, Any]) -> None:
         """Note the meaning of an id, and arguments, periods and rewards unknown to the task."""
+        from neurogym.compat.changes import ALIASES
         from neurogym.envs import registration
-        from neurogym.envs.aliases import ALIASES
 
         known = [*ALIASES, *registration.every_task()]
         if not (id_ in known or f"{id_}-v0" in known):

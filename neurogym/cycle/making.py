@@ -15,7 +15,6 @@ from neurogym.parameters import Changeable, Conditions, Table
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible
 from neurogym.sampling.generator import Generators
-from neurogym.spaces import n_actions
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.layout import broadcast_to_trials
@@ -37,7 +36,6 @@ class TrialMaker(Changeable, SingleTrial):
         ahead: The trials made in advance.
         top: Source of new trials: the task, or the outermost :class:`TrialWrapper` around it.
         most_ahead: Most trials to make in advance; None: what fits into memory.
-        action_limit: Discrete actions below it are accepted, in place of those of the action space.
     """
 
     rule: ClassVar[Rule | None] = None
@@ -46,7 +44,6 @@ class TrialMaker(Changeable, SingleTrial):
     conditions = Table(Conditions)
     abort: bool
     most_ahead: ClassVar[int | None] = None
-    action_limit: int | None = None
     _one_by_one: ClassVar[bool] = False  # whether trials are described one at a time
 
     def __init__(self, dt: float = 100):
@@ -92,9 +89,6 @@ class TrialMaker(Changeable, SingleTrial):
         """The wrappers, taken together."""
         if self._stack is None:
             self._stack = Stack(self.top)
-            n = n_actions(self.action_space)
-            if n:
-                self._stack.n_actions = self.action_limit or n
         return self._stack
 
     def set_top(self, wrapper: gym.Env) -> None:

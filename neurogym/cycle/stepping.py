@@ -7,17 +7,17 @@ nowhere else; for a batch, the same is compiled (``neurogym/vector/step.c``).
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym.compat.members import five_values, forgive_reset
-from neurogym.cycle.hooks import StepInfo, TaskHooks
+from neurogym.compat.members import five_values
 from neurogym.cycle.making import TrialMaker
+from neurogym.cycle.session import Session, StepInfo
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import checked_action
-from neurogym.trials import Cursor, Info, ResetResult, StepResult, Trials
+from neurogym.trials import Cursor, Info, StepResult, Trials
 from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.single import NOW
 from neurogym.wrappers.stack import Stack
@@ -25,29 +25,14 @@ from neurogym.wrappers.stack import Stack
 _OUTCOMES = tuple(OUTCOMES)
 
 
-@runtime_checkable
-class _Seeded(Protocol):
-    """Duration with a random generator of the same object."""
-
-    def seed(self, seed: int) -> object: ...
-
-
-class TrialCycle(TaskHooks):
+class TrialCycle(Session):
     """Stepping and reporting of trials, the base of :class:`neurogym.core.TrialEnv`.
 
     Args:
         dt: Time step in ms.
-
-    Attributes:
-        last: ``info`` of the trial that ended last in this session, None if none did.
-        num_finished: Trials that ended in this session.
-        num_tr: Trials that began in this session.
-        trial_reward: Sum of the rewards of the current trial so far.
-        next_by_itself: Whether the step that ends a trial begins the next one.
     """
 
     r_tmax: float
-    next_by_itself: bool = True
     _shapes_steps: bool = False
 
     def __init_subclass__(cls, **kwargs: Any):
@@ -64,15 +49,6 @@ class TrialCycle(TaskHooks):
         elif "_new_trials" in cls.__dict__:
             cls._one_by_one = False
 
-    def __init__(self, dt: float = 100):
-        super().__init__(dt)
-        self.last: dict[str, Any] | None = None
-        self.num_tr = self.num_finished = 0
-        self.trial_reward = 0.0
-        self._last_gt: Any = None
-        self._seen: TrialSoFar | None = None
-        self._made_ahead = False  # whether the block may have been made before the agent acted
-
     @property
     def overrides_step(self) -> bool:
         """Whether the task programs ``_step`` or ``post_step``."""
@@ -83,7 +59,7 @@ class TrialCycle(TaskHooks):
         """Effect of an action at the current row. The default applies the declared rule."""
         if self.cursor.tables is None:
             raise NotImplementedError("the task must define _step or declare a rule")
-        event, reward, gained = self.cursor.look_up(self.cursor.row, action)
+        event, reward, gained = (table.item(self.cursor.row, action) for table in self.cursor.tables)
         self.report(event & OUTCOME)
         self.performance += gained
         return self.ob_now, reward, False, False, {"new_trial": event >= END}
@@ -117,11 +93,23 @@ class TrialCycle(TaskHooks):
             cursor.go_on(k)
         else:
             cursor.enter(block, k)
-            self._looks_up, self._n_actions, self._made_ahead = stack.batched, stack.n_actions, stack.ahead
+            self._looks_up, self._n_actions, self._made_ahead = stack.batched, self.accepted_actions, stack.ahead
         self.trial, self._spans_of_trial = block.told(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
         return self.trial
+
+    def begin_next(self) -> None:
+        """Begin the next trial, through the outermost wrapper if a wrapper overrides ``new_trial``."""
+        ahead, stack = self.ahead, self.stack
+        block, k = ahead.block, ahead.next
+        if stack.begins_trials:
+            self.top.new_trial()
+        elif block is None or ahead.is_stale or k >= block.n or not stack.ahead:
+            self.new_trial()
+        else:  # what new_trial does where trials are ready
+            ahead.next = k + 1
+            self.begin_trial(block, k)
 
     def set_top(self, wrapper: gym.Env) -> None:
         """Make ``wrapper`` the source of new trials, from the next trial on."""
@@ -139,40 +127,6 @@ class TrialCycle(TaskHooks):
         self.rule.compile(trial, self.abort)  # type: ignore[union-attr]
         self.cursor.enter(trial, 0)
         self.cursor.row += step
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
-        """Start a session at row 0 of the first trial, without taking a step.
-
-        Args:
-            seed: Restarts the generator; determines the whole session, wrappers included.
-            options: Conditions of the first trial, as for :meth:`new_trial`; ``no_step`` and ``step_fn`` of older
-                versions have no effect.
-            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
-
-        Raises:
-            ValueError: If a condition or its value is unknown.
-        """
-        forgive_reset(old)
-        self.begin_session(seed)
-        self.top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
-        self._seen = None
-        return self.cursor.ob[self.cursor.row].copy(), {}
-
-    def begin_session(self, seed: int | None = None) -> None:
-        """All of :meth:`reset` but the first trial.
-
-        Args:
-            seed: Starts the generator anew.
-        """
-        if seed is not None:
-            gym.Env.reset(self, seed=seed)
-        for spec in self.timing.values():
-            if seed is not None and isinstance(spec, _Seeded):
-                spec.seed(int(self.np_random.integers(2**31)))
-        self.ahead.restart()
-        self.last, self.num_tr, self.num_finished, self._last_gt, self.trial_choice = None, 0, 0, None, None
-        self.start_session()
-        self.stack.start_session()
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
@@ -199,17 +153,12 @@ class TrialCycle(TaskHooks):
             plain = self._looks_up and self._is_settled and action < self._n_actions and self.render_mode is None
             if plain and quiet[row * cursor.width + action]:  # at most steps nothing happens
                 return self._quiet_step(cursor, row)
-        ended, action, reward, info, told = self.act_in_trial(action)
+        ended, action, reward, info, programmed = self.act_in_trial(action)
         if self.render_mode is not None:
             self._seen = TrialSoFar.after(self._seen, self, row, action, reward, ended)
         if ended and self.next_by_itself:
             self.begin_next()
-        if stack is None:
-            if told is None:
-                return cursor.ob[cursor.row].copy(), reward, False, False, info
-            if told.ob is None and not self._shapes_steps:
-                return cursor.ob[cursor.row].copy(), reward, told.terminated, told.truncated, info
-        return self.step_result(stack, action, reward, info, told)
+        return self.step_result(stack, action, reward, info, programmed)
 
     def _quiet_step(self, cursor: Cursor, row: int) -> StepResult:
         """:meth:`step` where the action means, earns and adds nothing: the same as the long way, in half the time."""
@@ -218,22 +167,6 @@ class TrialCycle(TaskHooks):
         if cursor.gt is not None:
             self._last_gt = info["gt"] = cursor.gt[row]
         return cursor.ob[row + 1].copy(), 0.0, False, False, info
-
-    def step_with_hooks(self, stack: Stack | None, action: Any) -> StepResult:
-        """:meth:`step`, with the observation as shown by a stack of wrappers."""
-        return self.step(action, stack)
-
-    def begin_next(self) -> None:
-        """Begin the next trial, through the outermost wrapper if a wrapper overrides ``new_trial``."""
-        ahead, stack = self.ahead, self.stack
-        block, k = ahead.block, ahead.next
-        if stack.begins_trials:
-            self.top.new_trial()
-        elif block is None or ahead.is_stale or k >= block.n or not stack.ahead:
-            self.new_trial()
-        else:  # what new_trial does where trials are ready
-            ahead.next = k + 1
-            self.begin_trial(block, k)
 
     def act_in_trial(self, action: Any) -> tuple[bool, Any, float, Info, StepInfo | None]:
         """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
@@ -248,36 +181,27 @@ class TrialCycle(TaskHooks):
             raise gym.error.ResetNeeded("call reset() before step()")
         if type(action) is not int or not 0 <= action < self._n_actions:
             action = checked_action(action, self.action_space, self._n_actions)
-        if self.action_limit and not self._looks_up and action >= self.action_space.n:
-            action = (self.rule.hold if self.rule else None) or 0  # a programmed task sees no action of other tasks
         if not self._is_settled:
             self.settle()
         row = cursor.row
-        act = self.act_at if self._looks_up else self._act_by_program
-        event, reward, told = act(row, action)
+        event, reward, programmed = self.act_at(row, action)
+        info: Info = {"new_trial": False} if programmed is None else programmed.info
         self.event = event & OUTCOME
         if event < END:
             if cursor.jump is None:
                 cursor.row = row + 1
             else:
                 cursor.jump_from(row, action, self.most_steps)
-            info: Info = {"new_trial": False} if told is None else told.info
         else:
-            info = self._report_of_trial(action, event & OUTCOME)
-            if told is not None:
-                told.info.update(info)
-                info = told.info
-            self.last = info
-            if not self._made_ahead:
-                self._tell(info)
+            self._report_trial(action, event & OUTCOME, info)
         if cursor.gt is not None:
             self._last_gt = truth = cursor.gt[row]
             if "gt" not in info:
                 info["gt"] = truth
-        return event >= END, action, reward, info, told
+        return event >= END, action, reward, info, programmed
 
     def step_result(
-        self, stack: Stack | None, action: Any, reward: float, info: Info, told: StepInfo | None
+        self, stack: Stack | None, action: Any, reward: float, info: Info, programmed: StepInfo | None
     ) -> StepResult:
         """Return the result of :meth:`step`, with the observation of the new current row: second part of :meth:`step`.
 
@@ -286,26 +210,21 @@ class TrialCycle(TaskHooks):
             action: The action.
             reward: What it earned.
             info: Report of the trial.
-            told: Results of an overridden ``_step`` apart from the reward.
+            programmed: Results of an overridden ``_step`` apart from the reward.
         """
         cursor = self.cursor
         ob = cursor.ob[cursor.row]
-        if told is None:
+        if programmed is None:
             if stack is None:
                 return ob.copy(), reward, False, False, info
             return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
-        ob = ob.copy() if told.ob is None else told.ob
+        ob = ob.copy() if programmed.ob is None else programmed.ob
+        terminated, truncated = programmed.terminated, programmed.truncated
         if self._shapes_steps:
-            ob, reward, terminated, truncated, info = self.post_step(ob, reward, told.terminated, told.truncated, info)
-        else:
-            terminated, truncated = told.terminated, told.truncated
-        return (
-            ob if stack is None else stack.observe(ob, action, reward, self.field),
-            reward,
-            terminated,
-            truncated,
-            info,
-        )
+            ob, reward, terminated, truncated, info = self.post_step(ob, reward, terminated, truncated, info)
+        if stack is not None:
+            ob = stack.observe(ob, action, reward, self.field)
+        return ob, reward, terminated, truncated, info
 
     def shown_by(self, wrapper: gym.Env) -> Stack | None:
         """The wrappers that show observations to the agent, of a stack that only uses hooks; None for other stacks."""
@@ -369,16 +288,11 @@ class TrialCycle(TaskHooks):
         now = self._now
         if ob is NOW or (now is not None and (ob is now or (ended and np.array_equal(ob, now)))):
             ob = None
-        told = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of StepInfo(...)
-        return event + END * ended, reward, told
+        programmed = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of StepInfo(...)
+        return event + END * ended, reward, programmed
 
-    def _tell(self, info: Info) -> None:
-        """Report a finished trial to task and wrappers."""
-        self.trial_ended(info)
-        self.stack.trial_ended(info)
-
-    def _report_of_trial(self, action: Any, outcome: int) -> Info:
-        """Entries of ``info`` for the trial that an action has ended."""
+    def _report_trial(self, action: Any, outcome: int, info: Info) -> None:
+        """Report the trial that an action has ended in ``info``, and to the task and the wrappers."""
         cursor = self.cursor
         block, k, step = cursor.block, cursor.trial, cursor.row - cursor.first
         assert block is not None and block.go is not None
@@ -389,19 +303,20 @@ class TrialCycle(TaskHooks):
         moved = choice != hold if type(choice) is int else np.any(np.asarray(choice) != hold)
         responded = moved and (outcome == CORRECT or outcome == ERROR)
         self.num_finished += 1
-        return {
-            "new_trial": True,
-            "trial": self.trial,
-            "performance": float(self.performance),
-            "outcome": _OUTCOMES[outcome],
-            "choice": choice,
-            "rt": float((step - block.go.item(k)) * self.dt) if responded else self.no_rt,
-            "trial_reward": self.trial_reward,
-            "trial_steps": steps,
-            "tr_dur": steps,
-            "aborts": self.trial_aborts,
-            "periods": self._spans_of_trial,
-        }
+        self.last = info
+        info["new_trial"] = True
+        info["trial"] = self.trial
+        info["performance"] = float(self.performance)
+        info["outcome"] = _OUTCOMES[outcome]
+        info["choice"] = choice
+        info["rt"] = float((step - block.go.item(k)) * self.dt) if responded else self.no_rt
+        info["trial_reward"] = self.trial_reward
+        info["trial_steps"] = info["tr_dur"] = steps
+        info["aborts"] = self.trial_aborts
+        info["periods"] = self._spans_of_trial
+        if not self._made_ahead:
+            self.trial_ended(info)
+            self.stack.trial_ended(info)
 
     def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
         """Report the current trial after a batch has stepped through every row; the next trial is not begun.
@@ -419,8 +334,8 @@ class TrialCycle(TaskHooks):
         self.cursor.row = self.cursor.first + steps - 1 + self.cursor.skipped
         self.performance, self.trial_reward, self.trial_aborts = performance, reward, aborts
         self.event = outcome
-        info = self.last = self._report_of_trial(action, outcome)
-        self._tell(info)
+        info: Info = {}
+        self._report_trial(action, outcome, info)
         if self.cursor.gt is not None:
             info["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import gymnasium as gym
 
+from neurogym.compat.changes import ALIASES, VARIANTS
 from neurogym.envs import collections, contrib, image, native
-from neurogym.envs.aliases import ALIASES, VARIANTS
 from neurogym.messages.names import closest
 from neurogym.metadata import TaskInfo
 from neurogym.wrappers.base import OrderEnforcing

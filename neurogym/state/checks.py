@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from neurogym import rules
-from neurogym.spaces import n_actions
 from neurogym.trials import Trials
 from neurogym.trials.single import SingleTrial
 
@@ -54,7 +53,7 @@ def _check_fields(block: Trials, known: Mapping[str, np.ndarray], path: str) -> 
     missing = known.keys() - block.fields.keys()
     if missing:
         raise ValueError(f"{path}: {', '.join(sorted(missing))} of the trials is missing")
-    actions = n_actions(block.env.action_space)
+    actions = block.env.accepted_actions
     expected: dict[str, tuple[tuple[int, ...], Any]] = {"ob": (tuple(block.env.observation_space.shape), None)}
     expected |= {name: ((actions,), None) for name in ("event", "reward", "performance") if actions}
     expected |= {name: (values.shape[1:], values.dtype) for name, values in known.items()}

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym.metadata import RENDER_MODES, TaskInfo
 from neurogym.sampling.generator import LegacyGenerator, generator_of
+from neurogym.spaces import n_actions
 
 NONE, CORRECT, ERROR, ABORT, MISS = range(5)
 OUTCOME = 7  #: the part of an event that is its outcome
@@ -36,6 +37,10 @@ class BaseEnv(gym.Env):
     Args:
         dt: Time step in ms.
 
+    Attributes:
+        most_actions: Discrete actions below it are accepted, in place of those of the action space: next to tasks with
+            more actions. What the task itself lacks is never right.
+
     Raises:
         ValueError: If ``dt`` is not a positive number.
     """
@@ -43,6 +48,7 @@ class BaseEnv(gym.Env):
     metadata: dict[str, Any] = TaskInfo.of({"render_modes": [*RENDER_MODES]})
     observation_space: Any = None
     action_space: Any = None
+    most_actions: int | None = None
     rule: ClassVar[Any] = None
     default_timing: ClassVar[Mapping[str, Any]] = {}
     rewards: Any
@@ -61,6 +67,11 @@ class BaseEnv(gym.Env):
         self.dt = dt
         self.performance: float = 0.0
         self.rewards = {}
+
+    @property
+    def accepted_actions(self) -> int:
+        """Number of discrete actions that are accepted; 0 if actions are vectors."""
+        return self.most_actions or n_actions(self.action_space)
 
     @property
     def rng(self) -> LegacyGenerator:

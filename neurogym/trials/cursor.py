@@ -100,11 +100,6 @@ class Cursor:
         """Value of a per-step field of the block at the current row."""
         return self.block.fields[name][self.row]  # type: ignore[union-attr]
 
-    def look_up(self, row: int, action: int) -> tuple[int, float, float]:
-        """Look up an action in the tables of the response rule: event, reward, and gain in performance."""
-        event, reward, performance = self.tables  # type: ignore[misc]
-        return event.item(row, action), reward.item(row, action), performance.item(row, action)
-
     def alone(self) -> Trials:
         """Current trial as a block of one trial that shares the arrays of the block."""
         if self._alone is None:

@@ -31,6 +31,10 @@ class Task(Protocol):
     action_space: Any
 
     @property
+    def accepted_actions(self) -> int:
+        """Number of discrete actions that are accepted."""
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """Metadata of the task."""
 

@@ -27,6 +27,7 @@ WRAPPERS = {
     "MissTrialReward": "miss_trial_reward",
     "Modality": "modality",
     "Monitor": "monitor",
+    "MotionEnergy": "motion_energy",
     "MultiEnvs": "neurogym.envs.multi",
     "Noise": "noise",
     "PassAction": "pass_reward",

@@ -109,7 +109,7 @@ class TrialTask(Task, Protocol):
     def shown_by(self, wrapper: gym.Env) -> Any:
         """Wrappers that show observations, provided that all only use hooks."""
 
-    def step_with_hooks(self, stack: Any, action: Any) -> StepResult:
+    def step(self, action: Any, stack: Any = None) -> StepResult:
         """Act, and return the observation as shown by a stack of wrappers."""
 
 
@@ -324,7 +324,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             return self.observe(ob, action, reward, task.field), reward, terminated, truncated, info
         if task.top is not self:  # several stacks around one task
             task.use(self)
-        return task.step_with_hooks(self._shown_by, action)
+        return task.step(action, self._shown_by)
 
 
 class _NoStep(Forwarding, gym.Wrapper):

@@ -31,10 +31,7 @@ class Stack:
         is_adaptive: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
         batched: Whether what an action does is looked up in tables that the task's rule has filled.
-        n_actions: How many discrete actions the task accepts, 0 if its actions are not discrete.
     """
-
-    n_actions = 0
 
     def __init__(self, top: gym.Env):
         self._task_ahead, self.batched, _ = cast(TrialTask, top.unwrapped).traits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,30 +34,6 @@ class Acting(Protocol):
             observations: shape (environments, ...).
             starts: shape (environments,); where true, nothing is remembered from before.
         """
-
-
-class Stepping(Protocol):
-    """Network that advances a batch of environments by a single step, for example `networks.steps.Stepper`."""
-
-    def step(
-        self,
-        x: np.ndarray,
-        state: tuple[np.ndarray, ...],
-        out: tuple[np.ndarray, ...],
-        noise: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Advance by a single step, see `networks.steps.Stepper.step`."""
-
-
-@runtime_checkable
-class OfTrials(Protocol):
-    """Batch of environments that reports when trials end, for example `ngym_cli.environments.sb3_batch.TrialVecEnv`.
-
-    Attributes:
-        trial_ended: bool (environments,), whether a trial ended with the last step.
-    """
-
-    trial_ended: np.ndarray
 
 
 class Step(NamedTuple):

@@ -15,6 +15,7 @@ from ngym_cli.agents.networks.steps import Stepper
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs import summary
+from ngym_cli.runs.populations import period_spans
 from ngym_cli.runs.trial_table import Table
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _in_torch(network: Any) -> System:
     def step(state: np.ndarray, x: np.ndarray) -> np.ndarray:
         given = tuple(torch.from_numpy(part)[None] for part in np.split(np.asarray(state, float), bounds, axis=1))
         inputs = np.array(np.broadcast_to(np.asarray(x, float), (len(state), np.shape(x)[-1])))
-        _, after = network.in_torch(torch.from_numpy(inputs), [len(state)], given)
+        _, after = network.one_step(torch.from_numpy(inputs), given)
         return np.concatenate([part[0].numpy() for part in after], axis=1)
 
     return systems.FiniteDifferences(step, sum(network.state_sizes), int(network.input_size))
@@ -186,23 +187,17 @@ def input_sets(
         by: columns that tell conditions apart.
         periods: names of periods; of all steps together if the trials have none of them.
     """
-    lengths = activity.lengths
-    place = np.arange(len(observations)) - np.repeat(activity.offsets[:-1], lengths)
-    trial = np.repeat(np.arange(len(lengths)), lengths)
-    sets: list[InputSet] = []
+    spans, sets = period_spans(table, activity.offsets, activity.dt), list[InputSet]()
     for values, members in _conditions(table, by):
         for period in periods:
-            begin, end = _span(table, period, activity.dt)
-            if begin is None:
-                continue
-            inside = members[trial] & (place >= begin[trial]) & (place < np.minimum(end, lengths)[trial])
-            if inside.any():
+            inside = [spans[period][k] for k in np.flatnonzero(members)] if period in spans else []
+            steps = np.concatenate([np.zeros(0, int), *(np.arange(span.start, span.stop) for span in inside)])
+            if len(steps):
                 words = [f"{name} {summary.label(value)}" for name, value in values.items()]
-                steps = np.flatnonzero(inside)
                 mean = observations[steps].mean(axis=0)
                 sets.append(InputSet(", ".join([*words, period]), members, steps, mean, values, period))
     everything = np.arange(len(observations))
-    whole = InputSet("all steps", np.ones(len(lengths), bool), everything, observations.mean(axis=0), {}, "")
+    whole = InputSet("all steps", np.ones(len(activity), bool), everything, observations.mean(axis=0), {}, "")
     return sets or [whole]
 
 
@@ -215,16 +210,6 @@ def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Any], n
             ({**before, name: value}, members & (table[name] == value)) for before, members in found for value in values
         ]
     return [(values, members) for values, members in found if members.any()]
-
-
-def _span(table: Table, period: str, dt: float) -> tuple[np.ndarray | None, Any]:
-    """Return first and last step (exclusive) of a period in each trial; None where there is none."""
-    length, onset = table.get(f"period_{period}"), table.get(f"onset_{period}")
-    if length is None or onset is None or not np.any(length > 0):
-        return None, None
-    length, onset = np.nan_to_num(length), np.nan_to_num(onset)
-    begin = (onset / dt).astype(int)
-    return begin, begin + (length / dt).astype(int)
 
 
 def visited_states(system: System, activity: Activity, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -83,21 +83,13 @@ def _sb3(agent: LoadedAgent, path: Path) -> None:
         model = build_model(agent.config, venv if agent.recurrent else PlainSpaces(venv))
         model.policy.load_state_dict(agent.policy.state_dict())
         model.num_timesteps = agent.steps
-        plain = to_contrib(model) if isinstance(model, RecurrentPPO) else _plain_rate(model)
+        plain: BaseAlgorithm = to_contrib(model) if isinstance(model, RecurrentPPO) else model
+        if plain is model:
+            plain.learning_rate = plain.lr_schedule = _falling(model)
         with path.open("wb") as file:
             plain.save(file)
     finally:
         venv.close()
-
-
-def _plain_rate(model: BaseAlgorithm) -> BaseAlgorithm:
-    """Return a learner of Stable-Baselines3 whose learning rate falls by a schedule of the library's own."""
-    from stable_baselines3.common.utils import LinearSchedule
-
-    first, last = float(model.lr_schedule(1.0)), float(model.lr_schedule(0.0))
-    model.learning_rate = LinearSchedule(first, last, 1.0)
-    model.lr_schedule = model.learning_rate
-    return model
 
 
 def _names(module: StepModule) -> tuple[list[str], list[str]]:
@@ -183,7 +175,7 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
     plain = ContribRecurrentPPO(
         "CnnLstmPolicy" if policy.features_extractor_kwargs else "MlpLstmPolicy",
         PlainSpaces(env),
-        learning_rate=_rate(model),
+        learning_rate=first if (first := float(model.lr_schedule(1.0))) == model.lr_schedule(0.0) else _falling(model),
         n_steps=model.n_steps,
         batch_size=model.batch_size or model.n_steps * model.n_envs,
         n_epochs=model.n_epochs,
@@ -212,10 +204,9 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
     return plain
 
 
-def _rate(model: RecurrentPPO) -> float | LinearSchedule:
-    """Return the learning rate as a number, or as the library's linear schedule if the rate falls."""
-    first, last = float(model.lr_schedule(1.0)), float(model.lr_schedule(0.0))
-    return first if first == last else LinearSchedule(first, last, 1.0)
+def _falling(model: BaseAlgorithm) -> LinearSchedule:
+    """Return the learning rate as the library's linear schedule."""
+    return LinearSchedule(float(model.lr_schedule(1.0)), float(model.lr_schedule(0.0)), 1.0)
 
 
 class PlainSpaces(VecEnvWrapper):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ngym_cli.agents import options
-from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec, algorithm_spec
-from ngym_cli.agents.networks import NETWORKS, NetworkSpec, network_spec
-from ngym_cli.agents.networks.structure import read_areas
+from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
+from ngym_cli.agents.networks import NetworkSpec, find_network
+from ngym_cli.agents.networks.structure import Structure, read_areas
 from ngym_cli.agents.options import Values
-from ngym_cli.config import EvaluationConfig, RunConfig, parts, streams
+from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.environments import boundaries
 from ngym_cli.environments.facts import Facts
-from ngym_cli.errors import UserError, one_line, unknown
+from ngym_cli.errors import UserError, one_line
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -37,43 +39,17 @@ EVALUATE_EVERY = 100_000
 EVALUATION_SHARE = 4
 
 
-def find_algorithm(name: str) -> AlgorithmSpec:
-    """Return the entry of an algorithm; torch is imported for a user's own only.
-
-    Raises:
-        UserError: if there is none, with the nearest name, or a user's own cannot be used.
-    """
-    try:
-        return algorithm_spec(name)
-    except ValueError:
-        raise unknown("algorithm", name, [*ALGORITHMS, *parts.offered("algorithm")]) from None
-
-
-def find_network(name: str) -> NetworkSpec:
-    """Return the entry of a network; torch is imported for a user's own only.
-
-    Raises:
-        UserError: if there is none, with the nearest name, or a user's own cannot be used.
-    """
-    try:
-        return network_spec(name)
-    except ValueError:
-        raise unknown("network", name, [*NETWORKS, *parts.offered("network")]) from None
-
-
 def complete(config: RunConfig, facts: Facts) -> RunConfig:
     """Complete the defaults of the algorithm and the network, and refuse incompatible settings.
 
     Raises:
         UserError: on an unknown algorithm, network or hyperparameter, a value of the wrong type, or a wrong pairing.
     """
-    from ngym_cli.agents.algorithms import check_pairing
-
     algorithm = find_algorithm(config.alg)
     network = find_network(config.network or algorithm.networks[0])
     try:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
-    except ValueError as error:
+    except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
     if algorithm.needs_truth and config.reset_state in boundaries.UNITS:
         raise UserError(
@@ -88,11 +64,11 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         here["memory"] = float(max(network.options["memory"], facts.trial_steps))
     timesteps = config.timesteps or default_steps(config, facts.id)
     usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
-    options.complete(algorithm.hyperparameters, {}, config.hyperparameters, f"hyperparameter of {config.alg}")
+    complete_hyperparameters(algorithm, {}, config.hyperparameters)  # refused before sizes are computed
     if config.hyperparameters.get("consolidation") and not config.stages:
         raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
-    network_args = options.complete(network.described, here, config.network_args, f"argument of network {network.name}")
+    network_args = complete_arguments(network, here, config.network_args)
     return config.model_copy(
         update={
             "network": network.name,
@@ -101,11 +77,19 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
             "n_envs": n_envs,
             "timesteps": timesteps,
             "evaluation": evaluation(config.evaluation, facts, timesteps),
-            "hyperparameters": options.complete(
-                algorithm.hyperparameters, usual, config.hyperparameters, f"hyperparameter of {config.alg}"
-            ),
+            "hyperparameters": complete_hyperparameters(algorithm, usual, config.hyperparameters),
         }
     )
+
+
+def complete_hyperparameters(algorithm: AlgorithmSpec, usual: Values, given: Mapping[str, object]) -> Values:
+    """Return all hyperparameters of an algorithm; see `ngym_cli.agents.options.complete`."""
+    return options.complete(algorithm.hyperparameters, usual, given, f"hyperparameter of {algorithm.name}")
+
+
+def complete_arguments(network: NetworkSpec, usual: Values, given: Mapping[str, object]) -> Values:
+    """Return all arguments of a network; see `ngym_cli.agents.options.complete`."""
+    return options.complete(network.described, usual, given, f"argument of network {network.name}")
 
 
 def units_of_areas(network_args: Values) -> int:
@@ -208,21 +192,14 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     Raises:
         UserError: if a hyperparameter does not exist, is of another type or is refused, or there is no such device.
     """
-    from ngym_cli.agents.algorithms.build import make_model
-
-    algorithm, network = find_algorithm(config.alg), find_network(config.network or "")
-    hyperparameters = options.complete(
-        algorithm.hyperparameters, {}, config.hyperparameters, f"hyperparameter of {config.alg}"
-    )
-    arguments = options.complete(network.described, {}, config.network_args, f"argument of network {network.name}")
     try:
         return make_model(
             config.alg,
             venv,
             config.network,
             int(config.units or UNITS),
-            arguments,
-            hyperparameters,
+            config.network_args,
+            complete_hyperparameters(find_algorithm(config.alg), {}, config.hyperparameters),
             config.dt,
             seed=streams(config.seed)["network"],
             device=device_of(config.device),
@@ -230,6 +207,77 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
         )
     except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
         raise UserError(f"{config.alg}: {' '.join(str(error).split()) or one_line(error)}") from error
+
+
+def make_model(
+    alg: str,
+    venv: VecEnv,
+    network: str | None = None,
+    units: int = UNITS,
+    network_args: Mapping[str, object] | None = None,
+    hyperparameters: Mapping[str, object] | None = None,
+    dt: float | None = None,
+    **kwargs: Any,
+) -> BaseAlgorithm:
+    """Build a learner.
+
+    Args:
+        alg: a name in `ngym_cli.agents.algorithms.ALGORITHMS`, or a user's own.
+        venv: environments to learn from.
+        network: a name in `ngym_cli.agents.networks.NETWORKS`, or a user's own; the algorithm's default if None.
+        units: units per layer.
+        network_args: options of the network.
+        hyperparameters: replace the algorithm's defaults; without ``final_rate`` the learning rate does not fall.
+        dt: time step of the task (ms), for networks with time constants.
+        **kwargs: seed, device, verbose and other arguments common to all algorithms.
+
+    Raises:
+        UserError: if the parts do not fit together, or an option of the network is unknown or out of range.
+    """
+    from stable_baselines3.common.preprocessing import is_image_space
+    from torch import nn
+
+    check_pairing(alg, network, venv.observation_space, venv.action_space)
+    algorithm, given = find_algorithm(alg), hyperparameters or {}
+    chosen = find_network(network or algorithm.networks[0])
+    usual = {**algorithm.network_defaults, **({} if dt is None or "dt" not in chosen.options else {"dt": float(dt)})}
+    args = {**chosen.options, **complete_arguments(chosen, usual, network_args or {})}
+    own = {name: args[name] for name in args if name in chosen.defaults}
+    if chosen.recurrent:
+        policy = "RecurrentPolicy"
+        policy_kwargs = {
+            "network": chosen.name,
+            "units": units,
+            "layers": args["layers"],
+            "shared": args["shared"],
+            "net_arch": list(args["readout"]),
+            "critic_reads": args["critic_reads"],
+            "structure": Structure.of({name: value for name, value in args.items() if name not in own}),
+            "network_kwargs": own,
+            **({} if args["patience"] is None else {"patience": args["patience"]}),
+        }
+    else:
+        policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"
+        activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "softplus": nn.Softplus}[own["activation"]]
+        policy_kwargs = {"net_arch": [units] * own["layers"], "activation_fn": activation}
+    learner = algorithm.load()
+    merged = _scheduled({**algorithm.defaults, **given}, learner, "final_rate" in given)
+    return learner(policy, venv, policy_kwargs=policy_kwargs, **merged, **kwargs)
+
+
+def _scheduled(hyperparameters: Values, learner: type, falls: bool) -> Values:
+    """Turn learning rate and final rate into a schedule, for learners that know no final rate themselves.
+
+    Args:
+        hyperparameters: by name.
+        learner: the class.
+        falls: whether the learning rate is to fall; else it stays as it is.
+    """
+    if "final_rate" in inspect.signature(learner).parameters or "final_rate" not in hyperparameters:
+        return hyperparameters
+    start = hyperparameters["learning_rate"]
+    end = start * hyperparameters.pop("final_rate")
+    return {**hyperparameters, "learning_rate": lambda left: end + (start - end) * left} if falls else hyperparameters
 
 
 def device_of(name: str) -> str:

@@ -129,4 +129,4 @@ def _joint(arrays: Arrays, part: str, network: str, layer: int, units: int) -> n
     found = [arrays[f"{part}.{name}_l{layer}"] for name in names]
     if network == "ei_rnn":
         found[0] = np.abs(found[0]) * (arrays[f"{part}.mask_l{layer}"] * arrays[f"{part}.sign"])
-    return joint(*(unpack_weights(np, units, found) if network == "gru" else found))
+    return joint(np, *(unpack_weights(np, units, found) if network == "gru" else found))

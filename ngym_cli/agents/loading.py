@@ -148,7 +148,7 @@ class LoadedAgent:
         self.policy, self.steps = load_policy(run, self.config)
         self.policy.set_training_mode(False)
         self.recurrent = is_recurrent(self.policy)
-        self._actor = self.policy.actor() if self.recurrent else None
+        self._actor: Any = self.policy.actor() if self.recurrent else None
 
     def __repr__(self) -> str:
         """One line: folder, algorithm, network, task and steps."""
@@ -228,9 +228,8 @@ class LoadedAgent:
         tensor, batched = self.policy.obs_to_tensor(np.asarray(observation))
         seen = tensor.cpu().numpy()
         state = self.policy.initial_state(len(seen)) if state is None else state
-        rng = np.random.default_rng(seed) if seed is not None else None
-        starts = np.zeros(len(seen), bool)
-        return *self.policy.act(seen, state, starts, deterministic, rng, self._actor), batched
+        rng = self.policy.rng if seed is None else np.random.default_rng(seed)
+        return *self._actor.act(seen, state, np.zeros(len(seen), bool), deterministic, rng), batched
 
 
 def _plain(action: object) -> Any:

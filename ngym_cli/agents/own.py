@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -165,17 +164,6 @@ def network_options(cls: type, name: str) -> tuple[Option, ...]:
     if len(parameters) < 2:
         raise UserError(f"network {name}: expected __init__(self, inputs, units, ...) that makes the parameters")
     return tuple(signature_options(cls, parameters[2:]))
-
-
-def network_builder(cls: type, name: str) -> Callable[..., Any]:
-    """Return the function that makes the network of a user's own cell from features, units, layers and options."""
-
-    def build(features: int, units: int, layers: int, **options: Any) -> Any:
-        from ngym_cli.agents.networks.cell import build_network
-
-        return build_network(cls, name, features, units, layers, options)
-
-    return partial(build)
 
 
 #: Arguments of every algorithm that a run sets.

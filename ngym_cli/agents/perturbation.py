@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ngym_cli.agents.acting import Stepping
 from ngym_cli.config.values import parse_call, parse_scalar
 from ngym_cli.errors import UserError, unknown
 
@@ -184,16 +183,3 @@ class Perturber:
         held = tuple(np.where(fresh[None, :, None], now, old) for now, old in zip(before, held, strict=True))
         self._held[number] = on.copy(), held
         return held
-
-
-class PerturbedStepper:
-    """Stepper of a network followed by a perturbation; the read-out sees the perturbed state."""
-
-    def __init__(self, stepper: Stepping, perturb: Perturber):
-        self.stepper, self.perturb = stepper, perturb
-
-    def step(self, x: np.ndarray, state: State, out: State, noise: np.ndarray | None = None) -> np.ndarray:
-        """Advance by a single step; see ``ngym_cli.agents.networks.steps.Stepper.step``."""
-        self.stepper.step(x, state, out, noise)
-        self.perturb(state, out)
-        return out[0][-1]

@@ -95,7 +95,7 @@ def _refuse_small(path: Path, config: RunConfig) -> None:
         UserError: if the file has fewer bytes than a matrix of the recurrent weights, or than one of its two factors
             if the rank is low (for others: a layer's biases).
     """
-    from ngym_cli.agents.from_config import find_network
+    from ngym_cli.agents.networks import find_network
 
     units = int(config.units or 0)
     network = find_network(config.network) if config.network else None

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from ngym_cli.agents.acting import Act, Acting, Stepping
+from ngym_cli.agents.acting import Act, Acting
 from ngym_cli.agents.networks.actor import Actor
-from ngym_cli.agents.perturbation import PerturbedStepper, Perturber
+from ngym_cli.agents.perturbation import Perturber
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
@@ -83,9 +83,7 @@ class RecurrentAgent:
         if not isinstance(self.policy, Actor):
             self.policy.set_training_mode(False)
             self._actor = self.policy.actor()
-        self._actor.steppers = list[Stepping](self._actor.networks)
-        if self.perturb is not None:
-            self._actor.steppers[0] = PerturbedStepper(self._actor.steppers[0], self.perturb)
+        self._actor.perturb = self.perturb
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
         """See ``Acting``."""

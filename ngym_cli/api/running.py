@@ -50,7 +50,7 @@ def _folder(outcome: Outcome, progress: bool) -> Path:
 
 def hooks(progress: bool) -> Hooks:
     """Return the hooks of a run with a display, or without."""
-    from ngym_cli.agents.from_config import find_algorithm
+    from ngym_cli.agents.algorithms import find_algorithm
     from ngym_cli.training.main_loop import Hooks
 
     def display(resolved: RunConfig, facts: Facts, path: Path) -> Display:

@@ -50,7 +50,7 @@ def sweep(
     Example:
         >>> sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results  # doctest: +SKIP
     """
-    from ngym_cli.sweeps import control, folder, launchers, results
+    from ngym_cli.sweeps import control, results
 
     refuse_while_importing()
     threads.one()
@@ -65,19 +65,7 @@ def sweep(
     elif isinstance(base, Mapping):
         given["run"] = settings.nested(base)
     recipe = control.make_recipe(file, given, _values(varied), trust)
-    place = control.name_of(recipe, name, file)
-    launcher = launchers.find(recipe.launch)
-    if recipe.search is not None:
-        from ngym_cli.sweeps import worker as searches
-
-        searches.optuna()
-    if not folder.is_sweep(Path(sweeps_root) / folder.check_name(place)):
-        from ngym_cli.sweeps import validation
-
-        validation.check(recipe)
-    made = folder.make(Path(sweeps_root), place, recipe)
-    if recipe.search is not None:
-        searches.prepare(made)
+    made, launcher = control.open_sweep(recipe, control.name_of(recipe, name, file), Path(sweeps_root))
     rows, interrupted = control.do_jobs(made, launcher, trust=True)
     results.write(made, rows)
     if interrupted:

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from docstring_parser import DocstringStyle, parse
-
+from ngym_cli.config.docstrings import sections
 from ngym_cli.errors import UserError, unknown
 
 #: Description as plain data: names to numbers, words, truth values, and lists and tables of these.
@@ -36,13 +35,8 @@ def arguments(entry: object) -> dict[str, str]:
     Args:
         entry: object with the docstring.
     """
-    parsed = parse(inspect.getdoc(entry) or "", style=DocstringStyle.GOOGLE)
-    return {
-        name.strip(" *"): " ".join((argument.description or "").split())
-        for argument in parsed.params
-        if argument.args[0] == "param"
-        for name in argument.arg_name.split(",")
-    }
+    found = sections(inspect.getdoc(entry))[1]
+    return found.get("Args") or found.get("Arguments") or found.get("Parameters") or {}
 
 
 def recorded_runs(

@@ -48,8 +48,8 @@ def tasks(
     Raises:
         UserError: if there is no such tag or learner, or no task has such observations or actions.
     """
+    from neurogym.compat.changes import ALIASES
     from neurogym.envs import registration
-    from neurogym.envs.aliases import ALIASES
 
     learner = learned_by or "default"
     if learner not in LEARNERS:

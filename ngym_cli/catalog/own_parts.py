@@ -45,7 +45,7 @@ class PartSubject:
 
     def config(self, **settings: Any) -> RunConfig:
         """Return the configuration of a short run; algorithms with rollouts get short ones."""
-        from ngym_cli.agents.from_config import find_algorithm
+        from ngym_cli.agents.algorithms import find_algorithm
 
         known = find_algorithm(configuration.from_dict({**SHORT, **settings}).alg).defaults
         usual = {key: value for key, value in {"n_steps": 32, "learning_starts": 64}.items() if key in known}

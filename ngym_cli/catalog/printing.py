@@ -201,6 +201,7 @@ def _task_rows(found: Row) -> Row:
         "across trials": "carries information" if found["carries"] else "trials are independent",
         "learned by": f"supervised: {found['taught']}" if found["taught"] else None,
         "learned": _learned(found),
+        "learned elsewhere": found["learned_elsewhere"],
         "recommended": _recommended(found["recommended"]),
         "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
         "differences": "; ".join(found["differences"]),

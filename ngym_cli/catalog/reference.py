@@ -14,7 +14,7 @@ from ngym_cli.config import parts
 
 def algorithm(name: str) -> Row:
     """Return all that is known of a learning algorithm; torch is imported for a user's own only."""
-    from ngym_cli.agents.from_config import find_algorithm
+    from ngym_cli.agents.algorithms import find_algorithm
 
     spec = find_algorithm(name)
     return {
@@ -41,7 +41,7 @@ def algorithm(name: str) -> Row:
 def network(name: str) -> Row:
     """Return all that is known of a network; torch is imported for a user's own only."""
     from ngym_cli.agents.algorithms import ALGORITHMS
-    from ngym_cli.agents.from_config import find_network
+    from ngym_cli.agents.networks import find_network
 
     spec = find_network(name)
     trained_by = [alg.name for alg in ALGORITHMS.values() if alg.recurrent == spec.recurrent]

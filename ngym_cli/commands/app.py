@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from ngym_cli.commands.options import option
+from ngym_cli.commands.options import explained, option
 from ngym_cli.errors import UserError, one_line
 
 #: Other words for commands, and the command that is suggested.
@@ -179,7 +179,7 @@ class LazyGroup(typer.core.TyperGroup):
             command: Any = typer.main.get_command(module.app)
         else:
             alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-            alone.command(cmd_name)(module.command)
+            alone.command(cmd_name)(explained(module.command))
             command = typer.main.get_command(alone)
         command.name, command.epilog = cmd_name, _epilog(summary.examples)
         _readable_types(command)
@@ -241,7 +241,7 @@ def _print_version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool, option("Print the version and exit.", "--version", callback=_print_version, is_eager=True)
+        bool, option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:

@@ -7,27 +7,23 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import option
 
 
 def command(
-    tasks: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Ids, old names, path/to/file.py:Class or package.module:Class; with --neurogym files.",
-            autocompletion=completion.tasks,
-        ),
-    ] = None,
-    all: Annotated[bool, option("Check every task of the registry.", "--all")] = False,
-    neurogym: Annotated[
-        bool,
-        option("Read scripts written for NeuroGym; say line by line what is old, and what it is here.", "--neurogym"),
-    ] = False,
-    json: Annotated[bool, option("Print a JSON array, an object for each task.", "--json")] = False,
+    tasks: Annotated[list[str] | None, typer.Argument(autocompletion=completion.tasks)] = None,
+    all: bool = False,
+    neurogym: bool = False,
+    json: bool = False,
 ) -> None:
     """Check that your own tasks, networks and other parts work.
 
     Exit code 1 if a check fails.
+
+    Options:
+        tasks: Ids, old names, path/to/file.py:Class or package.module:Class; with --neurogym files.
+        all: Check every task of the registry.
+        neurogym: Read scripts written for NeuroGym; say line by line what is old, and what it is here.
+        json: Print a JSON array, an object for each task.
     """
     from ngym_cli import terminal
     from ngym_cli.catalog import checking, printing

@@ -7,21 +7,28 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands.options import option, with_roles
+from ngym_cli.commands.options import with_roles
 
 
 @with_roles(at=1)
 def command(
-    table: Annotated[Path, typer.Argument(help="CSV, Parquet or NWB file with one row per trial.")],
-    columns: Annotated[Path | None, option("TOML file that maps the columns, as for ngym eval --compare.")] = None,
-    out: Annotated[Path | None, option("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None,
-    format: Annotated[str, option("File format: png, svg or pdf.", "--format")] = "png",
-    json: Annotated[bool, option("Print the statistics as JSON.", "--json")] = False,
+    table: Annotated[Path, typer.Argument()],
+    columns: Path | None = None,
+    out: Path | None = None,
+    format: str = "png",
+    json: bool = False,
     **roles: str | None,
 ) -> None:
     """Describe a table of choices: accuracy, bias, lapses, history.
 
     Roles of columns are guessed from names and values, and shown. Missed trials keep their place.
+
+    Options:
+        table: CSV, Parquet or NWB file with one row per trial.
+        columns: TOML file that maps the columns, as for ngym eval --compare.
+        out: Folder for the figures (default: figures/TABLE; 'none' for none).
+        format: File format: png, svg or pdf.
+        json: Print the statistics as JSON.
     """
     from ngym_cli import terminal
     from ngym_cli.errors import UserError

@@ -8,18 +8,22 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunName, RunsFolder, option
+from ngym_cli.commands.options import RunName, RunsFolder
 
 
 def command(
     one: RunName,
-    other: Annotated[str, typer.Argument(help="The other run.", autocompletion=completion.run_folders)],
+    other: Annotated[str, typer.Argument(autocompletion=completion.run_folders)],
     runs: RunsFolder = Path("runs"),
-    json: Annotated[bool, option("Print the differences as JSON.", "--json")] = False,
+    json: bool = False,
 ) -> None:
     """Compare the settings, versions and results of two runs.
 
     Lists differences of configuration, seeds, versions and results. Exit code 1 if the runs differ, 0 if not.
+
+    Options:
+        other: The other run.
+        json: Print the differences as JSON.
     """
     from ngym_cli import terminal
     from ngym_cli.runs import managing

@@ -7,22 +7,19 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import option
 
 
 def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="Anything that ngym info explains, or a command (default: first page).",
-            autocompletion=completion.everything,
-        ),
-    ] = None,
-    json: Annotated[bool, option("Print the address as JSON and open nothing.", "--json")] = False,
+    name: Annotated[str | None, typer.Argument(autocompletion=completion.everything)] = None,
+    json: bool = False,
 ) -> None:
     """Open the documentation of a name in a browser.
 
     Without a screen, the address of the page is printed.
+
+    Options:
+        name: Anything that ngym info explains, or a command (default: first page).
+        json: Print the address as JSON and open nothing.
     """
     from ngym_cli import terminal
     from ngym_cli.catalog import addresses

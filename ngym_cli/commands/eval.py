@@ -8,95 +8,82 @@ from typing import Annotated, Any
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import all_flags, option, whole, with_flags
+from ngym_cli.commands.options import Whole, option, with_flags
+from ngym_cli.config.flags import FLAGS
 
-TRIALS, CHANGED, UNITS, FITTED, OUTPUT = "Trials", "Changed conditions", "Perturbation", "Fitted models", "Output"
 
-
-@with_flags([flag for flag in all_flags() if flag.changes], panel=CHANGED, at=7)
+@with_flags([flag for flag in FLAGS.values() if flag.changes], panel="Changed conditions", at=7)
 def command(
-    run: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Run folders, names of runs, or 'latest' (the default).", autocompletion=completion.run_folders
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        whole("Number of fresh trials (2,000; for images 200).", panel=TRIALS),
-    ] = None,
-    deterministic: Annotated[
-        bool | None,
-        option(
-            "Take the most probable action (default of networks), or draw from the policy (default of fitted models).",
-            "--deterministic/--stochastic",
-            panel=TRIALS,
-        ),
-    ] = None,
-    balanced: Annotated[
-        bool, option("Show all combinations of conditions equally often.", "--balanced", panel=TRIALS)
-    ] = False,
-    seed: Annotated[int, option("Random seed of the trials.", panel=TRIALS, min=0)] = 0,
-    checkpoints: Annotated[
-        str | None, option("Checkpoints to evaluate: 'all', 'best', or steps as in 10000,20000.", panel=TRIALS)
-    ] = None,
-    checkpoint: Annotated[str | None, option("The same, for a single checkpoint.", hidden=True)] = None,
-    lesion: Annotated[
-        list[str] | None, option("Remove units: a fraction such as 0.2, or units=3,7.", panel=UNITS)
-    ] = None,
-    silence: Annotated[
-        list[str] | None, option("Silence units: a fraction, or 'units=3,7 period=delay'.", panel=UNITS)
-    ] = None,
-    clamp: Annotated[
-        list[str] | None,
-        option("Fix units: 'units=3 value=0.5 period=delay'; without a value at their present one.", panel=UNITS),
-    ] = None,
-    noise: Annotated[
-        list[str] | None, option("Add noise: its s.d. per step, or 'sd=0.1 units=3,7 period=delay'.", panel=UNITS)
-    ] = None,
-    simulate: Annotated[
-        str | None,
-        option(
-            "Task in which a fitted model acts; RUN is then a fit of ngym fit.",
-            panel=FITTED,
-            autocompletion=completion.tasks,
-        ),
-    ] = None,
-    model: Annotated[str | None, option("Model of the fit (default: the best held-out score).", panel=FITTED)] = None,
-    subject: Annotated[str | None, option("Subject of the fit, if there are several.", panel=FITTED)] = None,
-    stimuli: Annotated[
-        str | None,
-        option("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", panel=FITTED),
-    ] = None,
-    record: Annotated[
-        str | None,
-        option("Record activity, spikes, values, logits, observations, actions, rewards (commas).", panel=OUTPUT),
-    ] = None,
-    spike_rate: Annotated[
-        float, option("Rate (Hz) of spikes at the highest activity of each unit; 0 at the lowest.", panel=OUTPUT)
-    ] = 50.0,
-    export: Annotated[str | None, option("Export: csv, nwb, npz (padded arrays; commas).", panel=OUTPUT)] = None,
-    compare: Annotated[
-        Path | None, option("Table with trials of animals or humans to compare with (CSV, Parquet, NWB).", panel=OUTPUT)
-    ] = None,
-    columns: Annotated[Path | None, option("TOML file that maps the columns of --compare.", panel=OUTPUT)] = None,
-    compare_activity: Annotated[
-        Path | None, option("Recording to compare activity with (NWB, HDF5, npz).", panel=OUTPUT)
-    ] = None,
-    by: Annotated[
-        str | None,
-        option("Conditions of --compare-activity, as in coh,ground_truth (default: those both have).", panel=OUTPUT),
-    ] = None,
-    name: Annotated[str | None, option("Name of the evaluation (made from its settings).", panel=OUTPUT)] = None,
-    overwrite: Annotated[bool, option("Replace an evaluation of this name.", "--overwrite", panel=OUTPUT)] = False,
-    runs: Annotated[Path, option("Folder of all runs.", panel=OUTPUT)] = Path("runs"),
-    trust: Annotated[bool, option("Trust code that the run names.", "--trust", panel=OUTPUT)] = False,
-    json: Annotated[bool, option("Print the summary as JSON.", "--json", panel=OUTPUT)] = False,
+    run: Annotated[list[str] | None, typer.Argument(autocompletion=completion.run_folders)] = None,
+    trials: Whole | None = None,
+    deterministic: Annotated[bool | None, option("--deterministic/--stochastic")] = None,
+    balanced: bool = False,
+    seed: Annotated[int, option(min=0)] = 0,
+    checkpoints: str | None = None,
+    checkpoint: Annotated[str | None, option(hidden=True)] = None,
+    lesion: list[str] | None = None,
+    silence: list[str] | None = None,
+    clamp: list[str] | None = None,
+    noise: list[str] | None = None,
+    simulate: Annotated[str | None, option(autocompletion=completion.tasks)] = None,
+    model: str | None = None,
+    subject: str | None = None,
+    stimuli: str | None = None,
+    record: str | None = None,
+    spike_rate: float = 50.0,
+    export: str | None = None,
+    compare: Path | None = None,
+    columns: Path | None = None,
+    compare_activity: Path | None = None,
+    by: str | None = None,
+    name: str | None = None,
+    overwrite: bool = False,
+    runs: Path = Path("runs"),
+    trust: bool = False,
+    json: bool = False,
     **changed: Any,
 ) -> None:
     """Evaluate trained agents on fresh trials.
 
     Weights are frozen, and the recurrent state is reset as in training. With --simulate a model fitted to choices acts.
+
+    Options:
+        run: Run folders, names of runs, or 'latest' (the default).
+        checkpoint: The same, for a single checkpoint.
+
+    Trials:
+        trials: Number of fresh trials (2,000; for images 200).
+        deterministic: Take the most probable action (default of networks), or draw from the policy (default of
+            fitted models).
+        balanced: Show all combinations of conditions equally often.
+        seed: Random seed of the trials.
+        checkpoints: Checkpoints to evaluate: 'all', 'best', or steps as in 10000,20000.
+
+    Perturbation:
+        lesion: Remove units: a fraction such as 0.2, or units=3,7.
+        silence: Silence units: a fraction, or 'units=3,7 period=delay'.
+        clamp: Fix units: 'units=3 value=0.5 period=delay'; without a value at their present one.
+        noise: Add noise: its s.d. per step, or 'sd=0.1 units=3,7 period=delay'.
+
+    Fitted models:
+        simulate: Task in which a fitted model acts; RUN is then a fit of ngym fit.
+        model: Model of the fit (default: the best held-out score).
+        subject: Subject of the fit, if there are several.
+        stimuli: Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.
+
+    Output:
+        record: Record activity, spikes, values, logits, observations, actions, rewards (commas).
+        spike_rate: Rate (Hz) of spikes at the highest activity of each unit; 0 at the lowest.
+        export: Export: csv, nwb, npz (padded arrays; commas).
+        compare: Table with trials of animals or humans to compare with (CSV, Parquet, NWB).
+        columns: TOML file that maps the columns of --compare.
+        compare_activity: Recording to compare activity with (NWB, HDF5, npz).
+        by: Conditions of --compare-activity, as in coh,ground_truth (default: those both have).
+        name: Name of the evaluation (made from its settings).
+        overwrite: Replace an evaluation of this name.
+        runs: Folder of all runs.
+        trust: Trust code that the run names.
+        json: Print the summary as JSON.
     """
     from ngym_cli.agents import threads
 

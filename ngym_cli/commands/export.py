@@ -11,22 +11,22 @@ from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option
 
 def command(
     run: RunName = "latest",
-    to: Annotated[
-        str | None,
-        option(
-            "Format: sb3 (default), onnx or torchscript (one step of the network); of a fit csv.",
-            autocompletion=completion.export_formats,
-        ),
-    ] = None,
-    out: Annotated[Path | None, option("File to write (default: export/agent.zip, .onnx or .pt of the run).")] = None,
-    overwrite: Annotated[bool, option("Replace an existing file.", "--overwrite")] = False,
+    to: Annotated[str | None, option(autocompletion=completion.export_formats)] = None,
+    out: Path | None = None,
+    overwrite: bool = False,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, option("Print the path of the file as JSON.", "--json")] = False,
+    json: bool = False,
 ) -> None:
     """Export a trained agent to Stable-Baselines3, ONNX or TorchScript.
 
     A fit of ngym fit is exported to CSV tables.
+
+    Options:
+        to: Format: sb3 (default), onnx or torchscript (one step of the network); of a fit csv.
+        out: File to write (default: export/agent.zip, .onnx or .pt of the run).
+        overwrite: Replace an existing file.
+        json: Print the path of the file as JSON.
     """
     from ngym_cli import runs as room
     from ngym_cli import terminal

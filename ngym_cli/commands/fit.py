@@ -7,47 +7,58 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands.options import option, whole, with_roles
-
-SCORE, WHERE, OUTPUT = "Scores", "Where", "Output"
+from ngym_cli.commands.options import Whole, option, with_roles
 
 
 @with_roles(at=4)
 def command(
-    table: Annotated[Path, typer.Argument(help="CSV, Parquet or NWB file with one row per trial.")],
-    model: Annotated[
-        str | None,
-        option("Models, as in psytrack,glm-hmm:states=2,gru (see ngym list models), or your own file.py:name."),
-    ] = None,
-    units: Annotated[str, option("Numbers of units of the networks, as in 1,2,4.")] = "2",
-    columns: Annotated[Path | None, option("TOML file that maps the columns, as for ngym eval --compare.")] = None,
-    folds: Annotated[int, whole("Folds of the cross-validation by session.", panel=SCORE)] = 5,
-    seeds: Annotated[int, whole("Networks whose probabilities are averaged.", panel=SCORE)] = 3,
-    test: Annotated[Path | None, option("Table of later trials that the fitted models predict.", panel=SCORE)] = None,
-    subjects: Annotated[str, option("Fit each subject, pooled over subjects, or hierarchical.", panel=SCORE)] = "each",
-    recover: Annotated[
-        int,
-        whole("Simulations of each model that test the recovery of parameters and models.", panel=SCORE),
-    ] = 0,
-    seed: Annotated[int, option("Random seed.", panel=SCORE, min=0)] = 0,
-    on: Annotated[
-        str | None, option("Fit subjects one by one: local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)
-    ] = None,
-    workers: Annotated[
-        int | None, option("Largest number of subjects at a time (one per core).", panel=WHERE, min=1)
-    ] = None,
-    slurm: Annotated[
-        list[str] | None, option("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.", panel=WHERE)
-    ] = None,
-    name: Annotated[str | None, option("Name of the fit; one that was interrupted resumes.", panel=OUTPUT)] = None,
-    runs: Annotated[Path, option("Folder of all runs.", panel=OUTPUT)] = Path("runs"),
-    overwrite: Annotated[bool, option("Replace a fit of this name.", "--overwrite", panel=OUTPUT)] = False,
-    json: Annotated[bool, option("Print the result as JSON.", "--json", panel=OUTPUT)] = False,
+    table: Annotated[Path, typer.Argument()],
+    model: str | None = None,
+    units: str = "2",
+    columns: Path | None = None,
+    folds: Whole = 5,
+    seeds: Whole = 3,
+    test: Path | None = None,
+    subjects: str = "each",
+    recover: Whole = 0,
+    seed: Annotated[int, option(min=0)] = 0,
+    on: str | None = None,
+    workers: Annotated[int | None, option(min=1)] = None,
+    slurm: list[str] | None = None,
+    name: str | None = None,
+    runs: Path = Path("runs"),
+    overwrite: bool = False,
+    json: bool = False,
     **roles: str | None,
 ) -> None:
     """Fit models of choice to animals, humans or networks.
 
     Every trial is predicted by a model that was fitted without its session, from earlier trials of the session alone.
+
+    Options:
+        table: CSV, Parquet or NWB file with one row per trial.
+        model: Models, as in psytrack,glm-hmm:states=2,gru (see ngym list models), or your own file.py:name.
+        units: Numbers of units of the networks, as in 1,2,4.
+        columns: TOML file that maps the columns, as for ngym eval --compare.
+
+    Scores:
+        folds: Folds of the cross-validation by session.
+        seeds: Networks whose probabilities are averaged.
+        test: Table of later trials that the fitted models predict.
+        subjects: Fit each subject, pooled over subjects, or hierarchical.
+        recover: Simulations of each model that test the recovery of parameters and models.
+        seed: Random seed.
+
+    Where:
+        on: Fit subjects one by one: local, ray, ray:auto, ray:HOST:PORT or slurm.
+        workers: Largest number of subjects at a time (one per core).
+        slurm: NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.
+
+    Output:
+        name: Name of the fit; one that was interrupted resumes.
+        runs: Folder of all runs.
+        overwrite: Replace a fit of this name.
+        json: Print the result as JSON.
     """
     from ngym_cli import terminal
     from ngym_cli.agents import threads

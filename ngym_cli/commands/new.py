@@ -7,23 +7,21 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands.options import option
-
 
 def command(
-    kind: Annotated[
-        str,
-        typer.Argument(help="task, wrapper, network, algorithm, figure, model or paper; a file alone is a task."),
-    ],
-    file: Annotated[
-        Path | None, typer.Argument(help="Python file to write, as my_cell.py for the class MyCell; folder of a paper.")
-    ] = None,
-    by_trial: Annotated[
-        bool, option("Write a task in the style of NeuroGym: one trial at a time, rewards in _step.", "--by-trial")
-    ] = False,
-    json: Annotated[bool, option("Print what was written as JSON.", "--json")] = False,
+    kind: Annotated[str, typer.Argument()],
+    file: Annotated[Path | None, typer.Argument()] = None,
+    by_trial: bool = False,
+    json: bool = False,
 ) -> None:
-    """Write a commented example of your own part."""
+    """Write a commented example of your own part.
+
+    Options:
+        kind: task, wrapper, network, algorithm, figure, model or paper; a file alone is a task.
+        file: Python file to write, as my_cell.py for the class MyCell; folder of a paper.
+        by_trial: Write a task in the style of NeuroGym: one trial at a time, rewards in _step.
+        json: Print what was written as JSON.
+    """
     from ngym_cli import terminal
     from ngym_cli.catalog import writing
     from ngym_cli.errors import UserError, unknown

@@ -14,50 +14,50 @@ from ngym_cli.commands.options import RunsFolder, TrustRecord, option
 def command(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[RUN]... [FIGURE]...",
-            help="Runs, a sweep or recordings (default: latest), then figures (default: by task) or file.py:name.",
-            autocompletion=completion.runs_and_figures,
-        ),
+        typer.Argument(metavar="[RUN]... [FIGURE]...", autocompletion=completion.runs_and_figures),
     ] = None,
-    list_: Annotated[bool, option("List available figures and explain unavailable ones.", "--list")] = False,
-    by: Annotated[str | None, option("Columns to split by, as in coh,context; for a sweep its parameters.")] = None,
-    compare: Annotated[str | None, option("Group runs by alg, network, seed, task or run.")] = None,
-    evaluation: Annotated[
-        str | None, option("Evaluations to draw (default: the latest and perturbed ones).", "--eval")
-    ] = None,
-    pair: Annotated[str | None, option("Two choices for the choice history, as in 1,2.")] = None,
-    metric: Annotated[
-        str | None,
-        option("Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles (commas between)."),
-    ] = None,
-    across: Annotated[str | None, option("Compare the parts of each run in similarity: period or layer.")] = None,
-    input_: Annotated[
-        list[str] | None,
-        option(
-            "Input held in fixed-points, flow, modes; repeat for bifurcation. As in 0, or 0,0,1, or CHANNEL=1.",
-            "--input",
-        ),
-    ] = None,
-    axes: Annotated[
-        str | None, option("Plane of fixed-points and flow: two of pc1, output0, input0 or a channel (pc1,pc2).")
-    ] = None,
-    outside: Annotated[
-        list[str] | None,
-        option("Conditions outside of training for degeneracy, as in timing.delay=2000 (the longest period doubled)."),
-    ] = None,
-    format: Annotated[str, option("File format: png, svg or pdf.", "--format")] = "png",
-    style: Annotated[str, option("Style of the figures: screen or paper.")] = "screen",
-    out: Annotated[Path | None, option("Folder for the figures (default: that of the first run).")] = None,
-    overwrite: Annotated[bool, option("Replace figures in the folder of --out.", "--overwrite")] = False,
+    list_: bool = False,
+    by: str | None = None,
+    compare: str | None = None,
+    evaluation: Annotated[str | None, option("--eval")] = None,
+    pair: str | None = None,
+    metric: str | None = None,
+    across: str | None = None,
+    input_: list[str] | None = None,
+    axes: str | None = None,
+    outside: list[str] | None = None,
+    format: str = "png",
+    style: str = "screen",
+    out: Path | None = None,
+    overwrite: bool = False,
     runs: RunsFolder = Path("runs"),
-    sweeps: Annotated[Path, option("Folder of all sweeps.")] = Path("sweeps"),
+    sweeps: Path = Path("sweeps"),
     trust: TrustRecord = False,
-    json: Annotated[bool, option("Print drawn or available figures as JSON.", "--json")] = False,
+    json: bool = False,
 ) -> None:
     """Draw figures of runs and sweeps.
 
     By default the figures that suit the task; several runs or evaluations are overlaid.
+
+    Options:
+        words: Runs, a sweep or recordings (default: latest), then figures (default: by task) or file.py:name.
+        list_: List available figures and explain unavailable ones.
+        by: Columns to split by, as in coh,context; for a sweep its parameters.
+        compare: Group runs by alg, network, seed, task or run.
+        evaluation: Evaluations to draw (default: the latest and perturbed ones).
+        pair: Two choices for the choice history, as in 1,2.
+        metric: Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles (commas between).
+        across: Compare the parts of each run in similarity: period or layer.
+        input_: Input held in fixed-points, flow, modes; repeat for bifurcation. As in 0, or 0,0,1, or CHANNEL=1.
+        axes: Plane of fixed-points and flow: two of pc1, output0, input0 or a channel (pc1,pc2).
+        outside: Conditions outside of training for degeneracy, as in timing.delay=2000 (the longest period
+            doubled).
+        format: File format: png, svg or pdf.
+        style: Style of the figures: screen or paper.
+        out: Folder for the figures (default: that of the first run).
+        overwrite: Replace figures in the folder of --out.
+        sweeps: Folder of all sweeps.
+        json: Print drawn or available figures as JSON.
     """
     from ngym_cli.agents import threads
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option
+from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord
 
 
 def command(
     run: RunName = "latest",
-    out: Annotated[Path | None, option("File, or folder for report.html (default: folder of the run).")] = None,
-    overwrite: Annotated[bool, option("Replace the file named with --out.", "--overwrite")] = False,
-    figure: Annotated[
-        list[str] | None, option("Also draw this figure: a name, or your own as file.py:function; repeat for several.")
-    ] = None,
+    out: Path | None = None,
+    overwrite: bool = False,
+    figure: list[str] | None = None,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, option("Print the path of the page as JSON.", "--json")] = False,
+    json: bool = False,
 ) -> None:
     """Write an HTML page about a run.
 
     The page needs no other files: figures, tables, configuration and provenance.
+
+    Options:
+        out: File, or folder for report.html (default: folder of the run).
+        overwrite: Replace the file named with --out.
+        figure: Also draw this figure: a name, or your own as file.py:function; repeat for several.
+        json: Print the path of the page as JSON.
     """
     from ngym_cli.agents import threads
 

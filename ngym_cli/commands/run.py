@@ -8,55 +8,44 @@ from typing import Annotated, Any
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import all_flags, option, with_flags
+from ngym_cli.commands.options import option, with_flags
+from ngym_cli.config.flags import FLAGS
 
-RUN = "Run"
 
-
-@with_flags(all_flags(), at=1)
+@with_flags(FLAGS.values(), at=1)
 def command(
     context: typer.Context,
-    threads: Annotated[
-        int | None,
-        option(
-            "Threads for learning; the result does not depend on them. Default: one per core.",
-            panel=RUN,
-            min=1,
-        ),
-    ] = None,
-    resume: Annotated[
-        str | None,
-        option(
-            "Continue an interrupted run: its folder, its name, or 'latest'.",
-            panel=RUN,
-            autocompletion=completion.run_folders,
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None, option("TOML file, such as a run's config.toml; flags override it.", panel=RUN)
-    ] = None,
-    name: Annotated[str | None, option("Name of the run folder.", panel=RUN)] = None,
-    runs: Annotated[Path, option("Folder of all runs.", panel=RUN)] = Path("runs"),
-    overwrite: Annotated[bool, option("Replace a run of this name.", "--overwrite", panel=RUN)] = False,
-    trust: Annotated[
-        bool, option("Trust code that --config or --resume names and this command line does not.", "--trust", panel=RUN)
-    ] = False,
-    smoke: Annotated[
-        bool, option("Build, check and train for a few hundred steps; keep nothing.", "--smoke", panel=RUN)
-    ] = False,
-    tag: Annotated[list[str] | None, option("Tag of the run, as for ngym runs; repeat for several.", panel=RUN)] = None,
-    dry_run: Annotated[
-        bool, option("Print what would be trained, where and for how long; make nothing.", "--dry-run", panel=RUN)
-    ] = False,
-    print_config: Annotated[
-        bool, option("Print the complete configuration as TOML; make nothing.", "--print-config", panel=RUN)
-    ] = False,
-    json: Annotated[bool, option("Print the result as JSON.", "--json", panel=RUN)] = False,
+    threads: Annotated[int | None, option(min=1)] = None,
+    resume: Annotated[str | None, option(autocompletion=completion.run_folders)] = None,
+    config: Path | None = None,
+    name: str | None = None,
+    runs: Path = Path("runs"),
+    overwrite: bool = False,
+    trust: bool = False,
+    smoke: bool = False,
+    tag: list[str] | None = None,
+    dry_run: bool = False,
+    print_config: bool = False,
+    json: bool = False,
     **typed: Any,
 ) -> None:
     """Train an agent and keep everything in a run folder.
 
     The folder holds the configuration, every trial, learning curves, checkpoints, the model and an evaluation.
+
+    Run:
+        threads: Threads for learning; the result does not depend on them. Default: one per core.
+        resume: Continue an interrupted run: its folder, its name, or 'latest'.
+        config: TOML file, such as a run's config.toml; flags override it.
+        name: Name of the run folder.
+        runs: Folder of all runs.
+        overwrite: Replace a run of this name.
+        trust: Trust code that --config or --resume names and this command line does not.
+        smoke: Build, check and train for a few hundred steps; keep nothing.
+        tag: Tag of the run, as for ngym runs; repeat for several.
+        dry_run: Print what would be trained, where and for how long; make nothing.
+        print_config: Print the complete configuration as TOML; make nothing.
+        json: Print the result as JSON.
     """
     from ngym_cli.agents import threads as of_libraries
     from ngym_cli.config import flags

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunName, RunsFolder, option
+from ngym_cli.commands.options import RunName, RunsFolder, explained, option
 
 app = typer.Typer(
     help="Tag, annotate and remove runs.",
@@ -31,17 +31,22 @@ Named = Annotated[
     list[str],
     typer.Argument(help="Run folders, names of runs, or 'latest'.", autocompletion=completion.run_folders),
 ]
-Json = Annotated[bool, option("Print JSON.", "--json")]
 
 
 @app.command("rm", epilog="Examples:\n\nngym runs rm latest\n\nngym runs rm first second --yes")
+@explained
 def remove(
     run: Named,
-    yes: Annotated[bool, option("Do not ask.", "--yes", "-y")] = False,
+    yes: Annotated[bool, option("--yes", "-y")] = False,
     runs: RunsFolder = ROOT,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
-    """Remove run folders after confirmation."""
+    """Remove run folders after confirmation.
+
+    Options:
+        yes: Do not ask.
+        json: Print JSON.
+    """
     from ngym_cli import runs as room
     from ngym_cli import terminal
     from ngym_cli.errors import UserError
@@ -61,14 +66,21 @@ def remove(
 
 
 @app.command("tag", epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs tag latest baseline --remove")
+@explained
 def tag(
     run: RunName,
-    tags: Annotated[list[str], typer.Argument(help="Words such as baseline or figure3.")],
-    remove: Annotated[bool, option("Remove these tags instead.", "--remove")] = False,
+    tags: Annotated[list[str], typer.Argument()],
+    remove: bool = False,
     runs: RunsFolder = ROOT,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
-    """Add tags to a run, for ngym list runs --tag."""
+    """Add tags to a run, for ngym list runs --tag.
+
+    Options:
+        tags: Words such as baseline or figure3.
+        remove: Remove these tags instead.
+        json: Print JSON.
+    """
     from ngym_cli import runs as room
     from ngym_cli import terminal
     from ngym_cli.runs import managing
@@ -81,13 +93,19 @@ def tag(
 
 
 @app.command("note", epilog="Examples:\n\nngym runs note latest 'without pass_action'\n\nngym runs note latest ''")
+@explained
 def note(
     run: RunName,
-    text: Annotated[str, typer.Argument(help="Text of the note; an empty text removes the note.")],
+    text: Annotated[str, typer.Argument()],
     runs: RunsFolder = ROOT,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
-    """Attach a note to a run, for ngym list runs WORDS."""
+    """Attach a note to a run, for ngym list runs WORDS.
+
+    Options:
+        text: Text of the note; an empty text removes the note.
+        json: Print JSON.
+    """
     from ngym_cli import runs as room
     from ngym_cli import terminal
     from ngym_cli.runs import managing

@@ -7,57 +7,61 @@ from typing import Annotated, Any
 
 import typer
 
-from ngym_cli.commands.options import all_flags, option, with_flags
+from ngym_cli.commands.options import option, with_flags
+from ngym_cli.config.flags import FLAGS
 
-VARIED, SEARCH, WHERE = "Parameters: one value, a,b,c or START:STOP", "Search", "Where"
+VARIED = "Parameters: one value, a,b,c or START:STOP"
 
 
-@with_flags([flag for flag in all_flags() if flag.sweeps], many=True, panel=VARIED, at=2)
+@with_flags([flag for flag in FLAGS.values() if flag.sweeps], many=True, panel=VARIED, at=2)
 def command(
-    what: Annotated[
-        str | None,
-        typer.Argument(
-            help="Recipe (TOML file), or 'status' or 'resume' followed by a sweep; without it, flags are the recipe."
-        ),
-    ] = None,
-    sweep: Annotated[str | None, typer.Argument(help="Name or folder of a sweep, or 'latest'.")] = None,
-    zip: Annotated[
-        list[str] | None, option("Parameters that change together, as in units,timesteps.", "--zip", panel=VARIED)
-    ] = None,
-    search: Annotated[int | None, option("Number of trials drawn by Optuna.", panel=SEARCH)] = None,
-    space: Annotated[
-        list[str] | None,
-        option("PARAMETER=log:LOW:HIGH, or float:, int:, logint:, choice:V1:V2.", panel=SEARCH),
-    ] = None,
-    maximize: Annotated[str | None, option("What to maximise: performance or reward_per_trial.", panel=SEARCH)] = None,
-    sampler: Annotated[str | None, option("How parameters are drawn: tpe or random.", panel=SEARCH)] = None,
-    pruner: Annotated[
-        str | None, option("Early stopping of poor trials: median, hyperband or none.", panel=SEARCH)
-    ] = None,
-    search_seed: Annotated[int | None, option("Random seed of the search.", panel=SEARCH)] = None,
-    on: Annotated[
-        str | None, option("Where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.", panel=WHERE)
-    ] = None,
-    workers: Annotated[int | None, option("Largest number of runs at a time (one per core).", panel=WHERE)] = None,
-    slurm: Annotated[
-        list[str] | None,
-        option("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00; or runs_per_job=10.", panel=WHERE),
-    ] = None,
-    detach: Annotated[bool, option("Submit to Slurm and return.", "--detach", panel=WHERE)] = False,
-    name: Annotated[str | None, option("Name of the sweep.", panel=WHERE)] = None,
-    sweeps: Annotated[Path, option("Folder of all sweeps.", panel=WHERE)] = Path("sweeps"),
-    trust: Annotated[
-        bool, option("Trust code that the recipe names and this command line does not.", "--trust", panel=WHERE)
-    ] = False,
-    dry_run: Annotated[
-        bool, option("Print the planned runs and their expected duration.", "--dry-run", panel=WHERE)
-    ] = False,
-    json: Annotated[bool, option("Print JSON.", "--json", panel=WHERE)] = False,
+    what: Annotated[str | None, typer.Argument()] = None,
+    sweep: Annotated[str | None, typer.Argument()] = None,
+    zip: Annotated[list[str] | None, option(panel=VARIED)] = None,
+    search: int | None = None,
+    space: list[str] | None = None,
+    maximize: str | None = None,
+    sampler: str | None = None,
+    pruner: str | None = None,
+    search_seed: int | None = None,
+    on: str | None = None,
+    workers: int | None = None,
+    slurm: list[str] | None = None,
+    detach: bool = False,
+    name: str | None = None,
+    sweeps: Path = Path("sweeps"),
+    trust: bool = False,
+    dry_run: bool = False,
+    json: bool = False,
     **varied: Any,
 ) -> None:
     """Train many agents: grids, seeds and searches.
 
     Runs on this machine, a Ray cluster or Slurm. Run the same command again to resume.
+
+    Options:
+        what: Recipe (TOML file), or 'status' or 'resume' followed by a sweep; without it, flags are the recipe.
+        sweep: Name or folder of a sweep, or 'latest'.
+        zip: Parameters that change together, as in units,timesteps.
+
+    Search:
+        search: Number of trials drawn by Optuna.
+        space: PARAMETER=log:LOW:HIGH, or float:, int:, logint:, choice:V1:V2.
+        maximize: What to maximise: performance or reward_per_trial.
+        sampler: How parameters are drawn: tpe or random.
+        pruner: Early stopping of poor trials: median, hyperband or none.
+        search_seed: Random seed of the search.
+
+    Where:
+        on: Where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.
+        workers: Largest number of runs at a time (one per core).
+        slurm: NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00; or runs_per_job=10.
+        detach: Submit to Slurm and return.
+        name: Name of the sweep.
+        sweeps: Folder of all sweeps.
+        trust: Trust code that the recipe names and this command line does not.
+        dry_run: Print the planned runs and their expected duration.
+        json: Print JSON.
     """
     from ngym_cli.agents import threads
 

@@ -13,25 +13,34 @@ from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option
 
 def command(
     run: RunName = "latest",
-    trials: Annotated[int, option("Number of trials.", min=1, max=12)] = 3,
-    where: Annotated[str | None, option("Only trials with these columns, as in coh=51.2,outcome=error.")] = None,
-    out: Annotated[
-        Path | None,
-        option("File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run)."),
-    ] = None,
-    overwrite: Annotated[bool, option("Replace the file named with --out.", "--overwrite")] = False,
-    steps: Annotated[bool, option("Print the trials step by step and write no file.", "--steps")] = False,
-    pause: Annotated[bool, option("Wait for Enter after each step of --steps.", "--pause")] = False,
-    speed: Annotated[float, option("Speed of a film relative to the trial.", min=0.01)] = 1.0,
-    stochastic: Annotated[bool, option("Draw actions from the policy.", "--stochastic")] = False,
-    seed: Annotated[int, option("Random seed of the trials.", min=0)] = 0,
+    trials: Annotated[int, option(min=1, max=12)] = 3,
+    where: str | None = None,
+    out: Path | None = None,
+    overwrite: bool = False,
+    steps: bool = False,
+    pause: bool = False,
+    speed: Annotated[float, option(min=0.01)] = 1.0,
+    stochastic: bool = False,
+    seed: Annotated[int, option(min=0)] = 0,
     runs: RunsFolder = Path("runs"),
     trust: TrustRecord = False,
-    json: Annotated[bool, option("Print the path of the file as JSON.", "--json")] = False,
+    json: bool = False,
 ) -> None:
     """Watch single trials as a figure, a film or text.
 
     Shows inputs, units, policy, value, choice and reward.
+
+    Options:
+        trials: Number of trials.
+        where: Only trials with these columns, as in coh=51.2,outcome=error.
+        out: File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run).
+        overwrite: Replace the file named with --out.
+        steps: Print the trials step by step and write no file.
+        pause: Wait for Enter after each step of --steps.
+        speed: Speed of a film relative to the trial.
+        stochastic: Draw actions from the policy.
+        seed: Random seed of the trials.
+        json: Print the path of the file as JSON.
     """
     from ngym_cli.agents import threads
 

@@ -3,7 +3,7 @@
 Imports no torch.
 """
 
-from ngym_cli.config.loading import checked, flatten, from_dict, load, merge, read_toml
+from ngym_cli.config.loading import checked, flatten, from_dict, load, lookup, merge, nest, read_toml
 from ngym_cli.config.model import STREAMS, ResetState, RunConfig, streams
 from ngym_cli.config.sections import (
     CheckpointConfig,
@@ -28,7 +28,9 @@ __all__ = [
     "flatten",
     "from_dict",
     "load",
+    "lookup",
     "merge",
+    "nest",
     "read_toml",
     "streams",
 ]

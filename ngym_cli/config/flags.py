@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
+from ngym_cli.config.loading import merge, nest
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.recommended import KEY
 from ngym_cli.config.sections import AGENT, TASK, Section
@@ -84,9 +85,9 @@ def _from_fields(model: type[Section], prefix: str = "") -> Iterator[Flag]:
         inner = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)]
         told: Any = field.json_schema_extra
         if told:
-            key, more = f"{prefix}{name}", {k: told[k] for k in ("panel", "completes", "changes", "sweeps")}
+            said = {**told, "name": told["name"] or name, "help": str(field.description)}
             parse = PARSERS.get(name, parse_value)
-            yield Flag(told["flag"], key, _option_type(name, kinds), str(field.description), parse=parse, **more)
+            yield Flag(key=f"{prefix}{name}", kind=_option_type(name, kinds), parse=parse, **said)
         elif inner and get_origin(field.annotation) is not list:
             yield from _from_fields(inner[0], f"{prefix}{name}.")
 
@@ -125,16 +126,8 @@ def settings(**given: Any) -> dict[str, Any]:
             value = parse_assignments(value, flag.option, flag.parse)
         elif flag.kind == "wrappers":
             value = parse_wrappers(value)
-        _put(found, flag.key, value)
+        found = merge(found, nest({flag.key: value}))
     return found
-
-
-def _put(found: dict[str, Any], key: str, value: Any) -> None:
-    """Set the value of a dotted key; tables are merged."""
-    *tables, last = key.split(".")
-    for table in tables:
-        found = found.setdefault(table, {})
-    found[last] = {**found[last], **value} if isinstance(found.get(last), dict) else value
 
 
 #: Roles of the columns of a table of behaviour, and the help of their options.

@@ -41,7 +41,7 @@ def checked(model: type[Model], data: Mapping[str, object], source: str = "") ->
 
 def _explain(error: ValidationError, source: str, model: type[Section]) -> UserError:
     """Return the first error of pydantic as a single line."""
-    first = error.errors()[0]
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     path = [str(part) for part in first["loc"]]
     prefix = f"{source}: " if source else ""
     if first["type"] == "extra_forbidden":
@@ -88,6 +88,22 @@ def merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, A
         mine = merged.get(key)
         merged[key] = merge(mine, value) if isinstance(mine, Mapping) and isinstance(value, Mapping) else value
     return merged
+
+
+def nest(values: Mapping[str, object]) -> dict[str, Any]:
+    """Return dotted keys as nested tables."""
+    nested: dict[str, Any] = {}
+    for key, value in values.items():
+        first, dot, rest = key.partition(".")
+        nested = merge(nested, {first: nest({rest: value}) if dot else value})
+    return nested
+
+
+def lookup(settings: Any, key: str) -> Any:
+    """Return the value of a dotted key in nested tables, or None if there is none."""
+    for part in key.split("."):
+        settings = settings.get(part) if isinstance(settings, Mapping) else None
+    return settings
 
 
 def load(path: Path | None, flags: Mapping[str, object], trust: bool = False) -> RunConfig:

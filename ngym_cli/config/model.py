@@ -21,7 +21,7 @@ from ngym_cli.config.sections import (
     EvaluationConfig,
     StageConfig,
     TaskSettings,
-    written,
+    flag,
 )
 from ngym_cli.config.tasks import usual_algorithm
 
@@ -36,93 +36,49 @@ ARGUMENTS = ("network_args", "hyperparameters")
 
 
 class RunConfig(TaskSettings):
-    """Everything that determines a run."""
+    """Everything that determines a run.
 
-    task: str = Field(
-        "RDM-v0",
-        min_length=1,
-        description="task by id, old name, path/to/file.py:Class or package.module:Class; several as "
-        "RDM-v0+GoNogo-v0 or a collection (yang19); 'all' with --smoke",
-        json_schema_extra=written("task", TASK, "tasks"),
-    )
-    alg: str = Field(
-        "recurrent_ppo",
-        description="algorithm: recurrent_ppo (default), recurrent_a2c, reinforce, supervised (default of some "
-        "tasks); without memory ppo, a2c, dqn, qrdqn, trpo; or file.py:Class",
-        json_schema_extra=written("alg", AGENT, "algorithms"),
-    )
-    network: str | None = Field(
-        None,
-        description="network: lstm (default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory; or "
-        "file.py:Class",
-        json_schema_extra=written("network", AGENT, "networks"),
-    )
-    network_args: dict[str, Any] = Field(
-        default_factory=dict,
-        description="argument of the network, as in layers=2 (see ngym info lstm)",
-        json_schema_extra=written("network_arg", AGENT),
-    )
-    units: int | None = Field(
-        None, ge=1, le=65_536, description="units per layer (64)", json_schema_extra=written("units", AGENT)
-    )
-    n_envs: int | None = Field(
-        None,
-        ge=1,
-        le=16_384,
-        description="number of parallel environments (64; fewer in short runs)",
-        json_schema_extra=written("n_envs", AGENT),
-    )
-    timesteps: int | None = Field(
-        None,
-        ge=1,
-        le=10**15,
-        description="training steps over all environments, as in 1e5 (the task's own number, see ngym info TASK)",
-        json_schema_extra=written("timesteps", AGENT),
-    )
-    seed: int = Field(0, ge=0, lt=2**63, description="random seed (0)", json_schema_extra=written("seed", RUN))
-    device: str = Field("auto", description="device: auto (CPU), cpu or cuda", json_schema_extra=written("device", RUN))
-    init_from: str | None = Field(
-        None,
-        min_length=1,
-        description="run whose weights initialise the network",
-        json_schema_extra=written("init_from", AGENT, "run_folders"),
-    )
-    reset_state: ResetState = Field(
-        "auto",
-        description="reset of the recurrent state: auto, trial, session, block (where one begins) or never; auto is "
-        "never if information is carried across trials, otherwise trial",
-        json_schema_extra=written("reset_state", AGENT),
-    )
-    until: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="stop early when performance on fresh trials clearly exceeds this fraction of the ceiling",
-        json_schema_extra=written("until", AGENT, sweeps=False),
-    )
-    until_performance: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="stop early when performance on fresh trials clearly exceeds this value",
-        json_schema_extra=written("until_performance", AGENT, sweeps=False),
-    )
-    track: Literal["wandb", "mlflow"] | None = Field(
-        None,
-        description="also send curves to wandb or mlflow (extras of the same names)",
-        json_schema_extra=written("track", RUN, "trackers"),
-    )
-    callbacks: list[str] = Field(
-        default_factory=list,
-        description="your own Stable-Baselines3 callback, path/to/file.py:Class",
-        json_schema_extra=written("callback", RUN, sweeps=False),
-    )
-    stages: list[StageConfig] = Field(default_factory=list, description="stages of a curriculum, in order")
-    hyperparameters: dict[str, Any] = Field(
-        default_factory=dict,
-        description="hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo)",
-        json_schema_extra=written("set_", AGENT),
-    )
+    Attributes:
+        task: task by id, old name, path/to/file.py:Class or package.module:Class; several as RDM-v0+GoNogo-v0 or a
+            collection (yang19); 'all' with --smoke.
+        alg: algorithm: recurrent_ppo (default), recurrent_a2c, reinforce, supervised (default of some tasks);
+            without memory ppo, a2c, dqn, qrdqn, trpo; or file.py:Class.
+        network: network: lstm (default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory; or
+            file.py:Class.
+        network_args: argument of the network, as in layers=2 (see ngym info lstm).
+        units: units per layer (64).
+        n_envs: number of parallel environments (64; fewer in short runs).
+        timesteps: training steps over all environments, as in 1e5 (the task's own number, see ngym info TASK).
+        seed: random seed (0).
+        device: device: auto (CPU), cpu or cuda.
+        init_from: run whose weights initialise the network.
+        reset_state: reset of the recurrent state: auto, trial, session, block (where one begins) or never; auto is
+            never if information is carried across trials, otherwise trial.
+        until: stop early when performance on fresh trials clearly exceeds this fraction of the ceiling.
+        until_performance: stop early when performance on fresh trials clearly exceeds this value.
+        track: also send curves to wandb or mlflow (extras of the same names).
+        callbacks: your own Stable-Baselines3 callback, path/to/file.py:Class.
+        stages: stages of a curriculum, in order.
+        hyperparameters: hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo).
+    """
+
+    task: str = Field("RDM-v0", min_length=1, json_schema_extra=flag(TASK, completes="tasks"))
+    alg: str = Field("recurrent_ppo", json_schema_extra=flag(AGENT, completes="algorithms"))
+    network: str | None = Field(None, json_schema_extra=flag(AGENT, completes="networks"))
+    network_args: dict[str, Any] = Field(default_factory=dict, json_schema_extra=flag(AGENT, name="network_arg"))
+    units: int | None = Field(None, ge=1, le=65_536, json_schema_extra=flag(AGENT))
+    n_envs: int | None = Field(None, ge=1, le=16_384, json_schema_extra=flag(AGENT))
+    timesteps: int | None = Field(None, ge=1, le=10**15, json_schema_extra=flag(AGENT))
+    seed: int = Field(0, ge=0, lt=2**63, json_schema_extra=flag(RUN))
+    device: str = Field("auto", json_schema_extra=flag(RUN))
+    init_from: str | None = Field(None, min_length=1, json_schema_extra=flag(AGENT, completes="run_folders"))
+    reset_state: ResetState = Field("auto", json_schema_extra=flag(AGENT))
+    until: float | None = Field(None, gt=0, le=1, json_schema_extra=flag(AGENT, sweeps=False))
+    until_performance: float | None = Field(None, gt=0, le=1, json_schema_extra=flag(AGENT, sweeps=False))
+    track: Literal["wandb", "mlflow"] | None = Field(None, json_schema_extra=flag(RUN, completes="trackers"))
+    callbacks: list[str] = Field(default_factory=list, json_schema_extra=flag(RUN, name="callback", sweeps=False))
+    stages: list[StageConfig] = Field(default_factory=list)
+    hyperparameters: dict[str, Any] = Field(default_factory=dict, json_schema_extra=flag(AGENT, name="set_"))
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
     checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
 

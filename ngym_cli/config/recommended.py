@@ -59,6 +59,10 @@ OWN: dict[str, Recommended] = {
         "rollouts are whole sessions, and rewards of later trials count, because exploration is worthwhile for dozens "
         "of trials (Duan et al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
     ),
+    "RandomDotMotion-v0": Recommended(
+        {"wrappers": [{"name": "motion_energy"}], "timesteps": 200_000},
+        "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
+    ),
 }  # fmt: skip
 
 LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"

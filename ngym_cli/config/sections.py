@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer, model_validator
 
+from ngym_cli.config.docstrings import sections
 from ngym_cli.config.values import parse_duration, parse_wrappers
 
 #: Largest number of trials in an evaluation, whose table is held in memory.
@@ -16,23 +17,32 @@ MOST_TRIALS = 10_000_000
 TASK, AGENT, RUN = "Task", "Agent", "Run"
 
 
-def written(flag: str, panel: str, completes: str = "", changes: bool = False, sweeps: bool = True) -> dict[str, Any]:
+def flag(panel: str, name: str = "", completes: str = "", changes: bool = False, sweeps: bool = True) -> dict[str, Any]:
     """Return the description of a command-line option, from which ``ngym_cli.config.flags`` makes the option.
 
     Args:
-        flag: name of the option, with underscores.
         panel: group of options in the help.
+        name: name of the option, with underscores, if different from the field's.
         completes: name of the completion function in ``ngym_cli.commands.completion``.
         changes: whether an evaluation can change the field.
         sweeps: whether a sweep can vary the field.
     """
-    return {"flag": flag, "panel": panel, "completes": completes, "changes": changes, "sweeps": sweeps}
+    return {"name": name, "panel": panel, "completes": completes, "changes": changes, "sweeps": sweeps}
 
 
 class Section(BaseModel):
-    """Section of a configuration: unknown keys are errors, assignments are checked."""
+    """Section of a configuration: unknown keys are errors, assignments are checked.
+
+    The section ``Attributes:`` of a docstring explains the fields, also in the help of commands.
+    """
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Give the fields of a section their explanations."""
+        for name, text in sections(cls.__doc__)[1].get("Attributes", {}).items():
+            cls.model_fields[name].description = text.rstrip(".")
 
 
 class WrapperConfig(Section):
@@ -59,66 +69,49 @@ class WrapperConfig(Section):
 
 
 class EvaluationConfig(Section):
-    """Evaluation on fresh trials with frozen weights, during and after a run."""
+    """Evaluation on fresh trials with frozen weights, during and after a run.
 
-    every: int | None = Field(
-        default=None,
-        ge=0,
-        description="steps between evaluations; 0 for one at the end only (100,000; more for long trials)",
-        json_schema_extra=written("eval_every", RUN),
-    )
-    trials: int | None = Field(
-        default=None,
-        ge=1,
-        le=MOST_TRIALS,
-        description="trials of each evaluation (2,000; fewer for images and in short runs)",
-        json_schema_extra=written("eval_trials", RUN),
-    )
-    deterministic: bool = Field(default=True, description="take the most probable action instead of drawing actions")
+    Attributes:
+        every: steps between evaluations; 0 for one at the end only (100,000; more for long trials).
+        trials: trials of each evaluation (2,000; fewer for images and in short runs).
+        deterministic: take the most probable action instead of drawing actions.
+    """
+
+    every: int | None = Field(None, ge=0, json_schema_extra=flag(RUN, name="eval_every"))
+    trials: int | None = Field(None, ge=1, le=MOST_TRIALS, json_schema_extra=flag(RUN, name="eval_trials"))
+    deterministic: bool = True
 
 
 class CheckpointConfig(Section):
-    """Checkpoints, from which a run can be resumed."""
+    """Checkpoints, from which a run can be resumed.
 
-    every: int = Field(
-        default=100_000,
-        ge=0,
-        description="steps between checkpoints; 0 for one when interrupted only (100,000)",
-        json_schema_extra=written("checkpoint_every", RUN),
-    )
-    keep: int = Field(default=2, ge=1, description="number of last checkpoints kept, besides the best")
+    Attributes:
+        every: steps between checkpoints; 0 for one when interrupted only (100,000).
+        keep: number of last checkpoints kept, besides the best.
+    """
+
+    every: int = Field(100_000, ge=0, json_schema_extra=flag(RUN, name="checkpoint_every"))
+    keep: int = Field(2, ge=1)
 
 
 class TaskSettings(Section):
-    """Settings of a task, which a stage of a curriculum can override."""
+    """Settings of a task, which a stage of a curriculum can override.
 
-    dt: float | None = Field(
-        None,
-        ge=0.1,
-        le=1e6,
-        description="time step in ms (default of the task, mostly 100)",
-        json_schema_extra=written("dt", TASK, changes=True),
-    )
-    task_args: dict[str, Any] = Field(
-        default_factory=dict,
-        description="argument of the task, as in cohs=0/10/20 (see ngym info TASK)",
-        json_schema_extra=written("task_arg", TASK, changes=True),
-    )
-    timing: dict[str, Any] = Field(
-        default_factory=dict,
-        description="duration of a period in ms, as in delay=500, delay=200/400 (one is drawn) or "
-        "delay=uniform:200:600; also choice:MS1:MS2, truncated_exponential:MEAN:MIN:MAX, until:T",
-        json_schema_extra=written("timing", TASK, changes=True),
-    )
-    rewards: dict[str, float] = Field(
-        default_factory=dict,
-        description="reward of an outcome, as in fail=-0.1 (see ngym info TASK)",
-        json_schema_extra=written("reward", TASK, changes=True),
-    )
+    Attributes:
+        dt: time step in ms (default of the task, mostly 100).
+        task_args: argument of the task, as in cohs=0/10/20 (see ngym info TASK).
+        timing: duration of a period in ms, as in delay=500, delay=200/400 (one is drawn) or delay=uniform:200:600;
+            also choice:MS1:MS2, truncated_exponential:MEAN:MIN:MAX, until:T.
+        rewards: reward of an outcome, as in fail=-0.1 (see ngym info TASK).
+        wrappers: wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers).
+    """
+
+    dt: float | None = Field(None, ge=0.1, le=1e6, json_schema_extra=flag(TASK, changes=True))
+    task_args: dict[str, Any] = Field(default_factory=dict, json_schema_extra=flag(TASK, name="task_arg", changes=True))
+    timing: dict[str, Any] = Field(default_factory=dict, json_schema_extra=flag(TASK, changes=True))
+    rewards: dict[str, float] = Field(default_factory=dict, json_schema_extra=flag(TASK, name="reward", changes=True))
     wrappers: list[WrapperConfig] = Field(
-        default_factory=list,
-        description="wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers)",
-        json_schema_extra=written("wrappers", TASK, "wrappers", changes=True),
+        default_factory=list, json_schema_extra=flag(TASK, completes="wrappers", changes=True)
     )
 
     @field_validator("timing")
@@ -141,14 +134,22 @@ class StageConfig(TaskSettings):
     """Stage of a curriculum: settings that differ from the rest of the configuration, and criteria to end the stage.
 
     A stage ends when one criterion is met. The last stage needs no criterion; if met, it ends the run.
+
+    Attributes:
+        name: name of the stage.
+        task: another task; settings of the first do not apply.
+        wrappers: wrappers instead of those of the run.
+        performance: end when mean performance reaches this value.
+        window: number of last trials in that mean, over all environments.
+        trials: end after this number of trials, over all environments.
     """
 
-    name: str | None = Field(None, min_length=1, description="name of the stage")
-    task: str | None = Field(None, min_length=1, description="another task; settings of the first do not apply")
-    wrappers: list[WrapperConfig] | None = Field(None, description="wrappers instead of those of the run")  # type: ignore[assignment]
-    performance: float | None = Field(None, gt=0, le=1, description="end when mean performance reaches this value")
-    window: int = Field(500, ge=1, description="number of last trials in that mean, over all environments")
-    trials: int | None = Field(None, ge=1, description="end after this number of trials, over all environments")
+    name: str | None = Field(None, min_length=1)
+    task: str | None = Field(None, min_length=1)
+    wrappers: list[WrapperConfig] | None = None  # type: ignore[assignment]
+    performance: float | None = Field(None, gt=0, le=1)
+    window: int = Field(500, ge=1)
+    trials: int | None = Field(None, ge=1)
 
     @field_validator("dt")
     @classmethod

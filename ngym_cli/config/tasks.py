@@ -111,7 +111,7 @@ def usual_algorithm(task: object) -> str:
 
 def task_names() -> list[str]:
     """Return every id, old name, and name offered by another package; no task is imported."""
+    from neurogym.compat.changes import ALIASES
     from neurogym.envs import registration
-    from neurogym.envs.aliases import ALIASES
 
     return sorted({*registration.every_task(), *ALIASES, *parts.offered("task")})

@@ -156,9 +156,7 @@ def _meaning(name: str) -> str:
 
 def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: np.ndarray) -> None:
     """Add each recorded quantity as a time series, read from the file in pieces while writing."""
-    lengths = np.diff(recording.offsets)
-    step = np.arange(int(recording.offsets[-1])) - np.repeat(recording.offsets[:-1], lengths)
-    times = np.repeat(starts, lengths) + step * recording.dt / 1000
+    times = recording.times(starts)
     module = session.create_processing_module("ecephys", "activity of the network's units at each step")
     first = None
     for name in (name for name in recording.quantities if name != spikes.SPIKES):

@@ -113,7 +113,7 @@ class TrialQuota:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Settings of an evaluation that differ from training.
+    """Settings of an evaluation, besides the trials.
 
     Attributes:
         deterministic: take the most probable action instead of drawing one.
@@ -138,7 +138,6 @@ def evaluate(
     facts: Facts,
     trials: int,
     seed: int,
-    deterministic: bool = True,
     protocol: Protocol | None = None,
     folder: Path | None = None,
     progress: Progress | None = None,
@@ -155,8 +154,7 @@ def evaluate(
         facts: known properties of the task.
         trials: number of trials.
         seed: of the environments, of drawn actions and units.
-        deterministic: take the most probable action; ignored with a protocol.
-        protocol: further settings of the evaluation.
+        protocol: further settings of the evaluation; by default the most probable actions are taken.
         folder: folder of the recording, if any.
         progress: called repeatedly with the number of finished trials and the total.
         measured: tell what the task is about, whose intervals take a fit for each of 200 samples; see `measure`.
@@ -165,7 +163,7 @@ def evaluate(
         UserError: if the agent cannot be perturbed or recorded as asked, or the task not balanced.
     """
     began = time.perf_counter()
-    protocol = protocol or Protocol(deterministic)
+    protocol = protocol or Protocol()
     quota = TrialQuota.of(trials, config, facts, protocol.balanced)
     n_envs = quota.n_envs
     env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))

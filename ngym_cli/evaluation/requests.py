@@ -11,28 +11,19 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents import perturbation
-from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.evaluation.spikes import PEAK_RATE, SPIKES
+from ngym_cli.evaluation.fresh_trials import Progress, Protocol
+from ngym_cli.evaluation.spikes import SPIKES
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings, summary
 from ngym_cli.runs.recordings import NEEDED, OWN, Recording
 
 if TYPE_CHECKING:
-    from stable_baselines3.common.policies import BasePolicy
-
-    from ngym_cli.agents.networks.actor import Actor
-    from ngym_cli.config import RunConfig
-    from ngym_cli.environments.facts import Facts
-    from ngym_cli.evaluation.fresh_trials import Evaluation
     from ngym_cli.figures.source import Source
-
-#: Callback with the number of finished trials and the total.
-Progress = Callable[[int, int], None]
 
 #: Longest part of an evaluation's own name that says what was changed.
 LONGEST_CHANGE = 80
@@ -49,44 +40,32 @@ COMPARISON = "comparison"
 
 
 @dataclass(frozen=True)
-class Request:
-    """Request on the command line.
+class Request(Protocol):
+    """Request on the command line: the settings of `Protocol`, and which trials of which agent.
 
     Attributes:
         trials: number of trials; None for what is usual for the task.
         seed: determines them.
-        deterministic: take the most probable action.
-        balanced: all combinations of conditions equally often.
         changes: settings that differ from training, as from ``ngym_cli.config.flags.settings``.
         checkpoints: ``all``, ``best``, step numbers separated by commas, or None for the final model.
-        perturbations: perturbations of the network.
-        record: quantities to record.
-        spike_rate: largest rate of units whose spikes are recorded, Hz.
         exports: formats to export to.
         compare: table of an animal's or person's trials, and the map of its columns (None for a guess).
         activity: recording to compare activity with, and the columns that tell conditions apart (empty: shared ones).
         name: of the evaluation; made from the settings unless given.
         overwrite: replace one of that name.
         trust: accept user code named in a run's record.
-        references: compute the scores of reference agents.
     """
 
     trials: int | None = None
     seed: int = 0
-    deterministic: bool = True
-    balanced: bool = False
     changes: Mapping[str, Any] = field(default_factory=dict)
     checkpoints: str | None = None
-    perturbations: tuple[Perturbation, ...] = ()
-    record: tuple[str, ...] = ()
-    spike_rate: float = PEAK_RATE
     exports: tuple[str, ...] = ()
     compare: tuple[Path, Path | None] | None = None
     activity: tuple[Path, tuple[str, ...]] | None = None
     name: str | None = None
     overwrite: bool = False
     trust: bool = False
-    references: bool = True
 
     def label(self, trials: int) -> str:
         """Return the name of the evaluation's folder.
@@ -273,7 +252,7 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
     from ngym_cli.environments import facts as of_task
-    from ngym_cli.evaluation import activity_comparison, comparison, export, policies
+    from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials, policies
 
     config = run.config(asked.trust).in_stage(-1)
     if asked.changes:
@@ -287,10 +266,17 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
     for policy, steps, at_checkpoint in policies.policies(run, config, asked.checkpoints):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
         _refuse_loss(folder, asked)
-        result = _one(policy, config, facts, replace(asked, trials=trials), folder, progress, {
-            "run": str(run.path), "model_steps": steps, "checkpoint": steps if at_checkpoint else None,
-            "changes": dict(asked.changes),
-        })  # fmt: skip
+        needed = [name for form in asked.exports for name in CONTENTS.get(form, ())]
+        needed += ["activity"] if SPIKES in asked.record else []
+        held = [name for name in needed if remembers(policy) or name == "observations"]
+        protocol = replace(asked, record=tuple(dict.fromkeys([*held, *asked.record])))
+        with atomic_folder(folder, runs.EVALUATION) as temporary:
+            result = fresh_trials.evaluate(policy, config, facts, trials, asked.seed, protocol, temporary, progress)
+            result.summary.update(
+                run=str(run.path), model_steps=steps, checkpoint=steps if at_checkpoint else None,
+                changes=dict(asked.changes),
+            )  # fmt: skip
+            fresh_trials.write(result, temporary)
         for form in asked.exports:
             result.summary.setdefault("exports", []).append(str(export.export(folder, run, form)))
         if asked.compare is not None:
@@ -301,38 +287,3 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
                 result.table, folder, run, *asked.activity, conditions
             )
         yield result.summary, folder
-
-
-def _one(
-    policy: Actor | BasePolicy,
-    config: RunConfig,
-    facts: Facts,
-    asked: Request,
-    folder: Path,
-    progress: Progress | None,
-    about: Mapping[str, object],
-) -> Evaluation:
-    """Evaluate a policy and write the results, complete or not at all."""
-    from ngym_cli.evaluation import fresh_trials
-
-    needed = [name for form in asked.exports for name in CONTENTS.get(form, ())]
-    needed += ["activity"] if SPIKES in asked.record else []
-    held = [name for name in needed if remembers(policy) or name == "observations"]
-    record = tuple(dict.fromkeys([*held, *asked.record]))
-    protocol = fresh_trials.Protocol(
-        asked.deterministic, asked.balanced, asked.perturbations, record, asked.spike_rate, asked.references
-    )
-    with atomic_folder(folder, runs.EVALUATION) as temporary:
-        found = fresh_trials.evaluate(
-            policy,
-            config,
-            facts,
-            int(asked.trials or 0),
-            asked.seed,
-            protocol=protocol,
-            folder=temporary,
-            progress=progress,
-        )
-        found.summary.update(about)
-        fresh_trials.write(found, temporary)
-    return found

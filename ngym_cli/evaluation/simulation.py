@@ -105,7 +105,8 @@ def simulate(
                                       "parameters": f"fitted to all sessions of {subject}"}}  # fmt: skip
     runs.refuse_existing(path, asked.overwrite)
     began, trials = time.perf_counter(), asked.trials or USUAL_TRIALS
-    found = fresh_trials.evaluate(agent, config, facts, trials, asked.seed, asked.deterministic, progress=progress)
+    protocol = fresh_trials.Protocol(asked.deterministic)
+    found = fresh_trials.evaluate(agent, config, facts, trials, asked.seed, protocol, progress=progress)
     run = runs.create(path, asked.overwrite, config.to_toml(), opening)
     found.summary.update(run=str(run.path), model_steps=0, changes={}, warnings=_warnings(names, stimuli, found))
     evaluation = run.path / "eval" / "final"

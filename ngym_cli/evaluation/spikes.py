@@ -82,8 +82,6 @@ def spike_times(recording: Recording, starts: np.ndarray) -> list[np.ndarray]:
         starts: start of each trial, seconds.
     """
     rng, dt = np.random.default_rng(0), recording.dt / 1000
-    lengths = np.diff(recording.offsets)
-    step = np.arange(int(recording.offsets[-1])) - np.repeat(recording.offsets[:-1], lengths)
-    begin = np.repeat(starts, lengths) + step * dt
+    begin = recording.times(starts)
     found = [np.repeat(begin, counts) for counts in recording[SPIKES].T]
     return [np.sort(times + dt * rng.random(len(times))) for times in found]

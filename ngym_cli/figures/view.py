@@ -102,12 +102,12 @@ class View:
     @property
     def references(self) -> dict[str, float | None]:
         """Reference scores next to training performance, where equal for all runs."""
-        return _common([source.manifest for source in self.sources])
+        return common_references([source.manifest for source in self.sources])
 
     @property
     def evaluated_references(self) -> dict[str, float | None]:
         """Reference scores next to evaluation performance, where equal for all evaluations."""
-        return _common([evaluated.summary for series in self.series for _, evaluated in series.members])
+        return common_references([evaluated.summary for series in self.series for _, evaluated in series.members])
 
     @property
     def trials(self) -> Table:
@@ -309,7 +309,8 @@ class View:
             yield Part(words if len(self.series) == 1 else f"{series.text}, {words}", colour, part)
 
 
-def _common(records: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+def common_references(records: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Return chance, blind score and ceiling where all records agree, otherwise None."""
     found: dict[str, float | None] = {}
     for name in REFERENCES:
         values = {record.get(name) for record in records}

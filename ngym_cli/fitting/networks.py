@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, log_softmax, one_hot
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
-from ngym_cli.agents.networks import network_spec
+from ngym_cli.agents.networks import find_network
 from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, to_arrays
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
@@ -67,7 +67,7 @@ class ChoiceNetwork(nn.Module):
     def __init__(self, cell: str, units: int, choices: int, stimuli: int, subjects: int = 1):
         super().__init__()
         self.choices, self.stimuli = choices, stimuli
-        self.cell = network_spec(cell).load()(choices + 2 + stimuli, units, 1, **CELLS[cell])
+        self.cell = find_network(cell).load()(choices + 2 + stimuli, units, 1, **CELLS[cell])
         self.state = nn.Linear(units, choices)
         with warnings.catch_warnings():  # of tables without stimuli, which have no weights to draw
             warnings.filterwarnings("ignore", message="Initializing zero-element tensors")

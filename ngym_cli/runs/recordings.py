@@ -60,6 +60,12 @@ class Recording:
         """Return a quantity of all trials, shape (steps, ...)."""
         return self.first(name, len(self))[0]
 
+    def times(self, starts: np.ndarray) -> np.ndarray:
+        """Return the time of every step (s), from the start of each trial (s)."""
+        lengths = np.diff(self.offsets)
+        step = np.arange(int(self.offsets[-1])) - np.repeat(self.offsets[:-1], lengths)
+        return np.repeat(starts, lengths) + step * (self.dt / 1000)
+
     def first(self, name: str, trials: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a quantity of the first trials, shape (steps, ...), and the trial offsets, shape (trials + 1,)."""
         import h5py

@@ -6,13 +6,11 @@ Belongs here: what knows of more than one run. May use: `training` and what it u
 |---|---|
 | `recipe`, `space` | what is varied, from flags or TOML; what differs between two recipes |
 | `plan` | the runs that a recipe stands for: grid, zipped parameters, seeds |
-| `validation` | every setting tried before the first run starts |
+| `validation` | every setting tried before the first run starts, and the expected duration |
 | `folder` | the sweep's folder: recipe, list of runs, study, errors |
-| `worker` | what one worker does: skip, resume or start a run |
-| `search` | Optuna: parameters drawn, poor trials ended early, importance |
+| `worker` | work of one worker: skip, resume or start a run, or draw a trial of a search with Optuna |
 | `launchers` | where the work is done: `local`, `ray`, `slurm` |
 | `status` | how far it is, read from the run folders alone |
 | `results`, `tables`, `figures` | what came out, and how it is shown |
-| `estimate` | how long it would take |
 | `control` | the command, from its flags to the last printed line |
 """

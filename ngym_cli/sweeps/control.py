@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,27 +56,44 @@ def name_of(recipe: Recipe, name: str | None, file: Path | None) -> str:
 
 def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, json: bool) -> int:
     """Make the folder of a sweep, or reopen an existing folder, do all remaining jobs and return the exit code."""
-    path = root / folder.check_name(name)
-    entries = plan.entries(recipe)
     if dry_run:
+        path, entries = root / folder.check_name(name), plan.entries(recipe)
         script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
         _say_trying(name, len(entries))
         _print_plan(recipe, validation.check(recipe), name, script, json)
         return 0
-    launcher = launchers.find(recipe.launch)
+    sweep, launcher = open_sweep(recipe, name, root, _say_trying)
+    return go(sweep, launcher, True, detach, json)
+
+
+def open_sweep(
+    recipe: Recipe, name: str, root: Path, tell: Callable[[str, int], object] = lambda name, number: None
+) -> tuple[Sweep, launchers.Launcher]:
+    """Try every new setting of a sweep, make the folder or extend an existing folder, and return it with the launcher.
+
+    Args:
+        recipe: the recipe.
+        name: name of the sweep.
+        root: folder of all sweeps.
+        tell: called with the name and the number of settings before the settings are tried.
+
+    Raises:
+        UserError: if a setting does not work, or the sweep cannot be launched.
+    """
+    launcher, path = launchers.find(recipe.launch), root / folder.check_name(name)
     if recipe.search is not None:
         from ngym_cli.sweeps import worker
 
         worker.optuna()
     known = folder.load(path) if folder.is_sweep(path) else None
-    entries = entries if known is None else [*folder.planned(known, recipe)]
+    entries = plan.entries(recipe) if known is None else [*folder.planned(known, recipe)]
     if known is None or len(entries) > len(known.entries):
-        _say_trying(name, len(entries))
+        tell(name, len(entries))
         validation.check(recipe)
     sweep = folder.make(root, name, recipe)
     if recipe.search is not None:
         worker.prepare(sweep)
-    return go(sweep, launcher, True, detach, json)
+    return sweep, launcher
 
 
 def _say_trying(name: str, number: int) -> None:
@@ -247,8 +264,8 @@ def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, s
         out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
     steps = sum(int(config.timesteps or 0) for config, _ in settings) / len(settings)
     out.print(
-        f"{len(entries):,} runs of {steps:,.0f} steps on average: about {tables.duration(total)} of one core, "
-        f"{tables.duration(wall)} with {workers} at a time (from short runs measured on this machine)",
+        f"{len(entries):,} runs of {steps:,.0f} steps on average: about {terminal.in_words(total)} of one core, "
+        f"{terminal.in_words(wall)} with {workers} at a time (from speeds measured on this machine)",
         soft_wrap=True,
     )
     if script:

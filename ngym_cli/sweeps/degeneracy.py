@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ngym_cli import runs
+from ngym_cli.config import nest
 from ngym_cli.config.values import parse_assignments, parse_value
 from ngym_cli.runs.recordings import NEEDED, OWN
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import plan
-from ngym_cli.sweeps.recipe import nest
 from ngym_cli.sweeps.status import Row
 from ngym_cli.sweeps.tables import word
 
@@ -98,7 +98,7 @@ def draw(
     figure, grid = new_figure(len(LEVELS), len(keys), width=3.2, height=2.2, squeeze=False, sharey="row")
     names, found = plan.short_names([key for key in keys if key]), []
     for column, key in enumerate(keys):
-        values = _values(groups, key)
+        values = plan.distinct(group.values.get(key) for group in groups)
         for axes, level in zip(grid[:, column], LEVELS, strict=True):
             for place, value in enumerate(values):
                 chosen = [group for group in groups if not key or group.values.get(key) == value]
@@ -273,13 +273,6 @@ def _weights(matrices: Sequence[np.ndarray]) -> np.ndarray:
         comparable = matrices[i].shape == matrices[j].shape and matrices[i].size
         found[i, j] = found[j, i] = weight_distance(matrices[i], matrices[j], restarts=1) if comparable else np.nan
     return found
-
-
-def _values(groups: Sequence[Group], key: str) -> list[Any]:
-    """Return the values of a parameter: numbers in ascending order, other values in order of appearance."""
-    values = list({repr(group.values.get(key)): group.values.get(key) for group in groups}.values())
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return sorted(values) if numbers else values
 
 
 def _interval(groups: Sequence[Group], level: str) -> tuple[float, float, float]:

@@ -15,7 +15,6 @@ from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, Sweep
 from ngym_cli.sweeps.status import Row
 from ngym_cli.sweeps.tables import word
-from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,6 +117,7 @@ def parameters(sweep: Sweep, by: str | None) -> list[str]:
 def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the performance of every run against each parameter, with mean and interval where values repeat."""
     from ngym_cli.figures.style import Unavailable, legend_below, new_figure, reference_lines
+    from ngym_cli.figures.view import common_references
 
     done = [row for row in rows if row["state"] == "done" and row["performance"] is not None]
     if not done or not keys:
@@ -125,7 +125,7 @@ def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figu
     figure, grid = new_figure(1, len(keys), squeeze=False, sharey=True)
     ranges = _ranges(sweep)
     names = plan.short_names(list(keys))
-    levels = _levels(done)
+    levels = common_references(done)
     for axes, key in zip(grid[0], keys, strict=True):
         if key in ranges:
             axes.plot([row["values"][key] for row in done], [row["performance"] for row in done], "o", markersize=4)
@@ -165,24 +165,13 @@ def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
 
 
 def _values(rows: Sequence[Row], key: str) -> list[Any]:
-    """Return the values of a parameter: numbers in ascending order, other values in order of appearance."""
-    values = list({repr(row["values"].get(key)): row["values"].get(key) for row in rows}.values())
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return sorted(values) if numbers else values
-
-
-def _levels(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Return chance, blind score and ceiling where all runs agree."""
-    found: dict[str, float | None] = {}
-    for name in REFERENCES:
-        values = {row.get(name) for row in rows}
-        found[name] = values.pop() if len(values) == 1 else None
-    return found
+    return plan.distinct(row["values"].get(key) for row in rows)
 
 
 def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
     from ngym_cli.figures.style import COLOURS, Unavailable, new_figure, reference_lines
+    from ngym_cli.figures.view import common_references
     from ngym_cli.sweeps.results import resamples
 
     started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_RUNS]
@@ -207,7 +196,7 @@ def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
                 draws = table[:, kept][resamples(len(table))[:BAND]].mean(axis=1)
                 low, high = np.percentile(draws, [2.5, 97.5], axis=0)
                 axes.fill_between(middles[kept], low, high, color=COLOURS[number], alpha=0.2, linewidth=0)
-        reference_lines(axes, _levels(started))
+        reference_lines(axes, common_references(started))
         axes.set(xlabel="training steps", title=f"by {names[key]}")
         axes.legend(loc="upper left", bbox_to_anchor=(0, -0.22), handlelength=1.5)
     grid[0][0].set_ylabel("performance in training")

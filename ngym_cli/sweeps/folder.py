@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs
-from ngym_cli.config import RunConfig, from_dict, merge
+from ngym_cli.config import RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import usual_algorithm
 from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, did_you_mean
@@ -32,7 +32,7 @@ from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.plan import Entry
-from ngym_cli.sweeps.recipe import Recipe, nest
+from ngym_cli.sweeps.recipe import Recipe
 
 ROOT = Path("sweeps")
 RECIPE, LIST, RUNS, ERRORS, DRAWN, STUDY = "recipe.toml", "list.json", "runs", "errors", "drawn", "study.jsonl"

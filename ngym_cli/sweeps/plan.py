@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ngym_cli.config import RunConfig, merge
+from ngym_cli.config import RunConfig, lookup, merge, nest
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
-from ngym_cli.sweeps.recipe import Recipe, nest, without
+from ngym_cli.sweeps.recipe import Recipe, without
 
 #: Most runs of one sweep.
 MOST_RUNS = 1_000_000
@@ -93,9 +93,7 @@ def _values(run: Mapping[str, Any], entry: Entry, keys: Iterable[str]) -> str:
     settings = merge(run, nest(entry.values))
     found = []
     for key in keys:
-        value: Any = settings
-        for part in key.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
+        value = lookup(settings, key)
         field = RunConfig.model_fields.get(key)
         found.append(field.default if value is None and field is not None else value)
     return repr(found)
@@ -138,3 +136,10 @@ def short_names(keys: list[str]) -> dict[str, str]:
     """Return the displayed name of each parameter: the last part of the key, where unambiguous."""
     lasts = [key.rpartition(".")[2] for key in keys]
     return {key: last if lasts.count(last) == 1 else key for key, last in zip(keys, lasts, strict=True)}
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Return the distinct values of a parameter: numbers in ascending order, other values in order of appearance."""
+    found = list({repr(value): value for value in values}.values())
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)
+    return sorted(found) if numbers else found

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from ngym_cli.config import RunConfig, Section, merge
+from ngym_cli.config import RunConfig, Section, checked, merge, nest, read_toml
 from ngym_cli.config.flags import FLAGS
 from ngym_cli.config.values import as_list, parse_assignment, parse_list, parse_scalar, parse_value
 from ngym_cli.errors import UserError, unknown
@@ -19,14 +19,14 @@ from ngym_cli.sweeps.sbatch import check_options
 
 
 class SearchSettings(Section):
-    """Parameters drawn by Optuna instead of listed."""
+    """Parameters drawn by Optuna instead of listed.
+
+    Attributes:
+        space: parameter -> log:LOW:HIGH, float:..., int:..., logint:..., choice:V1:V2.
+    """
 
     trials: int = Field(ge=1, le=1_000_000)
-    space: dict[str, str] = Field(
-        default_factory=dict,
-        validate_default=True,
-        description="parameter -> log:LOW:HIGH, float:..., int:..., logint:..., choice:V1:V2",
-    )
+    space: dict[str, str] = Field(default_factory=dict, validate_default=True)
     maximize: Literal["performance", "reward_per_trial"] = "performance"
     sampler: Literal["tpe", "random"] = "tpe"
     pruner: Literal["none", "median", "hyperband"] = "median"
@@ -46,10 +46,14 @@ class SearchSettings(Section):
 
 
 class LaunchSettings(Section):
-    """Settings of the execution of runs, which are not part of a recipe's identity."""
+    """Settings of the execution of runs, which are not part of a recipe's identity.
+
+    Attributes:
+        workers: most runs at a time.
+    """
 
     on: str = "local"
-    workers: int | None = Field(None, ge=1, description="most runs at a time")
+    workers: int | None = Field(None, ge=1)
     slurm: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("slurm")
@@ -156,18 +160,6 @@ def _flat(table: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, 
             yield f"{prefix}{key}", value
 
 
-def nest(values: Mapping[str, object]) -> dict[str, Any]:
-    """Return dotted keys as nested tables."""
-    nested: dict[str, Any] = {}
-    for key, value in values.items():
-        *tables, last = key.split(".")
-        place = nested
-        for table in tables:
-            place = place.setdefault(table, {})
-        place[last] = value
-    return nested
-
-
 def without(table: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Return nested tables without a dotted key."""
     first, dot, rest = key.partition(".")
@@ -220,7 +212,7 @@ def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: s
         UserError: on anything that does not exist or does not fit.
     """
     zipped = data.get("zip", [])
-    recipe = _validate({key: value for key, value in data.items() if key != "zip"}, source)
+    recipe = checked(Recipe, {key: value for key, value in data.items() if key != "zip"}, source)
     run, grid = recipe.run, dict(recipe.grid)
     for key, items in values.items():
         grid.pop(key, None)
@@ -233,7 +225,7 @@ def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: s
         run = merge(without(run, key), nest({key: grid.pop(key)[0]}))
     flat = {**recipe.model_dump(exclude_none=True), "run": run, "grid": grid}
     alone = {key for key, items in {**recipe.grid, **values}.items() if len(items) == 1}
-    return _validate({**flat, "zip": _without_single(zipped, alone)}, source)
+    return checked(Recipe, {**flat, "zip": _without_single(zipped, alone)}, source)
 
 
 def _without_single(groups: object, alone: set[str]) -> Any:
@@ -251,27 +243,9 @@ def _known(name: str) -> str:
         return name
 
 
-def _validate(data: Mapping[str, object], source: str) -> Recipe:
-    try:
-        return Recipe.model_validate(dict(data))
-    except ValidationError as error:
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-        prefix = f"{source}: " if source else ""
-        path = ".".join(str(part) for part in first["loc"])
-        cause = first.get("ctx", {}).get("error")
-        if isinstance(cause, Exception):
-            raise UserError(f"{prefix}{cause}") from None
-        if first["type"] == "extra_forbidden":
-            section: Any = {"search": SearchSettings, "launch": LaunchSettings}.get(path.partition(".")[0], Recipe)
-            raise UserError(prefix + str(unknown("key", path.rpartition(".")[2], section.model_fields))) from None
-        raise UserError(f"{prefix}{path}: {first['msg'].lower()}") from None
-
-
 def read(path: Path) -> Recipe:
     """Read the recipe of a sweep's folder."""
-    from ngym_cli.config import read_toml
-
-    return _validate(read_toml(path, LARGEST), str(path))
+    return checked(Recipe, read_toml(path, LARGEST), str(path))
 
 
 def differences(old: Recipe, new: Recipe) -> list[str]:

@@ -14,10 +14,10 @@ from rich.text import Text
 from ngym_cli.sweeps import plan, status
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.status import Observer, Row
+from ngym_cli.terminal import SECONDS_PER_LINE, in_words
 
-#: Seconds between two pictures, and between two lines where there is no terminal.
+#: Seconds between two pictures.
 SECONDS_PER_PICTURE = 1.0
-SECONDS_PER_LINE = 10.0
 
 #: Pause between two readings of all runs, in multiples of the reading time, to leave shared disks to the runs.
 PATIENCE = 20.0
@@ -76,7 +76,7 @@ def headline(rows: Sequence[Row], workers: int) -> str:
     text = ", ".join(f"{count:,} {state}" for state, count in found.items()) + f" of {len(rows):,} runs"
     left = status.time_left(rows, workers)
     unfinished = any(row["state"] in ("queued", "running", "interrupted") for row in rows)
-    return text + (f", about {duration(left)} left" if left is not None and unfinished else "")
+    return text + (f", about {in_words(left)} left" if left is not None and unfinished else "")
 
 
 def picture(rows: Sequence[Row], workers: int = 1, most: int = MOST_ROWS) -> Group:
@@ -107,7 +107,7 @@ def table(rows: Sequence[Row]) -> Table:
             row["state"],
             "-" if performance is None else f"{performance:.3f}",
             f"{row['steps']:,}" + (f" of {total:,}" if total and row["state"] == "running" else ""),
-            "-" if left is None else duration(left),
+            "-" if left is None else in_words(left),
             (row["error"] or "")[:100],
             style=_STYLES.get(row["state"], ""),
         )
@@ -121,19 +121,6 @@ def word(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return str(value) or "none"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words.
-
-    Example:
-        >>> duration(42), duration(400), duration(8000), duration(400_000)
-        ('42 s', '6.7 min', '2.2 h', '4.6 days')
-    """
-    for limit, unit, name in ((90, 1, "s"), (5400, 60, "min"), (129_600, 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / unit:.0f} s" if unit == 1 else f"{seconds / unit:.1f} {name}"
-    return f"{seconds / 86400:.1f} days"
 
 
 #: Settings of a search that are shown, best first, and most settings of a grid.

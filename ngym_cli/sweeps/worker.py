@@ -19,7 +19,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents import threads
-from ngym_cli.config import RunConfig
+from ngym_cli.config import RunConfig, lookup
 from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, one_line
 from ngym_cli.files.writing import write_json, write_text
@@ -191,9 +191,7 @@ def default_params(sweep: Sweep, default: RunConfig) -> dict[str, Any] | None:
     """Return the default setting as parameters of the search, or None if outside the search space."""
     found: dict[str, Any] = {}
     for key, kind in space.kinds(_settings(sweep).space).items():
-        value: Any = default.model_dump()
-        for part in key.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
+        value = lookup(default.model_dump(), key)
         if not kind.holds(value):
             return None
         found[key] = value

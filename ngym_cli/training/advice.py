@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing
-from ngym_cli.agents.from_config import UNITS, default_steps, find_algorithm
+from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
+from ngym_cli.agents.from_config import UNITS, default_steps
 from ngym_cli.agents.measured import Measured, learner_of, measured
 from ngym_cli.config import RunConfig
 from ngym_cli.config.recommended import Recommended, recommended
 from ngym_cli.config.tasks import usual_algorithm
 from ngym_cli.environments.facts import Facts
+from ngym_cli.errors import UserError
 
 #: Share of the ceiling below which a performance calls for advice.
 FAR = 0.95
@@ -85,8 +86,10 @@ def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
 
 
 def _has(config: RunConfig, needed: Recommended) -> bool:
-    """Return whether a run has the recommended wrappers, hyperparameters and arguments of the network."""
+    """Return whether a run has the recommended wrappers, steps, hyperparameters and arguments of the network."""
     here = {entry.name for entry in config.wrappers}
+    if int(config.timesteps or 0) < needed.settings.get("timesteps", 0):
+        return False
     return all(entry["name"] in here for entry in needed.settings.get("wrappers", ())) and all(
         getattr(config, table).get(name) == value
         for table in ("hyperparameters", "network_args")
@@ -105,6 +108,6 @@ def _other_signal(config: RunConfig, facts: Facts) -> Iterator[str]:
         return
     try:
         check_pairing(other, None, facts.observation_space, facts.action_space)
-    except ValueError:
+    except UserError:
         return
     yield f"--alg {other} (learning from {'reward' if taught else 'the right actions'})"

@@ -117,7 +117,7 @@ class Evaluator:
         goal, facts = (stage.config, stage.facts) if stage else (self.config.in_stage(-1), self.facts)
         began = time.monotonic()
         found = fresh_trials.evaluate(
-            self.policy(), goal, facts, trials, seed, settings.deterministic,
+            self.policy(), goal, facts, trials, seed, fresh_trials.Protocol(settings.deterministic),
             progress=self.display.evaluating, measured=False,
         )  # fmt: skip
         self.display.evaluated(time.monotonic() - began)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving, threads
-from ngym_cli.agents.from_config import build_model, complete, find_algorithm
+from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.config import RunConfig, streams
 from ngym_cli.config.parts import faulty_reference, is_reference, place_of
 from ngym_cli.config.trust import references

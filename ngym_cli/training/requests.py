@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
 from ngym_cli.agents import checkpoints, measured, threads
-from ngym_cli.agents.from_config import find_algorithm, find_network
+from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.agents.networks import find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.runs import managing
@@ -202,7 +203,7 @@ def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: boo
 
 def _small(settings: Mapping[str, object]) -> RunConfig:
     """Return the configuration of a short run; given settings have priority."""
-    from ngym_cli.agents.from_config import find_algorithm
+    from ngym_cli.agents.algorithms import find_algorithm
 
     known = find_algorithm(configuration.from_dict(settings).alg).defaults
     usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in known}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ import numpy as np
 
 from ngym_cli import terminal
 from ngym_cli.agents import threads
-from ngym_cli.agents.from_config import build_model, complete, find_algorithm, find_network
+from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.networks import find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
@@ -147,7 +150,7 @@ def try_out(
     found.sort(key=lambda timed: (timed.speed < ALIKE * most, timed.n_envs, timed.threads))
     found[1:] = sorted(found[1:], key=lambda timed: -timed.speed)
     best = configs[found[0].n_envs]
-    return best, found, START + _evaluations(best, facts)
+    return best, found, besides_learning(best, facts)
 
 
 def _turn(config: RunConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
@@ -180,24 +183,36 @@ def steps_of_a_turn(model: BaseAlgorithm) -> int:
 def _in_turns(turns: Mapping[Any, Callable[[], float]], going_on: Callable[[], bool]) -> dict[Any, list[float]]:
     """Run all candidates in turns until time is up, each at least once."""
     speeds: dict[Any, list[float]] = {who: [] for who in turns}
-    for who in _round_after_round(list(turns)):
+    for who in itertools.cycle(turns):
         if all(speeds.values()) and not going_on():
             return speeds
         speeds[who].append(turns[who]())
     return speeds
 
 
-def _round_after_round(names: Sequence[object]) -> Iterator[Any]:
-    while names:
-        yield from names
+def speed(config: RunConfig) -> float:
+    """Return the steps per second of processor time of a run with a single thread, measured briefly.
+
+    Args:
+        config: complete.
+
+    Raises:
+        UserError: if the configuration does not work.
+    """
+    return try_out(config, 1, 0.0, time.process_time)[1][0].speed
 
 
-def _evaluations(config: RunConfig, facts: Facts) -> float:
-    """Return the expected seconds of all evaluations of a run, from the number of steps."""
+def besides_learning(config: RunConfig, facts: Facts) -> float:
+    """Return the expected seconds of a run besides learning: start, and evaluations from the number of steps.
+
+    Args:
+        config: complete.
+        facts: known properties of the task.
+    """
     steps, every = int(config.timesteps or 0), config.evaluation.every
     count = 1 + (steps - 1) // every if every and steps else 1
     trials = int(config.evaluation.trials or 0)
-    return count * trials * max(facts.trial_steps, 1) * 2 * STEP
+    return START + count * trials * max(facts.trial_steps, 1) * 2 * STEP
 
 
 def bench(

@@ -23,7 +23,7 @@ PATIENCE, LONG_PATIENCE = 20.0, 400.0
 
 PRELOAD = [
     "matplotlib.pyplot",
-    "ngym_cli.agents.algorithms.build",
+    "ngym_cli.agents.networks.policy",
     "ngym_cli.evaluation.requests",
     "ngym_cli.figures.report",
     "ngym_cli.training.main_loop",

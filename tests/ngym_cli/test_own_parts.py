@@ -134,9 +134,9 @@ def test_cell_with_two_arrays_is_trained_evaluated_recorded_and_exported(ngym, f
 def test_acting_and_learning_agree_about_a_cell(folder):
     import torch
 
-    from ngym_cli.agents.networks import network_spec
+    from ngym_cli.agents.networks import find_network
 
-    net = network_spec("mine.py:Two").load()(4, 6, 2, slow=3, rate=0.5)
+    net = find_network("mine.py:Two").load()(4, 6, 2, slow=3, rate=0.5)
     xs, counts = torch.randn(7, 4), [3, 3, 1]
     state = net.initial_state(3)
     activity, after = net.sequence(xs, counts, state)
@@ -184,7 +184,7 @@ def test_subclass_with_its_own_loss_is_not_trained_by_the_compiled_pass(ngym, fo
 
 
 def test_hyperparameters_come_from_the_signature(folder):
-    from ngym_cli.agents.from_config import find_algorithm
+    from ngym_cli.agents.algorithms import find_algorithm
 
     spec = find_algorithm("alg.py:Bonus")
     assert spec.defaults["bonus"] == 0.1 and spec.defaults["learning_rate"] == 2e-3

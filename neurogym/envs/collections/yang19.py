@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from neurogym.envs.collections.yang19_families import Decide, Match, Respond, YangTask
+from neurogym.envs.collections.yang19_families import MODALITIES, Decide, Match, Respond, YangTask
 from neurogym.metadata import RENDER_MODES, TaskInfo
 
 ARGUMENTS = "    Args:\n        **kwargs: ``dt``, ``rewards``, ``timing``, ``dim_ring``, ``sigma``, ``abort``{more}.\n"
@@ -86,131 +86,51 @@ def _task(
     return make
 
 
-go = _task(Respond, "go", "respond towards the stimulus")
-rtgo = _task(Respond, "rtgo", "respond towards the stimulus as soon as it appears", ("reaction time",), reaction=True)
-dlygo = _task(
-    Respond,
-    "dlygo",
-    "respond towards the remembered stimulus after a delay",
-    ("delayed response", "working memory"),
-    delay=500,
-)
-anti = _task(Respond, "anti", "respond away from the stimulus", anti=True)
-rtanti = _task(
-    Respond,
-    "rtanti",
-    "respond away from the stimulus as soon as it appears",
-    ("reaction time",),
-    reaction=True,
-    anti=True,
-)
-dlyanti = _task(
-    Respond,
-    "dlyanti",
-    "respond away from the remembered stimulus after a delay",
-    ("delayed response", "working memory"),
-    delay=500,
-    anti=True,
-)
-dm1 = _task(
-    Decide, "dm1", "respond towards the stronger of two stimuli in modality 1", necessary=_BOTH[:1], judged=(1,)
-)
-dm2 = _task(
-    Decide,
-    "dm2",
-    "respond towards the stronger of two stimuli in modality 2",
-    necessary=_BOTH[1:],
-    shown=(2,),
-    judged=(2,),
-)
-ctxdm1 = _task(
-    Decide,
-    "ctxdm1",
-    "respond towards the stimulus stronger in modality 1, ignoring modality 2",
-    ("context dependent",),
-    _BOTH[:1],
-    shown=(1, 2),
-    judged=(1,),
-)
-ctxdm2 = _task(
-    Decide,
-    "ctxdm2",
-    "respond towards the stimulus stronger in modality 2, ignoring modality 1",
-    ("context dependent",),
-    _BOTH[1:],
-    shown=(1, 2),
-    judged=(2,),
-)
-multidm = _task(
-    Decide, "multidm", "respond towards the stimulus stronger in both modalities together", shown=(1, 2), judged=(1, 2)
-)
-dlydm1 = _task(
-    Decide,
-    "dlydm1",
-    "respond towards the stronger of two successive stimuli in modality 1",
-    ("working memory",),
-    _BOTH[:1],
-    delayed=True,
-)
-dlydm2 = _task(
-    Decide,
-    "dlydm2",
-    "respond towards the stronger of two successive stimuli in modality 2",
-    ("working memory",),
-    _BOTH[1:],
-    shown=(2,),
-    judged=(2,),
-    delayed=True,
-)
-ctxdlydm1 = _task(
-    Decide,
-    "ctxdlydm1",
-    "respond towards the successive stimulus stronger in modality 1, ignoring modality 2",
-    ("working memory", "context dependent"),
-    _BOTH[:1],
-    shown=(1, 2),
-    judged=(1,),
-    delayed=True,
-)
-ctxdlydm2 = _task(
-    Decide,
-    "ctxdlydm2",
-    "respond towards the successive stimulus stronger in modality 2, ignoring modality 1",
-    ("working memory", "context dependent"),
-    _BOTH[1:],
-    shown=(1, 2),
-    judged=(2,),
-    delayed=True,
-)
-multidlydm = _task(
-    Decide,
-    "multidlydm",
-    "respond towards the successive stimulus stronger in both modalities together",
-    ("working memory",),
-    shown=(1, 2),
-    judged=(1, 2),
-    delayed=True,
-)
-dms = _task(Match, "dms", "respond towards the test if it matches the sample", ("working memory",))
-dnms = _task(
-    Match,
-    "dnms",
-    "respond towards the test if it does not match the sample",
-    ("working memory",),
-    respond_to="non-match",
-)
-dmc = _task(
-    Match,
-    "dmc",
-    "respond towards the test if it is in the sample's category",
-    ("working memory",),
-    category=True,
-)
-dnmc = _task(
-    Match,
-    "dnmc",
-    "respond towards the test if it is in the other category than the sample",
-    ("working memory",),
-    category=True,
-    respond_to="non-match",
-)
+def _respond(name: str, reaction: bool = False, anti: bool = False, delay: float = 0) -> Callable[..., YangTask]:
+    """Return a task with one stimulus, shown at once with the go cue (``reaction``) or before it."""
+    where, which = ("away from" if anti else "towards"), ("remembered stimulus after a delay" if delay else "stimulus")
+    tags = ("reaction time",) if reaction else ("delayed response", "working memory") if delay else ()
+    said = f"respond {where} the {which}" + (" as soon as it appears" if reaction else "")
+    return _task(Respond, name, said, tags, reaction=reaction, anti=anti, delay=delay)
+
+
+def _decide(name: str, judged: tuple[int, ...], ignored: int = 0, delayed: bool = False) -> Callable[..., YangTask]:
+    """Return a task with two stimuli, of which the stronger in the ``judged`` modalities is right."""
+    several, successive = ignored or len(judged) > 1, "successive " * delayed
+    modality = "both modalities together" if len(judged) > 1 else f"modality {judged[0]}"
+    if several:
+        said = f"respond towards the {successive}stimulus stronger in {modality}"
+    else:
+        said = f"respond towards the stronger of two {successive}stimuli in {modality}"
+    said += f", ignoring modality {ignored}" if ignored else ""
+    tags = ("working memory",) * delayed + ("context dependent",) * bool(ignored)
+    necessary, shown = tuple(_BOTH[m - 1] for m in judged), MODALITIES if several else judged
+    return _task(Decide, name, said, tags, necessary, shown=shown, judged=judged, delayed=delayed)
+
+
+def _match(name: str, said: str, category: bool = False, respond_to: str = "match") -> Callable[..., YangTask]:
+    """Return a task with a sample and a test, which is answered where it matches or where it does not."""
+    said = f"respond towards the test if it {said}"
+    return _task(Match, name, said, ("working memory",), category=category, respond_to=respond_to)
+
+
+go = _respond("go")
+rtgo = _respond("rtgo", reaction=True)
+dlygo = _respond("dlygo", delay=500)
+anti = _respond("anti", anti=True)
+rtanti = _respond("rtanti", reaction=True, anti=True)
+dlyanti = _respond("dlyanti", anti=True, delay=500)
+dm1 = _decide("dm1", (1,))
+dm2 = _decide("dm2", (2,))
+ctxdm1 = _decide("ctxdm1", (1,), ignored=2)
+ctxdm2 = _decide("ctxdm2", (2,), ignored=1)
+multidm = _decide("multidm", (1, 2))
+dlydm1 = _decide("dlydm1", (1,), delayed=True)
+dlydm2 = _decide("dlydm2", (2,), delayed=True)
+ctxdlydm1 = _decide("ctxdlydm1", (1,), ignored=2, delayed=True)
+ctxdlydm2 = _decide("ctxdlydm2", (2,), ignored=1, delayed=True)
+multidlydm = _decide("multidlydm", (1, 2), delayed=True)
+dms = _match("dms", "matches the sample")
+dnms = _match("dnms", "does not match the sample", respond_to="non-match")
+dmc = _match("dmc", "is in the sample's category", category=True)
+dnmc = _match("dnmc", "is in the other category than the sample", category=True, respond_to="non-match")

@@ -197,7 +197,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             if self._all_ahead:
                 task.begin_session(seed)
             else:
-                task.next_by_itself, task.action_limit = False, spaces.n_actions(self.action_space) or None
+                task.next_by_itself, task.most_actions = False, spaces.n_actions(self.action_space) or None
                 env.reset(seed=seed)
 
     def check_conditions(self, given: Mapping[str, Any]) -> None:
@@ -277,7 +277,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         if self._all_ahead:
             return super()._step(action)
         env, task, cursor = self.env, self.tasks[self.i_env], self.cursor
-        ob, reward, terminated, truncated, info = env.step(action)
+        ob, reward, terminated, truncated, info = env.step(self._own_action(task, action))
         self._said = {}
         self.performance = task.performance
         self.report(task.event)
@@ -291,6 +291,19 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             if cursor.gt is not None and task.cursor.gt is not None:
                 cursor.gt[cursor.row + 1] = task.gt_now
         return self.ob_now, float(reward), terminated, truncated, info
+
+    @staticmethod
+    def _own_action(task: TrialEnv, action: Any) -> Any:
+        """An action of the task in place of an action that only other tasks have; tables of rules have room for these.
+
+        A task that programs its steps is given a wrong action, or no answer where none is wrong or nothing is right.
+        """
+        own = spaces.n_actions(task.action_space)
+        if task.traits.batched or not own or action < own:
+            return action
+        hold = (task.rule.hold if task.rule else None) or 0
+        wrong = set(range(own)) - {hold, int(task.gt_now)} if task.cursor.gt is not None else set()
+        return min(wrong, default=hold)
 
     def report_outcome(self, outcome: str) -> None:
         """Report the outcome of the trial that a task has ended; fixation breaks are already counted."""

@@ -39,6 +39,8 @@ class CueSetGo(TrialEnv):
             "dt is 10 ms by default, not 1",
             "scenarios come in shuffled cycles, so that the next one cannot be foretold",
             "the target is defined everywhere, and a trial ends after success",
+            "the target reaches the threshold of the response when the interval is over, and 1 later; a target that "
+            "reaches 1 then is at the threshold 5 % too early, at the very edge of what is correct",
         ],
         necessary=("context",),
         taught="networks were trained on the ramp (Wang et al. 2018, 10.1038/s41593-017-0028-6; Sohn et al. 2019, "
@@ -114,7 +116,8 @@ class CueSetGo(TrialEnv):
 
         def target(rows: Rows) -> np.ndarray:
             passed = (rows.step - since[rows.trial]) * self.dt / interval[rows.trial]
-            return np.clip(passed, 0, 1) if self.target_ramp else (passed >= 1 - 1e-9).astype(float)
+            ramp = passed * (1 - self.target_threshold)
+            return np.clip(ramp, 0, 1) if self.target_ramp else (passed >= 1 - 1e-9).astype(float)
 
         trials.set_groundtruth(target)
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from ngym_cli.agents import own
 from ngym_cli.agents.algorithms.hyperparameters import BY_NAME, hyperparameters
-from ngym_cli.agents.networks import NETWORKS, network_spec
+from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.agents.options import Option, Values
-from ngym_cli.errors import UserError
+from ngym_cli.config import parts
+from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from gymnasium import Space
 
-__all__ = ["ALGORITHMS", "AlgorithmSpec", "algorithm_spec", "check_pairing"]
+__all__ = ["ALGORITHMS", "AlgorithmSpec", "check_pairing", "find_algorithm"]
 
 RECURRENT = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
 LONGEST_ROLLOUT = 256
@@ -165,18 +166,17 @@ _SPECS = (
 ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in _SPECS}
 
 
-def algorithm_spec(name: str) -> AlgorithmSpec:
-    """Return the entry of a built-in algorithm or a user's own.
+def find_algorithm(name: str) -> AlgorithmSpec:
+    """Return the entry of an algorithm; torch is imported for a user's own only.
 
     Raises:
-        ValueError: names the known algorithms.
-        UserError: if a user's own algorithm cannot be imported or used.
+        UserError: if there is none, with the nearest name, or a user's own cannot be imported or used.
     """
     if name in ALGORITHMS:
         return ALGORITHMS[name]
     cls = own.algorithm_class(name)
     if cls is None:
-        raise ValueError(f"unknown algorithm {name!r}; known algorithms: {', '.join(ALGORITHMS)}")
+        raise unknown("algorithm", name, [*ALGORITHMS, *parts.offered("algorithm")])
     return _own_spec(name, cls)
 
 
@@ -217,23 +217,23 @@ def check_pairing(algorithm: str, network: str | None, observation_space: Space,
         action_space: of one environment (Gymnasium).
 
     Raises:
-        ValueError: says in a single line what does not fit and what would.
+        UserError: says in a single line what does not fit and what would.
     """
     from gymnasium.spaces import Box, Discrete
 
-    spec = algorithm_spec(algorithm)
-    if network is not None and network_spec(network).recurrent != spec.recurrent:
-        raise ValueError(f"{algorithm} does not train {network!r}; it trains {', '.join(spec.networks)}")
+    spec = find_algorithm(algorithm)
+    if network is not None and find_network(network).recurrent != spec.recurrent:
+        raise UserError(f"{algorithm} does not train {network!r}; it trains {', '.join(spec.networks)}")
     kind = type(action_space).__name__.lower()
     if kind not in spec.actions:
         fitting = [other.name for other in ALGORITHMS.values() if kind in other.actions]
         advice = f"use one of {', '.join(fitting)}" if fitting else "no algorithm takes them"
-        raise ValueError(f"{algorithm} does not take {type(action_space).__name__} actions; {advice}")
+        raise UserError(f"{algorithm} does not take {type(action_space).__name__} actions; {advice}")
     if isinstance(action_space, Discrete) and action_space.start != 0:
-        raise ValueError(f"discrete actions must count from 0, not from {action_space.start}")
+        raise UserError(f"discrete actions must count from 0, not from {action_space.start}")
     if not isinstance(observation_space, Box | Discrete):
-        raise ValueError(f"observations must be Box or Discrete, not {type(observation_space).__name__}")
+        raise UserError(f"observations must be Box or Discrete, not {type(observation_space).__name__}")
     shape = observation_space.shape or ()
     image = len(shape) == 3 and observation_space.dtype == "uint8"
     if image and sorted(shape)[1] < SMALLEST_IMAGE:
-        raise ValueError(f"images must be at least {SMALLEST_IMAGE} pixels high and wide, got {shape}")
+        raise UserError(f"images must be at least {SMALLEST_IMAGE} pixels high and wide, got {shape}")

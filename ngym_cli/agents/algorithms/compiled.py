@@ -30,7 +30,7 @@ class Compiled:
     """An agent of which gradients are found in a compiled pass.
 
     Args:
-        policy: a policy for which `fits` is true.
+        policy: a policy without an `obstacle`.
         valued: whether values are learned as well as actions; if not, the critic's weights have no part in it.
 
     Attributes:
@@ -86,11 +86,6 @@ class Compiled:
             f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not loops.usable(weight),
         }
         return next((reason for reason, there in obstacles.items() if there), "")
-
-    @classmethod
-    def fits(cls, policy: RecurrentPolicy, valued: bool = True) -> bool:
-        """Whether this policy can act and learn in compiled passes, with values or without."""
-        return not cls.obstacle(policy, valued)
 
     @property
     def _networks(self) -> list[Any]:

@@ -62,12 +62,22 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
     "DynamicForaging-v0": TaskDefaults(
         {"n_steps": 256}, "which side is richer, and when the other was visited last, shows over dozens of trials"
     ),
+    "EconomicDecisionMaking-v0": TaskDefaults(
+        {"ent_coef": 0.1},
+        "one drop of A is worth 0.22, two of B 0.20: of options that close one is otherwise given up early, and which "
+        "side is chosen is left to chance",
+    ),
     "PatchLeaving-v0": TaskDefaults(
         {"gamma": 0.99, "trial_gamma": 0.99}, "leaving a patch pays only by the patches that follow"
     ),
     "RDMHist-v0": TaskDefaults(
         {"ent_coef": 0.1},
         "a wrong response costs what a right one gains and no answer costs nothing, so answers are given up early",
+    ),
+    "ReversalLearning-v0": TaskDefaults(
+        {"n_steps": 256},
+        "which picture is better shows over a dozen trials of six steps, more than gates last and rollouts hold",
+        network_args={"memory": 100.0},
     ),
     "SpatialSuppressMotionImage-v0": TaskDefaults(
         {"learning_rate": 3e-3}, "a convolutional front end takes smaller steps than recurrent weights", "supervised"
@@ -89,7 +99,7 @@ BUDGETS: dict[str, int] = {
     "DelayEstimation-v0": 6_000_000,
     "DelayMatchSampleDistractor1D-v0": 600_000,
     "DriftingBandit-v0": 1_200_000,
-    "DualTask-v0": 3_000_000,
+    "DualTask-v0": 1_000_000,
     "DynamicForaging-v0": 3_000_000,
     "EconomicDecisionMaking-v0": 800_000,
     "GenTask-v0": 1_000_000,
@@ -104,7 +114,7 @@ BUDGETS: dict[str, int] = {
     "ProbabilisticReasoning-v0": 800_000,
     "PulseDecisionMaking-v0": 3_200_000,
     "RDMHist-v0": 3_000_000,
-    "RandomDotMotion-v0": 40_000,
+    "RandomDotMotion-v0": 10_000,
     "Reaching1DWithSelfDistraction-v0": 600_000,
     "ReachingDelayResponse-v0": 800_000,
     "ReadySetGoDoublePrior-v0": 3_000_000,
@@ -113,7 +123,7 @@ BUDGETS: dict[str, int] = {
     "SpatialSuppressMotionImage-v0": 1_000_000,
     "ReversalLearning-v0": 1_600_000,
     "Sternberg-v0": 5_000_000,
-    "VisualSearch-v0": 600_000,
+    "VisualSearch-v0": 200_000,
     "perceptualdecisionmaking.ibl20-v0": 1_200_000,
     "yang19.ctxdm1-v0": 3_000_000,
     "yang19.ctxdm2-v0": 3_000_000,

@@ -18,7 +18,7 @@ static const char *parse_agent(struct agent *a, const int64_t *shape, int64_t le
     if (length < HEAD) return "the agent has no sizes";
     a->cell = shape[0], a->features = shape[1], a->units = shape[2], a->layers = shape[3], a->networks = shape[4];
     a->actions = shape[5], a->continuous = shape[6] != 0, a->activation = shape[7];
-    if (a->cell < LSTM || a->cell > RELU) return "there is no such cell";
+    if (a->cell < LSTM || a->cell > SOFTPLUS) return "there is no such cell";
     if (a->layers < 1 || a->layers > MAX_LAYERS || a->networks < 1 || a->networks > 2) return "there are no layers";
     if (a->features < 0 || a->units < 1 || a->actions < 1) return "there are no units or no actions";
     if (a->features > MAX_SIZE || a->units > MAX_SIZE || a->actions > MAX_SIZE) return "the agent is too large";

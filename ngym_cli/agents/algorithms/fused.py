@@ -45,7 +45,7 @@ class Fused(Compiled):
     """Compiled agent that acts into a rollout and computes the gradient of the objective over parts of the rollout.
 
     Args:
-        policy: a policy for which `fits` is true.
+        policy: a policy without an `obstacle`.
         rollout: filled by `act`, read by `gradient`.
     """
 

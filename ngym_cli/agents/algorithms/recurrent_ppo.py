@@ -14,7 +14,12 @@ see images do not.
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from collections.abc import Callable, Iterator
+=======
+from collections.abc import Callable
+from functools import partial
+>>>>>>> main
 from itertools import islice
 from math import inf
 from typing import Any, ClassVar
@@ -123,7 +128,6 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         callback.on_rollout_start()
         agent = RolloutAgent(self.policy, rollout_buffer, self.rng, self._fused)
         steps = acting.rollout(env, agent, self.seen, self.starts)
-        trials = env.unwrapped if isinstance(env.unwrapped, acting.OfTrials) else None
         for t, (_, act, new_obs, rewards, dones, infos) in enumerate(islice(steps, n_rollout_steps)):
             actions = act.actions
             self.num_timesteps += env.num_envs
@@ -131,7 +135,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             if not callback.on_step():
                 return False
             rollout_buffer.rewards[t] = rewards
-            rollout_buffer.ends[t] = trials is not None and trials.trial_ended
+            rollout_buffer.ends[t] = getattr(env.unwrapped, "trial_ended", False)  # of batches made of trials
             if any(infos) and dones.any():  # our own batches fill infos only for truncated environments
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
@@ -156,7 +160,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         policy, rollout = self.policy, self.rollout_buffer
         policy.set_training_mode(True)
         self.set_learning_rate()
-        find = self._gradients() if self._fused is None else self._fused_gradients(self._fused)
+        find = self._gradients() if self._fused is None else partial(self._fused.gradient, goal=self._goal())
         segments = cut(rollout.starts[:-1], self.bptt)
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
@@ -223,11 +227,6 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             return self.policy.gradient(loss), numbers
 
         return find
-
-    def _fused_gradients(self, fused: Fused) -> Callable[[Segments], Found]:
-        """The same, compiled."""
-        goal = self._goal()
-        return lambda part: fused.gradient(part, goal)
 
     def _goal(self) -> PPOSettings:
         """Coefficients of the objective at the present stage of training."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
 from ngym_cli.agents import own
 from ngym_cli.agents.networks import structure
 from ngym_cli.agents.options import Option, Values
-from ngym_cli.errors import UserError
+from ngym_cli.config import parts
+from ngym_cli.errors import UserError, unknown
 
-__all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "network_spec"]
+__all__ = ["COMMON", "NETWORKS", "OPTIONS", "NetworkSpec", "find_network"]
 
 #: Options of every recurrent network: stacked layers; one network for actor and critic or one each; hidden layers of an
 #: MLP between the network and the heads; how long the untrained agent waits.
@@ -36,7 +37,7 @@ OPTIONS: dict[str, Option] = {
                "all actions are equally likely", 1, above=True, none=True),
         Option("memory", "number", None, "time constants (steps) that the gates begin with are spread from 1 to this",
                1, source="Tallec & Ollivier 2018, arXiv:1804.11188"),
-        Option("activation", "word", None, "what a unit does with its input", words=("tanh", "relu")),
+        Option("activation", "word", None, "what a unit does with its input", words=("tanh", "relu", "softplus")),
         Option("tau", "number", None, "time constant of the units (ms)", 0, above=True, also=("time_constant",)),
         Option("dt", "number", None, "time step of the task (ms); follows the task", 0, above=True),
         Option("noise", "number", None, "standard deviation of the recurrent noise", 0, also=("sigma_rec", "sigma")),
@@ -64,7 +65,9 @@ class NetworkSpec:
     def load(self) -> Any:
         """Import the network's class, called with features, units, layers and options (this imports torch)."""
         if self.own_class is not None:
-            return own.network_builder(self.own_class, self.name)
+            from ngym_cli.agents.networks.cell import build_network
+
+            return partial(build_network, self.own_class, self.name)
         return resolve_name(self.path)
 
     @property
@@ -82,31 +85,6 @@ class NetworkSpec:
         """Default of every option, common options included."""
         every = {**COMMON, **self.defaults, **RARE}
         return {**every, **self.defaults} if self.recurrent else dict(self.defaults)
-
-    def resolve(self, given: Mapping[str, object], dt: float | None = None) -> tuple[Values, Values]:
-        """Complete the given options with the defaults.
-
-        Args:
-            given: options by name.
-            dt: time step of the task (ms), for networks that have one.
-
-        Returns:
-            The common options with those of the structure, and the keyword arguments of the network's class.
-
-        Raises:
-            ValueError: for an option that the network does not have.
-        """
-        options = self.options
-        for name in given:
-            if name not in options:
-                from neurogym.messages.names import unknown
-
-                raise ValueError(unknown(f"option of network {self.name}", name, options))
-        options.update(given)
-        if dt is not None and "dt" in options and "dt" not in given:
-            options["dt"] = float(dt)
-        own = {name: options[name] for name in options if not self.recurrent or name in self.defaults}
-        return {name: value for name, value in options.items() if name not in own}, own
 
 
 _SPECS = (
@@ -164,18 +142,17 @@ _SPECS = (
 NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in _SPECS}
 
 
-def network_spec(name: str) -> NetworkSpec:
-    """Return the entry of a built-in network or a user's own cell.
+def find_network(name: str) -> NetworkSpec:
+    """Return the entry of a network; torch is imported for a user's own cell only.
 
     Raises:
-        ValueError: names the known networks.
-        UserError: if a user's own cell cannot be imported or is not a cell.
+        UserError: if there is none, with the nearest name, or a user's own cell cannot be imported or is not a cell.
     """
     if name in NETWORKS:
         return NETWORKS[name]
     cls = own.network_class(name)
     if cls is None:
-        raise ValueError(f"unknown network {name!r}; known networks: {', '.join(NETWORKS)}")
+        raise unknown("network", name, [*NETWORKS, *parts.offered("network")])
     options = own.network_options(cls, name)
     taken = [option.name for option in options if option.name in COMMON]
     if taken:

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from ngym_cli.agents.acting import Act, Stepping
-from ngym_cli.agents.networks.steps import Network
+from ngym_cli.agents.acting import Act
+from ngym_cli.agents.networks.steps import ArrayState, Network
 
-ArrayState = tuple[np.ndarray, ...]
 #: Weight (in, out), bias and the name of the activation that follows, or "".
 Layer = tuple[np.ndarray, np.ndarray, str]
 
@@ -41,9 +40,9 @@ class Actor:
         chained: whether the critic's network reads the activity of the actor's network.
 
     Attributes:
-        steppers: the networks, or what stands in for them.
+        networks: the actor's network and, if it is separate, the critic's.
         read_out: the layers of both heads.
-        sizes: number of state arrays of each of them.
+        perturb: changes the new state of the actor's network in place before the read-out, given the state before.
     """
 
     def __init__(
@@ -55,12 +54,11 @@ class Actor:
         chained: bool = False,
     ) -> None:
         self.action_space, self.discrete = action_space, isinstance(action_space, spaces.Discrete)
-        self.networks, self.steppers = networks, list[Stepping](networks)
-        self.sizes = [network.n_states for network in networks]
-        self.read_out = read_out
+        self.networks, self.read_out = networks, read_out
+        self.perturb: Callable[[ArrayState, ArrayState], None] | None = None
         self._pi, self._vf, self.log_std = read_out
         self._both = None
-        if len(self.steppers) == len(self._pi) == len(self._vf) == 1:  # both heads read the same units: one product
+        if len(networks) == len(self._pi) == len(self._vf) == 1:  # both heads read the same units: one product
             (pi_weight, pi_bias, _), (vf_weight, vf_bias, _) = self._pi[0], self._vf[0]
             self._both = [(np.hstack([pi_weight, vf_weight]), np.hstack([pi_bias, vf_bias]), "")]
         self._front, self._chained = front, chained
@@ -109,10 +107,13 @@ class Actor:
     ) -> list[np.ndarray]:
         """Advance every network and return the activity of each top layer (environment, unit), the actor's first."""
         activity, at = list[np.ndarray](), 0
-        for stepper, size, draws in zip(self.steppers, self.sizes, noise, strict=True):
+        for network, draws in zip(self.networks, noise, strict=True):
             x = activity[0] if self._chained and activity else x
-            activity.append(stepper.step(x, state[at : at + size], out[at : at + size], draws))
-            at += size
+            before, after = (part[at : at + network.n_states] for part in (state, out))
+            activity.append(network.step(x, before, after, draws))
+            if self.perturb is not None and not at:
+                self.perturb(before, after)
+            at += network.n_states
         return activity
 
     def heads(self, activity: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +133,7 @@ class Actor:
     def values(self, obs: np.ndarray, state: ArrayState) -> np.ndarray:
         """Values of observations (environment, ...) in a given state, without recurrent noise or state change."""
         out = tuple(np.empty_like(part) for part in state)
-        return self.heads(self.step(self.features(obs), state, out, [None] * len(self.steppers)))[1]
+        return self.heads(self.step(self.features(obs), state, out, [None] * len(self.networks)))[1]
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         """Random draws that turn logits of this shape into actions: Gumbel (discrete) or normal (continuous)."""

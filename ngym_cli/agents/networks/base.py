@@ -55,35 +55,22 @@ class RecurrentNetwork(nn.Module):
         """Size of each array of the state; the first is the activity."""
         return (self.hidden_size,) * self.n_states
 
-    def forward(
-        self, seq: Tensor, state: State | None = None, starts: Tensor | None = None, noise: Tensor | None = None
-    ) -> tuple[Tensor, State]:
-        """Run over whole sequences.
+    def forward(self, seq: Tensor, state: State | None = None, noise: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run over sequences of equal length that contain no reset.
 
         Args:
             seq: inputs (time, environment, feature).
             state: state before the first step; zeros by default.
-            starts: (time, environment); where true, the state is zeroed before that step.
             noise: standard normal draws from `draw_noise` as a tensor; None runs without recurrent noise.
 
         Returns:
             The top layer's activity (time, environment, unit) and the state after the last step.
         """
-        if state is None:
-            state = self.initial_state(seq.shape[1], seq)
         n_time, n = seq.shape[:2]
-        resets = [] if starts is None else torch.nonzero(starts.bool().any(dim=1)).flatten().tolist()
-        bounds = sorted({0, *resets, n_time})
-        draws = None if noise is None else noise.transpose(1, 2)
-        outputs = []
-        for begin, end in zip(bounds, bounds[1:], strict=False):
-            if starts is not None:
-                keep = (~starts[begin].bool()).to(seq.dtype)[None, :, None]
-                state = tuple(part * keep for part in state)
-            part = None if draws is None else draws[begin:end].flatten(0, 1)
-            output, state = self.sequence(seq[begin:end].flatten(0, 1), [n] * (end - begin), state, part)
-            outputs.append(output)
-        return torch.cat(outputs).unflatten(0, (n_time, n)), state
+        state = self.initial_state(n, seq) if state is None else state
+        draws = None if noise is None else noise.transpose(1, 2).flatten(0, 1)
+        output, state = self.sequence(seq.flatten(0, 1), [n] * n_time, state, draws)
+        return output.unflatten(0, (n_time, n)), state
 
     def sequence(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None, last: bool = True
@@ -115,19 +102,41 @@ class RecurrentNetwork(nn.Module):
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
     ) -> tuple[Tensor, State]:
-        """`sequence` without the compiled loops."""
-        raise NotImplementedError
+        """`sequence` without the compiled loops, layer by layer and step by step."""
+        after = []
+        for layer in range(self.num_layers):
+            draws = [None] * len(counts) if noise is None else noise[:, layer].split(list(counts))
+            now, tops, ended = tuple(part[layer] for part in state), list[Tensor](), list[State]()
+            for x, draw in zip(seq.split(list(counts)), draws, strict=True):
+                if len(x) < len(now[0]):  # the last of the sequences have ended
+                    ended.append(tuple(part[len(x) :] for part in now))
+                    now = tuple(part[: len(x)] for part in now)
+                now = self.layer_step(layer, x, now, draw)
+                tops.append(now[0])
+            after.append([torch.cat(parts) for parts in zip(now, *reversed(ended), strict=True)])
+            seq = torch.cat(tops)
+        return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
 
-    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+    def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
         """Advance any number of environments by a single step in plain torch, so that the step can be exported.
 
         Args:
             x: inputs (environment, feature).
             state: arrays (layer, environment, unit).
+            noise: standard normal draws (environment, layer, unit).
 
         Returns:
             The activity of the top layer (environment, unit) and the new state.
         """
+        after = []
+        for layer in range(self.num_layers):
+            draws = None if noise is None else noise[:, layer]
+            after.append(self.layer_step(layer, x, tuple(part[layer] for part in state), draws))
+            x = after[-1][0]
+        return x, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
+
+    def layer_step(self, layer: int, x: Tensor, state: State, noise: Tensor | None) -> State:
+        """Return the arrays of a layer's state (environment, unit) after a step; `noise` are the layer's draws."""
         raise NotImplementedError
 
     def weights(self, layer: int) -> loops.Weights:
@@ -167,7 +176,7 @@ class RecurrentNetwork(nn.Module):
         """Return the present weights as a network that steps in NumPy; call again after each update."""
         if self.cell is None or kernels.get("forward") is None:
             return TorchStepper(self)
-        weights = [joint(*map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
+        weights = [joint(np, *map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
         return Stepper(self.cell, weights, self.hidden_size, self.alpha, self.noise_scale, bool(self.noise))
 
     def initial_state(self, n: int, like: Tensor | None = None) -> State:
@@ -208,14 +217,11 @@ class TorchStepper:
 
     def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
         """Advance by a single step, see `Stepper.step`."""
-        self._step_in_torch(x, state, out, noise)
-        return out[0][-1]
-
-    @torch.no_grad()
-    def _step_in_torch(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None) -> None:
         like = any_weight(self.net)
         draws = None if noise is None else torch.from_numpy(noise).to(like).transpose(0, 1)
         before = tuple(torch.from_numpy(part).to(like) for part in state)
-        _, after = self.net.in_torch(torch.from_numpy(x).to(like), [len(x)], before, draws)
+        with torch.no_grad():
+            _, after = self.net.one_step(torch.from_numpy(x).to(like), before, draws)
         for part, new in zip(out, after, strict=True):
             part[...] = new.cpu().numpy()
+        return out[0][-1]

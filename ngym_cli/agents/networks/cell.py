@@ -161,32 +161,10 @@ class CellNetwork(RecurrentNetwork):
         """See ``RecurrentNetwork``."""
         return self._sizes
 
-    def in_torch(
-        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
-    ) -> tuple[Tensor, State]:
-        """See ``RecurrentNetwork.in_torch``."""
-        after = []
-        for layer, cell in enumerate(self.cells):
-            step: Any = cell.step
-            now, tops, ended = tuple(part[layer] for part in state), [], []
-            for x in seq.split(list(counts)):
-                if len(x) < len(now[0]):  # the last of the sequences have ended
-                    ended.append(tuple(part[len(x) :] for part in now))
-                    now = tuple(part[: len(x)] for part in now)
-                now = tuple(step(x, now))
-                tops.append(now[0])
-            after.append([torch.cat(parts) for parts in zip(now, *reversed(ended), strict=True)])
-            seq = torch.cat(tops)
-        return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
-
-    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """See ``RecurrentNetwork.one_step``."""
-        after = []
-        for layer, cell in enumerate(self.cells):
-            step: Any = cell.step
-            after.append(tuple(step(x, tuple(part[layer] for part in state))))
-            x = after[-1][0]
-        return x, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
+    def layer_step(self, layer: int, x: Tensor, state: State, noise: Tensor | None) -> State:
+        """See ``RecurrentNetwork.layer_step``."""
+        step: Any = self.cells[layer].step
+        return tuple(step(x, state))
 
     def connections(self) -> Iterator[Weights]:
         """See ``RecurrentNetwork.connections``; the shape of a parameter says what kind it is."""
@@ -211,7 +189,7 @@ class CellNetwork(RecurrentNetwork):
         return (part.tensor for part in self.connections() if part.kind != "bias")
 
 
-def build_network(cls: Any, name: str, input_size: int, units: int, layers: int, options: dict[str, Any]) -> Any:
+def build_network(cls: Any, name: str, input_size: int, units: int, layers: int, **options: Any) -> Any:
     """Make the network of a user's own cell.
 
     Args:
@@ -220,7 +198,7 @@ def build_network(cls: Any, name: str, input_size: int, units: int, layers: int,
         input_size: number of input features.
         units: units per layer.
         layers: stacked layers.
-        options: further arguments of the cell.
+        **options: further arguments of the cell.
 
     Raises:
         UserError: if the cell cannot be made or stepped.

@@ -84,7 +84,7 @@ class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
         top, h = torch.gru(seq, torch.tensor(counts), h, weights, True, self.num_layers, 0.0, False, False)
         return top, (h,)
 
-    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+    def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.one_step`."""
         top, h = torch.gru(x[None], state[0], self.flat_weights(), True, self.num_layers, 0.0, False, False, False)
         return top[0], (h,)
@@ -126,7 +126,7 @@ class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
         top, h, c = torch.lstm(seq, torch.tensor(counts), before, weights, True, self.num_layers, 0.0, False, False)
         return top, (h, c)
 
-    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+    def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.one_step`."""
         weights, n = self.flat_weights(), self.num_layers
         top, h, c = torch.lstm(x[None], list(state), weights, True, n, 0.0, False, False, False)

@@ -14,11 +14,13 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.agents.networks.base import RecurrentNetwork, State, last_steps
+from ngym_cli.agents.networks.base import RecurrentNetwork, State
 from ngym_cli.agents.networks.constraints import balance
 from ngym_cli.agents.networks.steps import leak, scale_of_noise
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh, "relu": torch.relu, "softplus": nn.functional.softplus,
+}  # fmt: skip
 
 
 class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
@@ -28,7 +30,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         input_size: number of input features.
         hidden_size: units per layer.
         num_layers: stacked layers.
-        activation: "tanh" or "relu".
+        activation: "tanh", "relu" or "softplus".
         alpha: fraction of the way to the new value that one step goes; 1 is no leak.
         noise: standard deviation of the recurrent noise in the units' input.
     """
@@ -42,7 +44,8 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
             raise ValueError(f"recurrent noise must not be negative, got {noise}")
         self.alpha = alpha
         self.noise = noise
-        nn.RNN.__init__(self, input_size, hidden_size, num_layers, nonlinearity=activation)
+        nn.RNN.__init__(self, input_size, hidden_size, num_layers)  # of torch's class only the weights are used
+        self.nonlinearity = activation
 
     @property
     def noise_scale(self) -> float:  # type: ignore[override]
@@ -54,40 +57,18 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         """See `RecurrentNetwork`."""
         return self.nonlinearity
 
-    def in_torch(
-        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
-    ) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.in_torch`."""
-        gain, last = ACTIVATIONS[self.nonlinearity], []
-        for layer in range(self.num_layers):
-            drive = self._drive(seq, layer)
-            if noise is not None:
-                drive = drive + self.noise_scale * noise[:, layer]
-            weight, h, steps = self.recurrent_weight(layer).t(), state[0][layer], []
-            for step in drive.split(list(counts)):
-                h = torch.lerp(h[: len(step)], gain(step + h[: len(step)] @ weight), self.alpha)
-                steps.append(h)
-            seq = torch.cat(steps)
-            last.append(last_steps(seq, counts))
-        return seq, (torch.stack(last),)
-
-    def one_step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.one_step`."""
-        gain, after = ACTIVATIONS[self.nonlinearity], []
-        for layer in range(self.num_layers):
-            h = state[0][layer]
-            x = torch.lerp(h, gain(self._drive(x, layer) + h @ self.recurrent_weight(layer).t()), self.alpha)
-            after.append(x)
-        return x, (torch.stack(after),)
-
-    def _drive(self, seq: Tensor, layer: int) -> Tensor:
-        """Input of a layer from the layer below, biases included (step, unit)."""
+    def layer_step(self, layer: int, x: Tensor, state: State, noise: Tensor | None) -> State:
+        """See `RecurrentNetwork.layer_step`."""
         _, weight, bias, second_bias = self.parameters_of(layer)
-        return nn.functional.linear(seq, weight, bias + second_bias)
+        drive = nn.functional.linear(x, weight, bias + second_bias)
+        if noise is not None:
+            drive = drive + self.noise_scale * noise
+        gain, (h,) = ACTIVATIONS[self.nonlinearity], state
+        return (torch.lerp(h, gain(drive + h @ self.recurrent_weight(layer).t()), self.alpha),)
 
 
 class RNN(LeakyNetwork):
-    """Plain recurrent network; the recurrent weights start orthogonal (tanh) or as the identity (relu)."""
+    """Plain recurrent network; the recurrent weights start as the identity (relu) or orthogonal (others)."""
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, activation: str = "tanh") -> None:
         super().__init__(input_size, hidden_size, num_layers, activation, alpha=1.0)
@@ -107,7 +88,7 @@ class CTRNN(LeakyNetwork):
         input_size: number of input features.
         hidden_size: units per layer.
         num_layers: stacked layers.
-        activation: "tanh" or "relu".
+        activation: "tanh", "relu" or "softplus".
         tau: time constant of the units (ms).
         dt: time step of the task (ms).
         noise: standard deviation of the recurrent noise.

@@ -78,22 +78,36 @@ static inline void gru_back(float *gate, const float *h, const float *given, flo
     }
 }
 
+/* log(1 + e) of e from 0 to 1, as a series of artanh(e / (2 + e)), off by 2e-8 of the result. */
+static inline lanes logarithm_of_1_and(lanes e) {
+    lanes s = e * inverse(2.f + e), q = s * s;
+    lanes p = 1.f / 9 + q * (1.f / 11 + q * (1.f / 13));
+    return 2.f * s * (1.f + q * (1.f / 3 + q * (1.f / 5 + q * (1.f / 7 + q * p))));
+}
+
+static inline lanes softplus(lanes a) {
+    lanes above = choose(a < 0.f, (lanes){0}, a);
+    return above + logarithm_of_1_and(exponential(a - 2.f * above));
+}
+
 /* h' = h + alpha (f(a) - h). */
-static inline void leaky(float *gate, const float *h, float *h_new, float alpha, int relu, int64_t units) {
+static inline void leaky(float *gate, const float *h, float *h_new, float alpha, int64_t cell, int64_t units) {
     for (int64_t u = 0; u < units; u += LANES) {
         int64_t left = units - u;
         lanes a = load(gate + u, left), before = load(h + u, left);
-        lanes rate = relu ? choose(a < 0.f, (lanes){0}, a) : hyperbolic(a);
+        lanes rate = cell == RELU ? choose(a < 0.f, (lanes){0}, a) : cell == TANH ? hyperbolic(a) : softplus(a);
         store(gate + u, rate, left);
         store(h_new + u, before + alpha * (rate - before), left);
     }
 }
 
-static inline void leaky_back(float *gate, const float *given, float *dh, float alpha, int relu, int64_t units) {
+static inline void leaky_back(float *gate, const float *given, float *dh, float alpha, int64_t cell, int64_t units) {
     for (int64_t u = 0; u < units; u += LANES) {
         int64_t left = units - u;
         lanes rate = load(gate + u, left), total = load(dh + u, left) + load(given + u, left);
-        lanes slope = relu ? choose(rate > 0.f, (lanes){0} + 1.f, (lanes){0}) : 1.f - rate * rate;
+        lanes slope = cell == RELU   ? choose(rate > 0.f, (lanes){0} + 1.f, (lanes){0})
+                      : cell == TANH ? 1.f - rate * rate
+                                     : 1.f - exponential(-rate);
         store(dh + u, (1.f - alpha) * total, left);
         store(gate + u, alpha * slope * total, left);
     }
@@ -126,7 +140,7 @@ void loop_forward_some(const struct loop *l, int64_t first, int64_t end) {
             int64_t step = (at + r) * units;
             if (l->cell == LSTM) lstm(gate, c + r * units, l->c + step, l->squashed + step, own, units);
             else if (l->cell == GRU) gru(gate, before, own, units);
-            else leaky(gate, before, own, l->alpha, l->cell == RELU, units);
+            else leaky(gate, before, own, l->alpha, l->cell, units);
         }
         h = h_new;
         c = l->c + at * units;
@@ -153,7 +167,7 @@ void loop_backward_some(const struct loop *l, int64_t first, int64_t end) {
                 lstm_back(gate, c + r * units, l->squashed + step, given, l->dc ? l->dc + step : 0, dh,
                           l->dc0 + (first + r) * units, units);
             else if (l->cell == GRU) gru_back(gate, l->rows + (at + r) * depth, given, dh, units);
-            else leaky_back(gate, given, dh, l->alpha, l->cell == RELU, units);
+            else leaky_back(gate, given, dh, l->alpha, l->cell, units);
         }
         if (t || !l->h0_fixed) multiply(gates, n, wide, l->panels, dh0, units, 1);
     }
@@ -164,7 +178,7 @@ void loop_backward_some(const struct loop *l, int64_t first, int64_t end) {
 /* What does not fit together in the shapes that Python gave. */
 static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps, int64_t depth, int64_t wide,
                           int64_t first, int64_t end) {
-    if (l->cell < LSTM || l->cell > RELU) return "there is no such cell";
+    if (l->cell < LSTM || l->cell > SOFTPLUS) return "there is no such cell";
     if (depth != l->units + l->features + 1) return "the weights do not fit the features and units";
     if (wide != GATES[l->cell] * l->units) return "the gates do not fit the units";
     if (l->cell == LSTM && !(l->c0 && l->c && l->squashed)) return "an LSTM has a state c";

@@ -5,13 +5,13 @@
 
 #include "products.h"
 
-enum { LSTM, GRU, TANH, RELU };
-static const int64_t GATES[] = {4, 4, 1, 1}; /* rows of weights for each unit */
+enum { LSTM, GRU, TANH, RELU, SOFTPLUS };
+static const int64_t GATES[] = {4, 4, 1, 1, 1}; /* rows of weights for each unit */
 
 struct loop {
     int64_t cell, times, features, units;
     const int64_t *counts;   /* (time): sequences that have this step */
-    float alpha;             /* TANH, RELU: how far h goes towards its new value */
+    float alpha;             /* rate units: how far h goes towards its new value */
     const float *x;          /* (step, feature) */
     const float *noise;      /* (step, gate * unit), added to the products; or null */
     const float *weight;     /* (gate * unit, unit + feature + 1); null if the panels hold it already */

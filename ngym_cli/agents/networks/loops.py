@@ -19,7 +19,7 @@ from torch import Tensor
 
 from neurogym import kernels
 from ngym_cli.agents import threads
-from ngym_cli.agents.networks.steps import CELLS, packed_size
+from ngym_cli.agents.networks.steps import CELLS, joint, packed_size
 
 ROWS_OF_GRADIENT = 128  #: found at a time; a multiple of what registers hold, so that libraries round them alike
 
@@ -49,18 +49,13 @@ def run(
         weights: gates of the LSTM: i f g o; of the GRU: r z, the candidate's part from the inputs, that from h.
         state: (sequence, unit) each, h and for the LSTM c.
         noise: (step, gate * unit), added to the products.
-        alpha: for "tanh" and "relu", how far h goes towards its new value.
+        alpha: for rate units, how far h goes towards its new value.
 
     Returns:
         h, and for the LSTM c, after each step (step, unit).
     """
     found = _Run.apply(CELLS.index(cell), np.asarray(counts, np.int64), alpha, noise, seq, *weights, *state)
     return found if isinstance(found, tuple) else (found,)
-
-
-def joint(recurrent: Tensor, inputs: Tensor, *biases: Tensor) -> Tensor:
-    """Join weights and biases to a matrix (gate * unit, unit + feature + 1) for products with the rows `[h, x, 1]`."""
-    return torch.cat([recurrent, inputs, torch.add(*biases)[:, None]], dim=1)
 
 
 def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
@@ -120,7 +115,7 @@ class _Run(torch.autograd.Function):
         *weights_and_state: Tensor,
     ) -> Any:
         weights, state = weights_and_state[:4], weights_and_state[4:]
-        weight = joint(*weights)
+        weight = joint(torch, *weights)
         (steps, features), units, wide = seq.shape, state[0].shape[1], len(weight)
         if counts.sum() != steps or counts[0] != len(state[0]) or (np.diff(counts) > 0).any():
             raise ValueError(f"{steps} steps from {len(state[0])} states are not packed as {counts.tolist()}")

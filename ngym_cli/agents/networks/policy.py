@@ -15,8 +15,7 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from ngym_cli.agents.acting import Act
-from ngym_cli.agents.networks import constraints, network_spec
+from ngym_cli.agents.networks import constraints, find_network
 from ngym_cli.agents.networks.actor import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks.base import RecurrentNetwork, to_numpy
 from ngym_cli.agents.networks.descent import Adam, Descent
@@ -140,7 +139,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             enable_critic_lstm=not shared,
             **kwargs,
         )
-        build = network_spec(network).load()
+        build = find_network(network).load()
         options = network_kwargs or {}
         self.network_name = network
         self.lstm_actor = build(self.features_dim, units, layers, **options)
@@ -252,30 +251,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         """Zero state of every network, arrays (layer, environment, unit)."""
         return tuple(part.cpu().numpy() for network in self.networks for part in network.initial_state(n_envs))
 
-    def act(
-        self,
-        obs: np.ndarray,
-        state: ArrayState,
-        episode_starts: np.ndarray,
-        deterministic: bool = False,
-        rng: np.random.Generator | None = None,
-        actor: Actor | None = None,
-    ) -> tuple[Act, ArrayState]:
-        """Act on a batch of environments.
-
-        Args:
-            obs: (environment, ...).
-            state: from `initial_state` or the last call.
-            episode_starts: (environment,); where true, the state is zeroed first.
-            deterministic: take the most probable action.
-            rng: source of the sampled actions and the recurrent noise; the policy's own by default.
-            actor: snapshot to act with; made afresh by default.
-
-        Returns:
-            What it did, and the new state.
-        """
-        return (actor or self.actor()).act(obs, state, episode_starts, deterministic, rng or self.rng)
-
     def predict(
         self,
         observation: Any,
@@ -290,7 +265,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         obs = tensor.cpu().numpy()
         state = self.initial_state(len(obs)) if state is None else state
         starts = np.zeros(len(obs), bool) if episode_start is None else np.asarray(episode_start)
-        act, state = self.act(obs, state, starts, deterministic)
+        act, state = self.actor().act(obs, state, starts, deterministic, self.rng)
         return (act.actions if batched else act.actions[0]), state
 
 

@@ -9,15 +9,22 @@ from typing import Any, Protocol
 import numpy as np
 
 from neurogym import kernels
-from ngym_cli.agents.acting import Stepping
 
-GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1}  #: rows of weights for each unit
+GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of weights for each unit
+ArrayState = tuple[np.ndarray, ...]
 CELLS = tuple(GATES)  #: in the order of `loops.c`
 
 
-def joint(recurrent: np.ndarray, inputs: np.ndarray, *biases: np.ndarray) -> np.ndarray:
-    """Join weights and biases to a matrix (gate * unit, unit + feature + 1) for products with the rows `[h, x, 1]`."""
-    return np.concatenate([recurrent, inputs, np.add(*biases)[:, None]], axis=1)
+def joint(library: Any, recurrent: Any, inputs: Any, *biases: Any) -> Any:
+    """Join weights and biases to a matrix (gate * unit, unit + feature + 1) for products with the rows `[h, x, 1]`.
+
+    Args:
+        library: `numpy` or `torch`, whichever the weights are of.
+        recurrent: weights of h (gate * unit, unit).
+        inputs: weights of the inputs (gate * unit, feature).
+        *biases: two (gate * unit,), which are added.
+    """
+    return library.concatenate([recurrent, inputs, library.add(*biases)[:, None]], axis=1)
 
 
 def unpack_weights(library: Any, units: int, weights: Sequence[Any]) -> tuple[Any, ...]:
@@ -59,8 +66,8 @@ def draw_noise(shape: tuple[int, int], steps: int, n: int, rng: np.random.Genera
     return rng.standard_normal((steps, shape[0], n, shape[1]), dtype=np.float32)
 
 
-class Network(Stepping, Protocol):
-    """Network that an `Actor` can step, with layers, units and the number of state arrays."""
+class Network(Protocol):
+    """Network that an `Actor` can step, with layers, units and the number of state arrays; see `Stepper`."""
 
     shape: tuple[int, int]
     n_states: int
@@ -68,6 +75,9 @@ class Network(Stepping, Protocol):
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
         """Recurrent noise for a single pass, see `Stepper.draw_noise`."""
+
+    def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
+        """Advance by a single step, see `Stepper.step`."""
 
 
 class Steps:
@@ -156,13 +166,7 @@ class Stepper:
         """Draw standard normal noise (time, layer, environment, unit) for a pass; None if the network has no noise."""
         return draw_noise(self.shape, steps, n, rng) if self.noisy else None
 
-    def step(
-        self,
-        x: np.ndarray,
-        state: tuple[np.ndarray, ...],
-        out: tuple[np.ndarray, ...],
-        noise: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
         """Advance the network by a single step.
 
         Args:

@@ -63,7 +63,7 @@ class SupervisedKernel(Compiled):
     """Network that learns from targets.
 
     Args:
-        policy: a policy for which `fits` is true.
+        policy: a policy without an `obstacle`.
         on_rates: penalties on absolute and squared rates (see `Penalties`).
     """
 

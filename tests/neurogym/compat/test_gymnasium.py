@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
+from neurogym.compat.changes import ALIASES
 from neurogym.compat.leniency import LeniencyWarning
-from neurogym.envs.aliases import ALIASES
 from neurogym.wrappers import PassReward, RandomGroundTruth, ScheduleAttr
 
 RDM = "PerceptualDecisionMaking-v0"

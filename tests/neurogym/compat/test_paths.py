@@ -14,8 +14,8 @@ import pytest
 
 import neurogym
 from neurogym.compat import table
+from neurogym.compat.changes import VARIANTS
 from neurogym.envs import native
-from neurogym.envs.aliases import VARIANTS
 
 OLD = sorted({*table.MODULES, *table.flat_modules()})
 

@@ -75,6 +75,7 @@ OF_WRAPPERS = {
     "MissTrialReward": "env r_miss",
     "Modality": "env modality n_modality",
     "Monitor": "env config name trigger interval verbose plot_create plot_steps ext step_fn",
+    "MotionEnergy": "env directions delay speed",
     "MultiEnvs": "envs env_input",
     "Noise": "env std_noise perf_th w step_noise",
     "PassAction": "env",

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neurogym.compat.attributes import MEMBERS
-from neurogym.compat.changes import CHANGES
+from neurogym.compat.changes import CHANGES, MEMBERS
 from neurogym.compat.members import OldMembers
 from neurogym.compat.script import Use, read
 from neurogym.envs.differences import differences

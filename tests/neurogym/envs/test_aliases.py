@@ -2,8 +2,8 @@ import gymnasium as gym
 import pytest
 
 import neurogym as ngym
+from neurogym.compat.changes import ALIASES
 from neurogym.envs import registration
-from neurogym.envs.aliases import ALIASES
 
 
 @pytest.mark.parametrize("alias", ALIASES)

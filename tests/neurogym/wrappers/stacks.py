@@ -34,6 +34,8 @@ def put(name: str, make: Make) -> gym.Env:
         if name == "Combine":
             return cls(*envs, delay=200, share_action_space=True)
         return cls(envs, [3, 4], task_cue=True) if name == "TransferLearning" else cls(envs, env_input=True)
+    if name == "MotionEnergy":  # it needs frames
+        make = functools.partial(ngym.make, "RandomDotMotion-v0", timing={"stimulus": 160})
     env = make()
     if name == "SideBias":
         n = len(env.unwrapped.choices)

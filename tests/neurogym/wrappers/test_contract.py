@@ -88,6 +88,7 @@ def test_what_it_knows_of_a_trial_is_in_the_record(name: str) -> None:
     plain = set(TASKS["Conditional" if name == "VariableMapping" else "RDM"]().unwrapped.make_trials(1).info)
     record = next(info["trial"] for _, _, info in rollout(env, seed=0, steps=80) if info["new_trial"])
     silent = {"Identity", "Noise", "PassAction", "PassReward", "ReactionTime", "MissTrialReward", "Modality", "PassGT"}
+    silent |= {"MotionEnergy"}
     silent |= {"LearnTransMatrix", "Monitor", "BiasCorrection", "DynamicNoise", "StimAccSignal", "TTLPulse"}
     assert (set(record) > plain) == (name not in silent | {"PerfectIntegrator"})
 

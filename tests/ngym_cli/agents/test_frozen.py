@@ -77,6 +77,7 @@ def _without_torch(cwd, *words):
     [
         ("RDM-v0", "lstm", {}),
         ("RDM-v0", "rnn", {"activation": "relu"}),
+        ("RDM-v0", "ctrnn", {"activation": "softplus"}),
         ("ReachingDelayResponse-v0", "lstm", {}),
         ("ReachingDelayResponse-v0", "gru", {"readout": [8]}),
         ("RDM-v0", "ctrnn", {"activation": "tanh", "tau": 50.0, "noise": 0.1}),
@@ -90,7 +91,7 @@ def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, dete
     policy, expected_steps = load_policy(run, config)
     assert isinstance(actor, Actor) and steps == expected_steps
     mine, other = (
-        fresh_trials.evaluate(each, config, facts, 60, 3, deterministic, measured=False).table
+        fresh_trials.evaluate(each, config, facts, 60, 3, fresh_trials.Protocol(deterministic), measured=False).table
         for each in (actor, policy)
     )
     assert mine.keys() == other.keys()

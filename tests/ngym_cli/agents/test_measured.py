@@ -6,6 +6,7 @@ import pytest
 
 from neurogym.envs.registration import every_task
 from ngym_cli.agents import measured
+from ngym_cli.agents.elsewhere import ELSEWHERE, elsewhere
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.config import from_dict
 
@@ -48,3 +49,11 @@ def test_what_was_measured_is_what_runs_now():
                 config = from_dict({"task": id_, **settings})
                 assert row.steps == (config.timesteps or default_steps(config, id_))
                 assert 0 <= row.reached <= row.seeds
+
+
+def test_info_says_who_learned_what_no_line_learns():
+    for id_, other in ELSEWHERE.items():
+        learned = any((row := measured.measured(id_, name)) and row.learned for name in ("default", "recommended"))
+        assert elsewhere(id_) == (None if learned else other)
+        assert other.by and other.missing
+    assert elsewhere("GoNogo-v0") is None

@@ -31,6 +31,7 @@ STACKS = {
     "miss_trial_reward": "miss_trial_reward:r_miss=-1",
     "modality": "modality:modality=1:n_modality=2",
     "monitor": "monitor:interval=1000000:verbose=false",
+    "motion_energy": "motion_energy:directions=4",
     "noise": "noise:std_noise=0.1",
     "pass_action": "pass_action:one_hot=true",
     "pass_gt": "pass_gt",
@@ -59,6 +60,7 @@ STACKS = {
 }
 TASKS = {
     "modality": {"task": "RDM-v0"},
+    "motion_energy": {"task": "RandomDotMotion-v0"},
     "perfect_integrator": {"task": "RDM-v0"},
     "variable_nch": {"task": "RDM-v0", "task_args": {"dim_ring": 4}},
     "variable_mapping": {"task": "NAltConditionalVisuomotor-v0"},

@@ -16,6 +16,8 @@ from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs.trial_table import read_trials
 
+DRAWN = fresh_trials.Protocol(deterministic=False)
+
 
 def untrained(**given):
     config, facts = resolve(from_dict({"task": "RDM-v0", **given}))
@@ -25,11 +27,11 @@ def untrained(**given):
 
 def test_exactly_the_trials_asked_for_and_the_same_again():
     policy, config, facts = untrained()
-    first, second = (fresh_trials.evaluate(policy, config, facts, 203, seed=4, deterministic=False) for _ in range(2))
+    first, second = (fresh_trials.evaluate(policy, config, facts, 203, seed=4, protocol=DRAWN) for _ in range(2))
     assert first.summary["trials"] == len(first.table["trial"]) == 203
     for name in ("coh", "choice", "reward"):
         np.testing.assert_array_equal(first.table[name], second.table[name])
-    other = fresh_trials.evaluate(policy, config, facts, 203, seed=5, deterministic=False)
+    other = fresh_trials.evaluate(policy, config, facts, 203, seed=5, protocol=DRAWN)
     assert not np.array_equal(first.table["coh"], other.table["coh"])
 
 
@@ -41,7 +43,7 @@ def test_long_trials_are_not_left_out():
 
 def test_the_summary_is_that_of_the_trials(tmp_path):
     policy, config, facts = untrained()
-    found = fresh_trials.evaluate(policy, config, facts, 300, seed=1, deterministic=False)
+    found = fresh_trials.evaluate(policy, config, facts, 300, seed=1, protocol=DRAWN)
     fresh_trials.save(found, tmp_path / "it")
     table, summary = read_trials(tmp_path / "it/trials.parquet"), read_json(tmp_path / "it/summary.json")
     assert summary["performance"] == pytest.approx(table["performance"].mean())
@@ -56,7 +58,7 @@ def test_the_summary_is_that_of_the_trials(tmp_path):
 
 def test_an_untrained_random_agent_scores_chance():
     policy, config, facts = untrained()
-    found = fresh_trials.evaluate(policy, config, facts, 2_000, seed=2, deterministic=False)
+    found = fresh_trials.evaluate(policy, config, facts, 2_000, seed=2, protocol=DRAWN)
     assert found.summary["performance"] == pytest.approx(facts.chance, abs=0.05)
 
 
@@ -119,7 +121,7 @@ def test_blocks_are_evaluated_whole_from_different_places():
 
 def test_linked_trials_without_sessions_are_warmed_up_and_begin_in_any_state():
     policy, config, facts = untrained(task="DawTwoStep-v0", wrappers="pass_reward,pass_action")
-    found = fresh_trials.evaluate(policy, config, facts, 800, seed=0, deterministic=False)
+    found = fresh_trials.evaluate(policy, config, facts, 800, seed=0, protocol=DRAWN)
     assert found.summary["trials"] == 800 and np.isfinite(found.table["prev_choice"]).all()
     assert 0.2 < np.mean(found.table["hi_state"]) < 0.8
     first = [found.table["hi_state"][found.table["env"] == env][0] for env in range(16)]

@@ -97,19 +97,15 @@ def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
     assert [run["values"] for run in json.loads(result.out)["runs"]] == [{"seed": 0}, {"seed": 1}]
 
 
-def test_a_dry_run_of_very_long_trials_is_estimated_from_few(ngym, monkeypatch):
-    from ngym_cli.sweeps import validation
+def test_a_dry_run_measures_each_kind_of_run_once(ngym, monkeypatch):
+    from ngym_cli.training import timing
 
     asked = []
-    monkeypatch.setattr(
-        validation,
-        "_time",
-        lambda config, facts, root, name: asked.append(config) or (config.timesteps, float(config.timesteps)),
-    )
-    for dt, most in (("100", validation.MOST_TRIALS), ("0.5", validation.MOST_EVALUATED // 4400)):
-        assert ngym("sweep", "--task", "RDM-v0", "--dt", dt, "--seed", "0:2", "--dry-run").code == 0
-        assert asked[-1].evaluation.trials == most
-        assert max(config.timesteps for config in asked) <= 4 * validation.MOST_STEPS
+    monkeypatch.setattr(timing, "speed", lambda config: asked.append(config.units) or 100.0)
+    result = ngym("sweep", *FLAGS, "--units", "8,16", "--seed", "0:3", "--dry-run", "--json")
+    found = json.loads(result.out)
+    assert asked == [8, 16]
+    assert found["core_seconds"] == pytest.approx(6 * (timing.START + 5.12), rel=0.3)
 
 
 def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, monkeypatch):

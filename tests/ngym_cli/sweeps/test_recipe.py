@@ -88,7 +88,7 @@ def test_where_it_runs_makes_no_difference_but_what_runs_does():
     ("data", "message"),
     [
         ({"gird": {}}, "did you mean 'grid'"),
-        ({"search": {"trials": 5, "spcae": {}}}, "did you mean 'space'"),
+        ({"search": {"trials": 5, "spcae": {}}}, "did you mean 'search.space'"),
         ({"grid": {"timng.stimulus": [1, 2]}}, "did you mean 'timing'"),
         ({"grid": {"units": []}}, "empty"),
         ({"grid": {"units": [1, 2], "seed": [1, 2, 3]}, "zip": [["units", "seed"]]}, "equally many"),

@@ -5,7 +5,8 @@ import pytest
 from gymnasium import spaces
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing
-from ngym_cli.agents.algorithms.build import make_model
+from ngym_cli.agents.from_config import make_model
+from ngym_cli.errors import UserError
 
 VECTOR = spaces.Box(-1, 1, (3,), np.float32)
 BOX = spaces.Box(-1, 1, (2,), np.float32)
@@ -47,7 +48,7 @@ def signature(inspect, cls):
     ],
 )
 def test_wrong_pairings_are_refused(algorithm, network, observations, actions, message):
-    with pytest.raises(ValueError, match=message) as error:
+    with pytest.raises(UserError, match=message) as error:
         check_pairing(algorithm, network, observations, actions)
     assert "\n" not in str(error.value)
 

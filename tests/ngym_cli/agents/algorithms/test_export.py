@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
 
-from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.formats import export_to_contrib
+from ngym_cli.agents.from_config import make_model
 
 
 @pytest.mark.parametrize("options", [{}, {"shared": False, "layers": 2}, {"readout": [8]}])

@@ -6,11 +6,11 @@ import torch
 from gymnasium import spaces
 
 from ngym_cli.agents import threads
-from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.fused import Fused
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.algorithms.rollout import Minibatches, cut, minibatches
+from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
@@ -34,7 +34,7 @@ def move(policy, scale=0.3):
 
 def compare(model, segments):
     """Gradient and numbers by automatic differentiation, and compiled; returns the numbers."""
-    (known, numbers), (compiled, same) = model._gradients()(segments), model._fused_gradients(model._fused)(segments)
+    (known, numbers), (compiled, same) = model._gradients()(segments), model._fused.gradient(segments, model._goal())
     scale = max(1.0, known.abs().max().item())
     torch.testing.assert_close(compiled / scale, known / scale, atol=2e-6, rtol=1e-5)
     torch.testing.assert_close(same, numbers, atol=2e-6, rtol=1e-5)
@@ -74,7 +74,7 @@ def test_steps_that_do_not_count_are_not_learned_from(recall):
     assert 0 < rollout.counts.sum() < rollout.counts.size
     compare(model, segments)
     rollout.counts[:] = False
-    assert model._fused_gradients(model._fused)(segments) is None
+    assert model._fused.gradient(segments, model._goal()) is None
 
 
 @pytest.mark.parametrize("reset", [True, False])
@@ -151,7 +151,7 @@ def test_read_outs_may_differ_and_have_rectified_units(recall, readout):
 def test_images_are_learned_from_by_automatic_differentiation():
     image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
     policy = RecurrentPolicy(image, spaces.Discrete(3), lambda _: 1e-3, units=8)
-    assert not Fused.fits(policy)
+    assert Fused.obstacle(policy)
 
 
 def test_a_saved_model_goes_on(recall, tmp_path):

@@ -9,8 +9,8 @@ from safetensors.torch import load_file, save_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ngym_cli.agents.algorithms import ALGORITHMS
-from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.training_state import load_training_state, training_state
+from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 
 QUICK = {

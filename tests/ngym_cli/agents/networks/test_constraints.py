@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from ngym_cli.agents.algorithms.build import make_model
 from ngym_cli.agents.algorithms.rollout import cut
-from ngym_cli.agents.networks import NETWORKS, network_spec
+from ngym_cli.agents.from_config import make_model
+from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.penalties import participation, silent_units
 from ngym_cli.errors import UserError
@@ -120,7 +120,7 @@ def test_compiled_gradient_is_that_of_automatic_differentiation(name, kind):
     assert not model.in_torch
     model.learn(2 * model.n_steps * model.n_envs)
     segments = cut(model.rollout_buffer.starts[:-1])
-    (known, numbers), (compiled, same) = model._gradients()(segments), model._fused_gradients(model._fused)(segments)
+    (known, numbers), (compiled, same) = model._gradients()(segments), model._fused.gradient(segments, model._goal())
     torch.testing.assert_close(compiled, known, atol=2e-6, rtol=1e-4)
     torch.testing.assert_close(same, numbers, atol=2e-6, rtol=1e-5)
 
@@ -142,7 +142,7 @@ def test_constrained_weights_are_saved_and_copied(network, kind):
 def test_plain_networks_have_no_constraints(network):
     model = build(network)
     assert not any("parametrizations" in name for name in model.policy.state_dict())
-    assert network_spec(network).resolve({})[0].keys() >= {"rank", "areas"}
+    assert find_network(network).options.keys() >= {"rank", "areas"}
 
 
 def test_critic_that_reads_the_activity_leaves_the_actor_alone(network):

@@ -8,16 +8,17 @@ import torch
 
 from neurogym import kernels
 from ngym_cli.agents import threads
-from ngym_cli.agents.networks import NETWORKS, loops, network_spec
+from ngym_cli.agents.networks import NETWORKS, find_network, loops
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+WITH_OPTIONS = [*((name, {}) for name in RECURRENT), ("ctrnn", {"activation": "softplus"})]
 COUNTS = [9, 9, 7, 7, 7, 2, 1]
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def build(name, inputs=3, units=21, layers=2, **options):
     torch.manual_seed(0)
-    return network_spec(name).load()(inputs, units, layers, **options)
+    return find_network(name).load()(inputs, units, layers, **options)
 
 
 def everything(net, run, seq, state, noise, counts=COUNTS):
@@ -31,11 +32,11 @@ def everything(net, run, seq, state, noise, counts=COUNTS):
 
 
 @pytest.mark.parametrize("units", [2, 8, 21, 40])
-@pytest.mark.parametrize("name", RECURRENT)
-def test_packed_sequences_and_their_gradients_equal_torchs_in_double_precision(name, units):
+@pytest.mark.parametrize(("name", "options"), WITH_OPTIONS)
+def test_packed_sequences_and_their_gradients_equal_torchs_in_double_precision(name, options, units):
     noisy = {"noise": 0.2} if "noise" in NETWORKS[name].defaults else {}
     sizes = {"inhibitory": 0.5} if name == "ei_rnn" else {}
-    net = build(name, units=units, **noisy, **sizes)
+    net = build(name, units=units, **noisy, **sizes, **options)
     exact = copy.deepcopy(net).double()
     steps = sum(COUNTS)
     seq = torch.randn(steps, 3, dtype=torch.double)
@@ -51,9 +52,9 @@ def test_packed_sequences_and_their_gradients_equal_torchs_in_double_precision(n
         torch.testing.assert_close(ours.double() / scale, known / scale, atol=2e-6, rtol=0)
 
 
-@pytest.mark.parametrize("name", RECURRENT)
-def test_without_compiled_functions_nothing_changes_but_the_speed(name):
-    net = build(name)
+@pytest.mark.parametrize(("name", "options"), WITH_OPTIONS)
+def test_without_compiled_functions_nothing_changes_but_the_speed(name, options):
+    net = build(name, **options)
     x = np.random.default_rng(0).standard_normal((sum(COUNTS), 3), dtype=np.float32)
     state = net.initial_state(9)
     before = tuple(np.random.default_rng(1).standard_normal(part.shape, dtype=np.float32) for part in state)

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from ngym_cli.agents.networks import NETWORKS, network_spec
+from ngym_cli.agents.from_config import complete_arguments
+from ngym_cli.agents.networks import NETWORKS, find_network
+from ngym_cli.errors import UserError
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 
 
 def build(name, inputs=3, units=10, layers=1, **options):
     torch.manual_seed(0)
-    return network_spec(name).load()(inputs, units, layers, **options)
+    return find_network(name).load()(inputs, units, layers, **options)
 
 
 def run_stepper(net, seq, noise=None):
@@ -56,19 +58,6 @@ def test_gradients_are_those_of_finite_differences(name, layers):
         return features, *last
 
     assert torch.autograd.gradcheck(run, (seq, *state, *net.parameters()))
-
-
-@pytest.mark.parametrize("name", RECURRENT)
-def test_a_start_within_a_sequence_forgets_what_came_before(name):
-    net = build(name)
-    seq, starts = torch.randn(8, 2, 3), torch.zeros(8, 2)
-    starts[5, 0] = 1
-    features, _ = net(seq, starts=starts)
-    whole, _ = net(seq)
-    fresh, _ = net(seq[5:])
-    torch.testing.assert_close(features[:, 1], whole[:, 1])
-    torch.testing.assert_close(features[:5, 0], whole[:5, 0])
-    torch.testing.assert_close(features[5:, 0], fresh[:, 0])
 
 
 @pytest.mark.parametrize(("name", "reference"), [("lstm", torch.nn.LSTM), ("gru", torch.nn.GRU), ("rnn", torch.nn.RNN)])
@@ -161,7 +150,7 @@ def test_connectivity_mask_holds():
     [
         ("lstm", {"memory": 0.5}, "at least 1 step"),
         ("gru", {"memory": 0.5}, "at least 1 step"),
-        ("rnn", {"activation": "sigmoid"}, "tanh, relu"),
+        ("rnn", {"activation": "sigmoid"}, "tanh, relu, softplus"),
         ("ctrnn", {"tau": 0.0}, "positive"),
         ("ctrnn", {"noise": -1.0}, "negative"),
         ("ei_rnn", {"inhibitory": 1.0}, "population"),
@@ -175,13 +164,13 @@ def test_wrong_options_are_refused(name, options, message):
 
 
 def test_options_are_completed_and_unknown_ones_refused():
-    common, own = network_spec("ctrnn").resolve({"tau": 50.0, "layers": 2}, dt=20)
-    assert common.items() >= {"layers": 2, "shared": True, "readout": []}.items()
-    assert own == {"activation": "relu", "tau": 50.0, "dt": 20.0, "noise": 0.0}
-    with pytest.raises(ValueError, match="did you mean 'tau'"):
-        network_spec("ctrnn").resolve({"tua": 50.0})
-    with pytest.raises(ValueError, match="known networks: lstm"):
-        network_spec("lstn")
+    found = complete_arguments(find_network("ctrnn"), {"dt": 20.0}, {"tau": 50.0, "layers": 2})
+    assert found.items() >= {"layers": 2, "shared": True, "readout": []}.items()
+    assert found.items() >= {"activation": "relu", "tau": 50.0, "dt": 20.0, "noise": 0.0}.items()
+    with pytest.raises(UserError, match="did you mean 'tau'"):
+        complete_arguments(find_network("ctrnn"), {}, {"tua": 50.0})
+    with pytest.raises(UserError, match="did you mean 'lstm'"):
+        find_network("lstn")
 
 
 def test_tables_do_not_import_torch():

@@ -5,7 +5,7 @@ import pytest
 import neurogym as ngym
 from neurogym.vector import make_vec
 from neurogym.wrappers import wrapper_class
-from ngym_cli.agents.algorithms.build import make_model
+from ngym_cli.agents.from_config import make_model
 from ngym_cli.environments.sb3_batch import TrialVecEnv
 
 

@@ -1,0 +1,105 @@
+"""Motion energy in place of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym import spaces
+from neurogym.ceilings.effects import LEAVES
+from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import AtLeastTwo, Positive
+from neurogym.trials import Trials
+from neurogym.wrappers.base import TrialWrapper
+
+LIT = 127  #: brightness above which a pixel counts
+
+
+class MotionEnergy(TrialWrapper):
+    """Show the energy of motion in several directions in place of frames, and the mark in the middle.
+
+    A detector correlates each frame with an earlier frame (Reichardt 1961): it counts the lit pixels that have a lit
+    pixel, at most one pixel off, where a dot was ``delay`` steps before. The channel of a direction is this count minus
+    that of the opposite direction, divided by the square root of the number of lit pixels. It is 0 in the first
+    ``delay`` steps of a trial.
+
+    Args:
+        env: A task that shows frames of shape (height, width, colours), bright on dark, as RandomDotMotion does.
+        directions: Number of directions, equally spaced from rightwards on.
+        delay: Steps between the two frames.
+        speed: Displacement per step, as a fraction of the width of a frame.
+
+    Raises:
+        TypeError: If the observation is not a frame.
+        ValueError: If ``directions``, ``delay`` or ``speed`` is out of range.
+    """
+
+    metadata = WrapperInfo(
+        description="shows motion energy in several directions in place of frames",
+        paper_name="Spatiotemporal energy models for the perception of motion",
+        doi="10.1364/JOSAA.2.000284",
+        order="innermost",
+    )
+    ceiling_effect = LEAVES
+    inside_of = ("TrialWrapper",)
+
+    def __init__(self, env: gym.Env, directions: AtLeastTwo = 8, delay: int = 4, speed: Positive = 0.025):
+        space = env.observation_space
+        if not isinstance(space, gym.spaces.Box) or len(space.shape) != 3:
+            raise TypeError(f"MotionEnergy needs frames of shape (height, width, colours), not {space}")
+        if delay < 1:
+            raise ValueError(f"delay must be at least 1 step, got {delay!r}")
+        super().__init__(env)
+        self.delay, self.speed = delay, speed
+        self.angles = 2 * np.pi * np.arange(directions) / directions
+        names = {"fixation": 0, "stimulus": range(1, 1 + directions)}
+        self.observation_space = spaces.channels(names)
+        self._field = f"motion{len(self.task.wrappers)}"
+
+    def revise(self, trials: Trials) -> None:
+        """Measure the motion in all frames."""
+        lit = trials.ob[..., 0] > LIT
+        for colour in range(1, trials.ob.shape[-1]):
+            lit |= trials.ob[..., colour] > LIT
+        row = np.arange(trials.total)
+        first = np.asarray(trials.offset)[np.searchsorted(trials.offset, row, side="right") - 1]
+        trials.fields[self._field] = np.column_stack([_middle(lit), self._energy(lit, row - first >= self.delay)])
+
+    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+        """Energy and mark at the present step."""
+        return np.array(field(self._field))
+
+    def _energy(self, lit: np.ndarray, late: np.ndarray) -> np.ndarray:
+        """Opponent energy of each frame and direction, float32 (rows, directions).
+
+        Args:
+            lit: Bright pixels, bool (rows, height, width).
+            late: Whether the trial has a frame ``delay`` steps before, bool (rows,).
+        """
+        total, height, width = lit.shape
+        shift = self.speed * self.delay * width
+        margin = int(np.ceil(shift)) + 1
+        near = np.zeros((total, height + 2 * margin, width + 2 * margin), np.uint8)
+        for dy in (-1, 0, 1):
+            for dx in (-1, 0, 1):
+                near[:, margin + dy : margin + dy + height, margin + dx : margin + dx + width] += lit
+        frame, y, x = np.unravel_index(np.flatnonzero(lit & late[:, None, None]), lit.shape)
+        step = near.shape[2]
+        place = ((frame - self.delay) * near.shape[1] + y + margin) * step + x + margin
+        down, right = (np.rint(shift * part).astype(int) for part in (-np.sin(self.angles), np.cos(self.angles)))
+        found = np.zeros((total, len(self.angles)), np.float32)
+        for i, away in enumerate(down * step + right):
+            balance = near.ravel()[place - away].astype(np.int8) - near.ravel()[place + away].astype(np.int8)
+            found[:, i] = np.bincount(frame, balance, total)
+        return found / np.sqrt(np.maximum(np.count_nonzero(lit, axis=(1, 2)), 1), dtype=np.float32)[:, None]
+
+
+def _middle(lit: np.ndarray) -> np.ndarray:
+    """Share of bright pixels in the square where a fixation mark is drawn, float32 (rows,)."""
+    _, height, width = lit.shape
+    half = max(1, width // 33) // 2
+    rows, columns = (slice(side // 2 - half, side // 2 + half + 1) for side in (height, width))
+    return lit[:, rows, columns].mean(axis=(1, 2), dtype=np.float32)

@@ -1,0 +1,35 @@
+"""Sections of docstrings, from which the help of options and the pages of parts take their explanations."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+
+_HEADING = re.compile(r"\n\n+(?=\S[^\n]*:\n[ \t]+\S)")
+_ENTRY = re.compile(r"(\*{0,2}\w+(?:, *\*{0,2}\w+)*) *(?:\([^)]*\))?:\s+(.*)", re.DOTALL)
+
+
+def sections(docstring: str | None) -> tuple[str, dict[str, dict[str, str]]]:
+    r"""Return the text before the first section of a docstring in Google's style, and the entries of each section.
+
+    Args:
+        docstring: as in the source.
+
+    Returns:
+        Text; and for each heading the meaning of each name on a single line. Prose in sections is left out.
+
+    Example:
+        >>> sections("Move.\n\nArgs:\n    x, y: place,\n        in mm.")
+        ('Move.', {'Args': {'x': 'place, in mm.', 'y': 'place, in mm.'}})
+    """
+    text, *found = _HEADING.split(inspect.cleandoc(docstring or ""))
+    explained: dict[str, dict[str, str]] = {}
+    for section in found:
+        heading, _, body = section.partition(":\n")
+        inside = re.split(r"\n(?=\S)", body)[0]
+        entries = map(_ENTRY.fullmatch, re.split(r"\n(?=\S)", textwrap.dedent(inside).strip()))
+        explained[heading] = {
+            name.strip(" *"): " ".join(entry[2].split()) for entry in entries if entry for name in entry[1].split(",")
+        }
+    return text, explained
