@@ -14,12 +14,8 @@ see images do not.
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 from collections.abc import Callable, Iterator
-=======
-from collections.abc import Callable
 from functools import partial
->>>>>>> main
 from itertools import islice
 from math import inf
 from typing import Any, ClassVar
@@ -175,11 +171,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
         fused = self._fused
-        numbers = (
-            None
-            if fused is None or self.consolidation
-            else fused.descend(parts, self._goal(), most_kl, self.max_grad_norm)
-        )
+        numbers = None
+        if fused is not None and not self.consolidation:
+            numbers = fused.descend(parts, self._goal(), most_kl, self.max_grad_norm)
         if numbers is not None:
             statistics.append(numbers)
             return most_kl == inf or not (numbers[:, KL] > most_kl).any()
@@ -208,6 +202,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             batch = experience.minibatch(chosen[k : k + 1], False)
             if batch is not None:
                 _, log_probs, _ = self.policy.evaluate_sequences(batch.sequences, batch.actions)
+                del self.policy.activity
                 yield -log_probs.sum() / mean**0.5
 
     def _gradients(self) -> Callable[[Segments], Found]:
