@@ -32,12 +32,11 @@ class Consolidation:
 
     def __init__(self, policy: RecurrentPolicy, strength: float) -> None:
         self.policy, self.strength = policy, strength
-        self._importance: Tensor | None = None
-        self._anchor: Tensor | None = None
+        self._kept: tuple[Tensor, Tensor] | None = None  # importance and anchor
 
     def __bool__(self) -> bool:
         """Whether there is a penalty: a strength above 0, and a stage that has ended."""
-        return self._importance is not None
+        return self._kept is not None
 
     def end_stage(self, losses: Iterable[Tensor]) -> None:
         """Anchor the present weights, and add the importance of each for the stage that ends.
@@ -51,14 +50,17 @@ class Consolidation:
         for loss in losses:
             total += self.policy.gradient(loss).square()
             n += 1
-        if self._importance is not None:
-            total += n * self._importance
-        self._importance, self._anchor = total / max(n, 1), self._weights().clone()
+        if self._kept is not None:
+            total += n * self._kept[0]
+        self._kept = total / max(n, 1), self._weights().clone()
 
     def __call__(self) -> tuple[Tensor, float]:
         """Return the gradient of the penalty with respect to all weights, in the order of `parameters`; the penalty."""
-        change = self._weights() - self._anchor
-        slope = self.strength * self._importance * change
+        if self._kept is None:
+            raise RuntimeError("there is no penalty before a stage has ended")
+        importance, anchor = self._kept
+        change = self._weights() - anchor
+        slope = self.strength * importance * change
         return slope, 0.5 * float(slope.dot(change))
 
     def _weights(self) -> Tensor:
@@ -66,14 +68,11 @@ class Consolidation:
 
     def state(self) -> dict[str, np.ndarray]:
         """Importance and anchor of all weights; empty during the first stage."""
-        if self._importance is None or self._anchor is None:
-            return {}
-        return {"importance": self._importance.cpu().numpy(), "anchor": self._anchor.cpu().numpy()}
+        kept = self._kept or ()
+        return {name: part.cpu().numpy() for name, part in zip(("importance", "anchor"), kept, strict=False)}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `state`."""
         if state:
-            like = self._weights()
-            self._importance, self._anchor = (
-                torch.from_numpy(np.array(state[name])).to(like) for name in ("importance", "anchor")
-            )
+            importance, anchor = (torch.from_numpy(np.array(state[name])) for name in ("importance", "anchor"))
+            self._kept = importance.to(self._weights()), anchor.to(self._weights())
