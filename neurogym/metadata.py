@@ -6,7 +6,11 @@ known to a type checker, and one that does not exist is refused.
 
 from __future__ import annotations
 
+import copy
+import functools
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
 from neurogym.messages.names import unknown
@@ -19,8 +23,8 @@ class _Described(TypedDict, total=False):
 
     Attributes:
         render_modes: Gymnasium's.
-        description: One line.
-        paper_name: Title of the paper that it comes from, or None.
+        description: One line; of a class by default the first sentence of the docstring.
+        paper_name: Title of the paper that it comes from, or None; by default that of the DOI in ``papers.toml``.
         paper_link: Its DOI as a link, or None.
         doi: Its DOI, from which the link is made.
         measures: What of behaviour it is made to measure: names of analyses.
@@ -120,8 +124,34 @@ class WrapperInfo(dict[str, Any]):
         return type(self)(**{**self, **entries})
 
 
+def describe(cls: Any) -> None:
+    """Take the first sentence of the docstring of a task or wrapper as description, unless the metadata give another.
+
+    Args:
+        cls: The class, with the metadata that it defines or inherits.
+    """
+    inherited = next((vars(base)["metadata"] for base in cls.__mro__[1:] if "metadata" in vars(base)), None)
+    before = inherited.get("description") if isinstance(inherited, Mapping) else None
+    sentence = first_sentence(vars(cls).get("__doc__"))
+    has_metadata = "metadata" in vars(cls) or before is not None
+    if sentence and has_metadata and cls.metadata.get("description") in (None, before):
+        cls.metadata = copy.copy(cls.metadata)
+        cls.metadata["description"] = sentence
+
+
+def first_sentence(docstring: str | None) -> str:
+    """First sentence of a docstring as a phrase: without markup and full stop, beginning in lower case.
+
+    >>> first_sentence("Do nothing: a ``single`` action. A trial lasts ten seconds.")
+    'do nothing: a single action'
+    """
+    line = ((docstring or "").strip().splitlines() or [""])[0]
+    sentence = line.partition(". ")[0].rstrip(".").replace("``", "")
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
+
+
 def _checked(entries: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    """Entries with the link of the paper made from the DOI; an unknown entry is refused."""
+    """Entries with the link and the title of the paper found by the DOI; an unknown entry is refused."""
     for name in entries:
         if name not in entries_of(kind):
             raise TypeError(unknown("entry of metadata", name, entries_of(kind)))
@@ -129,4 +159,12 @@ def _checked(entries: Mapping[str, Any], kind: type) -> dict[str, Any]:
     if "doi" in known:
         doi = known.pop("doi")
         known["paper_link"] = doi and f"https://doi.org/{doi}"
+        if doi in _titles():
+            known.setdefault("paper_name", _titles()[doi])
     return known
+
+
+@functools.cache
+def _titles() -> dict[str, str]:
+    """Titles of papers by DOI, for the tasks and wrappers of this package."""
+    return tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))

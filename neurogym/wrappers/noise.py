@@ -11,7 +11,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import NOISE, Effect, unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.parameters.arguments import NonNegative
+from neurogym.parameters.arguments import Count, NonNegative, Probability
 from neurogym.spaces import names_of, unbounded
 from neurogym.trials import Info, Rows, Trials
 from neurogym.wrappers.base import Traits, TrialWrapper, periods_of, task_of
@@ -40,27 +40,19 @@ class Noise(TrialWrapper):
         ValueError: If an argument is out of range.
     """
 
-    metadata = WrapperInfo(
-        description="adds Gaussian noise to the observation; the level can follow performance",
-        order="outside pass_reward and pass_action it also perturbs their channels",
-    )
+    metadata = WrapperInfo(order="outside pass_reward and pass_action it also perturbs their channels")
 
     def __init__(
         self,
         env: gym.Env,
-        std_noise: float = 0.1,
-        perf_th: float | None = None,
-        w: int = 200,
-        step_noise: float = 0.0001,
+        std_noise: NonNegative = 0.1,
+        perf_th: Probability | None = None,
+        w: Count = 200,
+        step_noise: NonNegative = 0.0001,
     ):
         space = env.observation_space
         if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
             raise TypeError(f"{type(self).__name__} needs an observation of floating-point numbers, not {space}")
-        if std_noise < 0 or step_noise < 0 or w < 1 or not (perf_th is None or 0 <= perf_th <= 1):
-            raise ValueError(
-                f"expected std_noise >= 0, step_noise >= 0, w >= 1 and perf_th between 0 and 1, got "
-                f"{std_noise!r}, {step_noise!r}, {w!r} and {perf_th!r}"
-            )
         super().__init__(env)
         self.perf_th, self.w, self.step_noise = perf_th, w, step_noise
         self.std_noise = float(std_noise) if perf_th is None else 0.0
@@ -116,7 +108,9 @@ class Noise(TrialWrapper):
 
 
 class DynamicNoise(Noise):
-    """Add Gaussian noise to the stimulus channels only, from the step after stimulus onset; see :class:`Noise`.
+    """Add Gaussian noise to the stimulus channels only, from the step after stimulus onset.
+
+    The level is fixed or follows performance as in :class:`Noise`.
 
     Args:
         env: A task with a period and channels called ``stimulus``.
@@ -131,10 +125,7 @@ class DynamicNoise(Noise):
         ValueError: If the task has no stimulus channels or an argument is out of range.
     """
 
-    metadata = Noise.metadata.replace(
-        description="adds noise to the stimulus channels, at a level that can follow performance",
-        order="any",
-    )
+    metadata = Noise.metadata.replace(order="any")
 
     def __init__(
         self,

@@ -44,15 +44,13 @@ class Phased(TrialWrapper):
     decides = ("the training phase", "period_fixation")
     task: NoisyTask
 
-    def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: int, th: float, perf_w: int):
+    def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: Count, th: float, perf_w: Count):
         name = type(self).__name__
         task = task_of(env, name)
         if not task.traits.batched or "decision" not in task.timing:
             raise ValueError(f"{name} needs a task with a declared rule and a period called decision, not {task}")
         if not 0 <= init_ph <= last_ph:
             raise ValueError(f"init_ph must lie between 0 and {last_ph}, got {init_ph!r}")
-        if max_num_reps < 1 or perf_w < 1:
-            raise ValueError(f"max_num_reps and perf_w must be at least 1, got {max_num_reps!r} and {perf_w!r}")
         super().__init__(env)
         self.last_ph, self.init_ph, self.max_num_reps, self.th, self.perf_w = last_ph, init_ph, max_num_reps, th, perf_w
         self._sigma = getattr(self.task, "sigma", None)
@@ -167,10 +165,7 @@ class PerfPhases(TrialWrapper):
         ValueError: If the phases are not in order.
     """
 
-    metadata = WrapperInfo(
-        description="counts training phases, which advance when a performance flag is set",
-        order="inside compute_mean_perf, outside variable_nch",
-    )
+    metadata = WrapperInfo(order="inside compute_mean_perf, outside variable_nch")
     ceiling_effect = LEAVES
     decides = ("phase",)
     inside_of = ("ComputeMeanPerf",)
@@ -247,10 +242,7 @@ class Shaping(Phased):
         ValueError: If the task does not fit or an argument is out of range.
     """
 
-    metadata = WrapperInfo(
-        description="trains in six phases: short and forgiving first, then the task as it is",
-        order="any",
-    )
+    metadata = WrapperInfo(order="any")
     ceiling_effect = unknown("the trials depend on the training phase")
 
     def __init__(

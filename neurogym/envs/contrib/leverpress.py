@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.task import Count, Rule, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.parameters.arguments import PositiveProbability
 
 LONGEST_WAIT = 30  #: steps
 
@@ -29,17 +30,16 @@ class LeverPress(TrialEnv):
 
     metadata = TaskInfo(
         tags=["go-no-go", "motor", "working memory", "supervised"],
-        description="wait for a signal, then press a lever a number of times",
         differences=["a trial lasts from the wait for a signal to the last press, or to the first pause"],
         necessary=("signal",),
     )
     default_rewards = {"abort": -1.0, "correct": 10.0, "fail": 0.0}
     rule = Rule(fixate=("wait",), answer=(), hold=0)
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, n_press: Count = 4, p_signal: float = 0.5):
+    def __init__(
+        self, dt: float = 100, rewards: dict | None = None, n_press: Count = 4, p_signal: PositiveProbability = 0.5
+    ):
         super().__init__(dt=dt, rewards=rewards)
-        if not 0 < p_signal <= 1:
-            raise ValueError(f"p_signal must lie above 0 and not above 1, got {p_signal!r}")
         self.n_press, self.p_signal = n_press, p_signal
         self.conditions = {"wait": np.arange(1, LONGEST_WAIT + 1)}
         self.observation_space = spaces.Box(-1, 1, shape=(1,), dtype=np.float32, name={"signal": 0})
@@ -82,7 +82,6 @@ class LeverPressWithPoke(TrialEnv):
 
     metadata = TaskInfo(
         tags=["motor", "working memory"],
-        description="press a lever a number of times, then poke for the reward",
         differences=["a trial lasts until the reward, or until its time is over"],
         necessary=(),
     )
@@ -153,7 +152,6 @@ class LeverPressWithPokeRest(TrialEnv):
 
     metadata = TaskInfo(
         tags=["motor", "value-based", "working memory"],
-        description="press a lever, then poke for a drink when thirsty, and rest in between",
         carries=True,
         differences=["a trial lasts until the drink, or until its time is over"],
         necessary=("thirst",),

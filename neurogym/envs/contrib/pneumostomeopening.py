@@ -40,7 +40,6 @@ class Pneumostomeopening(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Operant conditioning of aerial respiratory behaviour in Lymnaea stagnalis",
         doi="10.1242/jeb.199.3.683",
         tags=[
             "operant conditioning",
@@ -53,7 +52,6 @@ class Pneumostomeopening(TrialEnv):
             "system",
             "snail",
         ],
-        description="breathe at the surface, or by the skin where opening the breathing hole is punished",
         differences=[
             "a trial is a stay of fixed length; depth and oxygen start anew in each",
             "depth is shown one-hot with the oxygen level, in place of one integer",

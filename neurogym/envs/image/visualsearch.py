@@ -38,7 +38,6 @@ class VisualSearch(ImageTask):
     """
 
     metadata = TaskInfo(
-        paper_name="Top-down versus bottom-up control of attention in the prefrontal and posterior parietal cortices",
         doi="10.1126/science.1138071",
         tags=[
             "perceptual",
@@ -48,7 +47,6 @@ class VisualSearch(ImageTask):
             "multidimensional action space",
             "supervised",
         ],
-        description="look at the line that equals the sample, among others",
         differences=[
             "drawn with NumPy, in frames of shape (height, width, 3)",
             "a fixation mark is on until the decision",

@@ -36,11 +36,8 @@ class DriftingBandit(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="From predictive models to cognitive models: Separable behavioral processes underlying reward "
-        "learning in the rat",
         doi="10.1101/461129",
         tags=["n-alternative", "value-based", "learning"],
-        description="find the arm that pays best while payoffs drift",
         carries=True,
         needs_reward=True,
         probabilistic=True,

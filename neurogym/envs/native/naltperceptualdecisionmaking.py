@@ -32,10 +32,8 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Decision-making with multiple alternatives",
         doi="10.1038/nn.2123",
         tags=["perceptual", "n-alternative", "supervised"],
-        description="report which of several noisy stimuli is the strong one",
         differences=["the fixation cue stays on until the decision"],
         necessary=("stimulus",),
     )

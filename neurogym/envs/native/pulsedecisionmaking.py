@@ -34,11 +34,8 @@ class PulseDecisionMaking(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Sources of noise during accumulation of evidence in unrestrained and voluntarily "
-        "head-restrained rats",
         doi="10.7554/eLife.11308",
         tags=["perceptual", "two-alternative", "supervised"],
-        description="report which side delivered more pulses",
         differences=[
             "a pulse lasts at least one step, whatever the time step",
             "pulses that are requested are shown, and decide what is right",

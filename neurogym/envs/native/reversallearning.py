@@ -24,10 +24,8 @@ class ReversalLearning(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Reversal learning and dopamine: a Bayesian perspective",
         doi="10.1523/JNEUROSCI.1989-14.2015",
         tags=["two-alternative", "value-based", "learning"],
-        description="choose the picture that is rewarded more often, until the pictures swap roles",
         carries=True,
         needs_reward=True,
         probabilistic=True,

@@ -24,10 +24,8 @@ class Sternberg(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="High-speed scanning in human memory",
         doi="10.1126/science.153.3736.652",
         tags=["working memory", "reaction time", "two-alternative", "supervised"],
-        description="say whether a probe was in a list of items",
         necessary=("list", "probe"),
         small={"set_sizes": (1, 2), "n_items": 3},
     )
