@@ -20,7 +20,7 @@ from ngym_cli.agents.networks.steps import Network, Stepper, joint, leak, scale_
 from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.stack import build_batch
-from ngym_cli.files.reading import read_arrays
+from ngym_cli.files.reading import read_tensors
 from ngym_cli.runs import records
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _read(run: runs.Run, config: RunConfig) -> Actor | None:
     if not isinstance(seen, spaces.Box) or len(shape) == 3 or not isinstance(acts, spaces.Discrete | spaces.Box):
         return None
     parts = ["lstm_actor"] + ["lstm_critic"] * (not args["shared"])
-    arrays = read_arrays(folder / WEIGHTS)
+    arrays = read_tensors(folder / WEIGHTS, "numpy")
     expected = _shapes_of_heads(units, args["readout"], acts)
     for part in parts:
         expected |= _shapes_of_network(part, network, units, args["layers"], prod(shape))

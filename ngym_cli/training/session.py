@@ -224,7 +224,7 @@ class Session:
             self._complete(said)
         else:
             stage = curriculum.advance(why, self.step, recorder.trials, self.clock.times()[0])
-            recorder.begin_stage(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
+            recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from, anew=True)
             self.learner.change_stage(stage)
             self.curves.begin_stage()
             self.curves.display.say(f"{said}; now {curriculum.label}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,27 @@ class Learner(BaseAlgorithm):
     def set_up_learning_rate(self) -> None:
         """Make `lr_schedule` from the learning rate that was given."""
         self._setup_lr_schedule()
+
+    def make_policy(self) -> None:
+        """Make the generator and the policy, both from the seed."""
+        self.set_random_seed(self.seed)
+        self.rng = np.random.default_rng(self.seed)
+        build: Any = self.policy_class
+        self.policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
+        self.policy.to(self.device)
+
+    def log_update(self, numbers: Mapping[str, float]) -> None:
+        """Record the numbers of an update under ``train/``, and how many updates there have been.
+
+        Raises:
+            FloatingPointError: if a number is not finite.
+        """
+        if not np.isfinite([*numbers.values()]).all():
+            listed = ", ".join(f"{name} {value}" for name, value in numbers.items())
+            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {listed}")
+        for name, value in numbers.items():
+            self.logger.record(f"train/{name}", value)
+        self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
 
     @property
     def seen(self) -> Any:
