@@ -6,6 +6,7 @@ known to a type checker, and one that does not exist is refused.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypedDict, Unpack
 
@@ -19,7 +20,7 @@ class _Described(TypedDict, total=False):
 
     Attributes:
         render_modes: Gymnasium's.
-        description: One line.
+        description: One line; of a class by default the first sentence of the docstring.
         paper_name: Title of the paper that it comes from, or None.
         paper_link: Its DOI as a link, or None.
         doi: Its DOI, from which the link is made.
@@ -118,6 +119,32 @@ class WrapperInfo(dict[str, Any]):
     def replace(self, **entries: Unpack[_Described]) -> Self:
         """Copy the metadata with some entries replaced."""
         return type(self)(**{**self, **entries})
+
+
+def describe(cls: Any) -> None:
+    """Take the first sentence of the docstring of a task or wrapper as description, unless the metadata give another.
+
+    Args:
+        cls: The class, with the metadata that it defines or inherits.
+    """
+    inherited = next((vars(base)["metadata"] for base in cls.__mro__[1:] if "metadata" in vars(base)), None)
+    before = inherited.get("description") if isinstance(inherited, Mapping) else None
+    sentence = first_sentence(vars(cls).get("__doc__"))
+    has_metadata = "metadata" in vars(cls) or before is not None
+    if sentence and has_metadata and cls.metadata.get("description") in (None, before):
+        cls.metadata = copy.copy(cls.metadata)
+        cls.metadata["description"] = sentence
+
+
+def first_sentence(docstring: str | None) -> str:
+    """First sentence of a docstring as a phrase: without markup and full stop, beginning in lower case.
+
+    >>> first_sentence("Do nothing: a ``single`` action. A trial lasts ten seconds.")
+    'do nothing: a single action'
+    """
+    line = ((docstring or "").strip().splitlines() or [""])[0]
+    sentence = line.partition(". ")[0].rstrip(".").replace("``", "")
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
 def _checked(entries: Mapping[str, Any], kind: type) -> dict[str, Any]:

@@ -7,12 +7,14 @@
 | `built` | points of a built network in 20 random rotations: found, invented, largest errors |
 | `gru`, `ctrnn` | networks that hold three bits: stable points, saddles, pairs of neighbouring patterns with a saddle |
 | `speed` | search for 64 units, 10 inputs and 1,000 starts each, against gradient descent on the joint speed in torch |
-| `similarity` | DSA between line attractors and point attractors against that between two of a kind |
+| `similarity` | DSA between built line attractors and point attractors against that between two of a kind |
+| `similarity-trained` | the same of trained networks: path integration on a track, memory of one bit |
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,14 @@ from ngym_cli.figures.source import Source
 #: Training of the networks that hold three bits.
 SETTINGS: dict[str, Any] = {"task": "FlipFlop-v0", "alg": "supervised"}
 
+#: Training of the networks whose dynamics are compared: positions on a track lie along a line, a bit has two points.
+KINDS: dict[str, dict[str, Any]] = {
+    kind: {"task": task, "task_args": task_args, "alg": "supervised", "network": "ctrnn", "units": 32,
+           "timesteps": 400_000, "eval_every": 0}
+    for kind, task, task_args in (("line", "PathIntegration-v0", {"dimensions": 1}),
+                                  ("point", "FlipFlop-v0", {"n_bits": 1}))
+}  # fmt: skip
+
 #: Folder of the trained networks, one for each digest of code and settings.
 ROOT = Path(__file__).parents[2] / "reproductions" / "records"
 
@@ -44,12 +54,12 @@ REPEATS, BUILT_UNITS, INPUTS, KIND = 20, 12, 10, 8
 MULTIPLE, TOLERANCE = 3, 1e-12
 
 
-def trained(cell: str, seed: int) -> tuple[Run, System]:
+def trained(settings: dict[str, Any], seed: int) -> tuple[Run, System]:
     """Return a trained network as a run and as a system; a run of the same code and settings is used again."""
-    folder = ROOT / stamp.digest([str(SETTINGS["task"])], SETTINGS)
-    name = f"{cell}-{seed}"
-    if not (folder / SETTINGS["task"] / SETTINGS["alg"] / name / runs.MODEL).exists():
-        train(**SETTINGS, network=cell, seed=seed, name=name, runs_root=folder, overwrite=True, progress=False)
+    folder = ROOT / stamp.digest([settings["task"]], settings)
+    name = f"{settings['network']}-{seed}"
+    if not (folder / settings["task"] / settings["alg"] / name / runs.MODEL).exists():
+        train(**settings, seed=seed, name=name, runs_root=folder, overwrite=True, progress=False)
     run = load(name, folder)
     return run, run.system
 
@@ -67,7 +77,7 @@ def visited(system: System, rng: np.random.Generator) -> np.ndarray:
 
 def flip_flop(cell: str, seed: int) -> Row:
     """Train a network and find its points."""
-    run, system = trained(cell, seed)
+    run, system = trained({**SETTINGS, "network": cell}, seed)
     actor: Any = Source(run.run).actor
     states = visited(system, np.random.default_rng(seed))
     began = time.process_time()
@@ -139,7 +149,7 @@ def descend(network: Any, starts: np.ndarray, inputs: np.ndarray, limit: float) 
 
 def speed() -> Row:
     """Search 1,000 starts under each of ten inputs by both methods; seconds are CPU seconds of one core."""
-    run, system = trained("gru", 0)
+    run, system = trained({**SETTINGS, "network": "gru"}, 0)
     rng = np.random.default_rng(0)
     states = visited(system, rng)
     inputs = np.concatenate([np.zeros((1, 3)), 0.2 * rng.standard_normal((INPUTS - 1, 3))])
@@ -158,18 +168,29 @@ def speed() -> Row:
     }  # fmt: skip
 
 
-def population(kind: str, seed: int) -> PopulationTrials:
+def built_population(kind: str, seed: int) -> PopulationTrials:
     """Return trials of a built network that integrates its input along a line, or forgets it at a point."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed if kind == "line" else 100 + seed)
     net = known.line_attractor(20, [1.0, 0.5], rng)[0] if kind == "line" else known.point_attractor(20, 2, rng)
-    inputs = rng.standard_normal((60, 60, 2)) * 0.3
-    trials = known.simulate(net, np.zeros((60, 20)), inputs, rng, 0.02)
-    return PopulationTrials(f"{kind} {seed}", list(trials), np.full(60, "all"), list(inputs))
+    return driven(f"{kind} {seed}", net, 0.3, rng)
 
 
-def similarity() -> Row:
-    """Compare built networks of two kinds, each with other weights and noise."""
-    populations = [population(kind, 100 * k + seed) for k, kind in enumerate(("line", "point")) for seed in range(KIND)]
+def trained_population(kind: str, seed: int) -> PopulationTrials:
+    """Return trials of a network that was trained to integrate its input, or to hold the sign of the last pulse."""
+    rng = np.random.default_rng(seed if kind == "line" else 100 + seed)
+    return driven(f"{kind} {seed}", trained(KINDS[kind], seed)[1], 0.5, rng)
+
+
+def driven(label: str, net: System, scale: float, rng: np.random.Generator) -> PopulationTrials:
+    """Return sixty trials under the same kind of input for all networks: white noise of this standard deviation."""
+    inputs = rng.standard_normal((60, 60, net.inputs)) * scale
+    trials = known.simulate(net, np.zeros((60, net.units)), inputs, rng, 0.02)
+    return PopulationTrials(label, list(trials), np.full(60, "all"), list(inputs))
+
+
+def similarity(make_population: Callable[[str, int], PopulationTrials]) -> Row:
+    """Compare networks of two kinds, each with other weights and noise."""
+    populations = [make_population(kind, seed) for kind in ("line", "point") for seed in range(KIND)]
     row: Row = {"networks": len(populations)}
     for metric in ("dsa", "input-dsa"):
         apart = compare_populations(populations, metric).distance  # type: ignore[arg-type]
@@ -179,10 +200,14 @@ def similarity() -> Row:
         higher = np.subtract.outer(other, same)
         row[metric] = float((higher > 0).mean() + 0.5 * (higher == 0).mean())
         row[f"{metric}_medians"] = [float(np.median(other)), float(np.median(same))]
+        row[f"{metric}_floor"] = float(np.median(np.diag(apart)))
     return row
 
 
-ITEMS = {"built": built, "speed": speed, "similarity": similarity}
+ITEMS: dict[str, Callable[[], Row]] = {
+    "built": built, "speed": speed,
+    "similarity": lambda: similarity(built_population), "similarity-trained": lambda: similarity(trained_population),
+}  # fmt: skip
 
 
 def make(item: str, seed: int) -> Row:
@@ -200,6 +225,17 @@ def table(rows: Rows) -> str:
             counts = " | ".join(str(n) for n in row["unstable"][:4])
             lines.append(f"| {cell} | {seed} | {counts} | {row['patterns']} of 8 | {row['edges']} of 12 |")
     return "\n".join(lines)
+
+
+def _distances(row: Row, metric: str) -> str:
+    return ", ".join(f"{each:.3f}" for each in [*row[f"{metric}_medians"], row[f"{metric}_floor"]])
+
+
+def tasks(item: str) -> list[str]:
+    """Return the tasks whose code decides an item."""
+    if item in ("built", "similarity"):
+        return []
+    return [settings["task"] for settings in KINDS.values()] if item == "similarity-trained" else [SETTINGS["task"]]
 
 
 def measured(rows: Rows) -> str:
@@ -220,12 +256,15 @@ def measured(rows: Rows) -> str:
             f" gradient descent in torch: {100 * v['torch_converged']:.0f} % after {v['torch_seconds']:.1f} CPU s"
             f" ({v['torch_steps']:,} iterations, median q {v['torch_median_speed']:.0e})."
         )
-    if "similarity" in rows:
-        s = rows["similarity"]["0"]
-        lines.append(
-            f"- Built line against point attractors ({s['networks']} networks): area under the curve {s['dsa']:.3f} for"
-            f" DSA, {s['input-dsa']:.3f} for InputDSA."
-        )
+    for item, kind in (("similarity", "Built"), ("similarity-trained", "Trained")):
+        if item in rows:
+            s = rows[item]["0"]
+            lines.append(
+                f"- {kind} line against point attractors ({s['networks']} networks): area under the curve"
+                f" {s['dsa']:.3f} for DSA, {s['input-dsa']:.3f} for InputDSA. Median distance between kinds, within a"
+                f" kind, and of a network to itself: {_distances(s, 'dsa')} (DSA), {_distances(s, 'input-dsa')}"
+                " (InputDSA)."
+            )
     return "\n".join(lines)
 
 
@@ -235,8 +274,8 @@ RECORD = Record(
     file=Path(__file__).with_name("results.json"),
     items=lambda: ("gru", "ctrnn", *ITEMS),
     make=make,
-    tasks=lambda item: ["FlipFlop-v0"] if item not in ("built", "similarity") else [],
-    settings=lambda item: SETTINGS,
+    tasks=tasks,
+    settings=lambda item: KINDS if item == "similarity-trained" else SETTINGS,
     tables={"points": table, "measured": measured},
     seeds=lambda item: 1 if item in ITEMS else 5,
 )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from neurogym.metadata import RENDER_MODES, TaskInfo
+from neurogym.metadata import RENDER_MODES, TaskInfo, describe
 from neurogym.sampling.generator import LegacyGenerator, generator_of
 from neurogym.spaces import n_actions
 
@@ -56,10 +56,11 @@ class BaseEnv(gym.Env):
     conditions: Any
 
     def __init_subclass__(cls, **kwargs: Any):
-        """Add the metadata that Gymnasium requires."""
+        """Add the metadata that Gymnasium requires, and the description."""
         super().__init_subclass__(**kwargs)
         if "metadata" in cls.__dict__:
             cls.metadata = TaskInfo.of({"render_modes": [*RENDER_MODES], **cls.metadata})
+        describe(cls)
 
     def __init__(self, dt: float = 100):
         if not np.isscalar(dt) or isinstance(dt, str) or not np.isfinite(dt) or dt <= 0:

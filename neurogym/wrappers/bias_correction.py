@@ -29,10 +29,7 @@ class BiasCorrection(TrialWrapper):
         ValueError: If the actions are not discrete or an argument is out of range.
     """
 
-    metadata = WrapperInfo(
-        description="gives less reward for a side that the agent chooses too often",
-        order="inside pass_reward",
-    )
+    metadata = WrapperInfo(order="inside pass_reward")
     ceiling_effect = HIDES_OUTCOME
     inside_of = ("PassReward",)
 

@@ -28,7 +28,6 @@ class CatchTrials(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        description="does not reward the right answer in randomly chosen trials",
         paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         order="any",

@@ -29,10 +29,7 @@ class ComputeMeanPerf(TrialWrapper):
         ValueError: If there is not one flag per threshold or the window is empty.
     """
 
-    metadata = WrapperInfo(
-        description="informs the inner wrappers whether mean performance exceeds thresholds",
-        order="outside perf_phases",
-    )
+    metadata = WrapperInfo(order="outside perf_phases")
     ceiling_effect = LEAVES
     decides = ("the performance flags",)
 

@@ -15,7 +15,7 @@ CLEAR = 100.0  #: coherence of an unambiguous stimulus (percent)
 
 
 class CurriculumLearning(Phased):
-    """Train in five phases.
+    """Train in five phases: no stimulus, a clear stimulus, punishment, delay, ambiguity.
 
     ===== =========================================================================================
     phase trials
@@ -41,7 +41,6 @@ class CurriculumLearning(Phased):
     """
 
     metadata = WrapperInfo(
-        description="trains in five phases: no stimulus, clear stimulus, punishment, delay, ambiguity",
         paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
         doi="10.1038/s41586-019-0919-7",
         order="any",

@@ -8,6 +8,7 @@ import gymnasium as gym
 
 from neurogym import scores
 from neurogym.ceilings.effects import Effect, unknown
+from neurogym.metadata import describe
 from neurogym.scores import Score
 
 
@@ -28,6 +29,11 @@ class Forwarding:
     """
 
     ceiling_effect: ClassVar[Effect | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any):
+        """Add the description to the metadata."""
+        super().__init_subclass__(**kwargs)
+        describe(cls)
 
     def __getattr__(self, name: str) -> Any:
         """The attribute of the wrapped environment."""

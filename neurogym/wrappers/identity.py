@@ -22,10 +22,7 @@ class Identity(TrialWrapper):
         id_: Name in the messages.
     """
 
-    metadata = WrapperInfo(
-        description="changes nothing; for trying out stacks",
-        order="any",
-    )
+    metadata = WrapperInfo(order="any")
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, id_: str = "0"):

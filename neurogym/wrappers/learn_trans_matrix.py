@@ -30,10 +30,7 @@ class LearnTransMatrix(TrialWrapper):
         ValueError: If the actions are not discrete or a rate is not between 0 and 1.
     """
 
-    metadata = WrapperInfo(
-        description="appends a row of the transition matrix of the agent's own choices",
-        order="any",
-    )
+    metadata = WrapperInfo(order="any")
 
     def __init__(self, env: gym.Env, lr: Probability = 0.1, decay: Probability = 0.01):
         self._actions = choice_actions(env, "LearnTransMatrix")

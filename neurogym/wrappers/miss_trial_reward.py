@@ -18,10 +18,7 @@ class MissTrialReward(TrialWrapper):
         r_miss: What is added.
     """
 
-    metadata = WrapperInfo(
-        description="adds to the reward of trials that run out without an answer",
-        order="any",
-    )
+    metadata = WrapperInfo(order="any")
 
     def __init__(self, env: gym.Env, r_miss: float = 0.0):
         super().__init__(env)

@@ -62,10 +62,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         ValueError: If a setting is unknown or does not fit.
     """
 
-    metadata = WrapperInfo(
-        description="saves behaviour and figures while an agent is trained; can evaluate it",
-        order="outermost, to see what the agent sees",
-    )
+    metadata = WrapperInfo(order="outermost, to see what the agent sees")
     ceiling_effect = LEAVES
 
     @takes_older_names("Monitor", {"timestep": "step"})

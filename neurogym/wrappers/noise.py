@@ -40,10 +40,7 @@ class Noise(TrialWrapper):
         ValueError: If an argument is out of range.
     """
 
-    metadata = WrapperInfo(
-        description="adds Gaussian noise to the observation; the level can follow performance",
-        order="outside pass_reward and pass_action it also perturbs their channels",
-    )
+    metadata = WrapperInfo(order="outside pass_reward and pass_action it also perturbs their channels")
 
     def __init__(
         self,
@@ -116,7 +113,9 @@ class Noise(TrialWrapper):
 
 
 class DynamicNoise(Noise):
-    """Add Gaussian noise to the stimulus channels only, from the step after stimulus onset; see :class:`Noise`.
+    """Add Gaussian noise to the stimulus channels only, from the step after stimulus onset.
+
+    The level is fixed or follows performance as in :class:`Noise`.
 
     Args:
         env: A task with a period and channels called ``stimulus``.
@@ -131,10 +130,7 @@ class DynamicNoise(Noise):
         ValueError: If the task has no stimulus channels or an argument is out of range.
     """
 
-    metadata = Noise.metadata.replace(
-        description="adds noise to the stimulus channels, at a level that can follow performance",
-        order="any",
-    )
+    metadata = Noise.metadata.replace(order="any")
 
     def __init__(
         self,

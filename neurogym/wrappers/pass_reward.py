@@ -21,7 +21,6 @@ class PassReward(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        description="appends the last reward to the observation",
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         order="outside every wrapper that changes rewards",
@@ -49,7 +48,6 @@ class PassAction(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        description="appends the last action to the observation",
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         order="any",
@@ -85,10 +83,7 @@ class PassGT(TrialWrapper):
         env: A task with ground truth; its observation must be a one-dimensional Box.
     """
 
-    metadata = WrapperInfo(
-        description="appends the ground truth of the last step to the observation",
-        order="any",
-    )
+    metadata = WrapperInfo(order="any")
     ceiling_effect = unknown("the right answer of the last step is shown")
 
     def __init__(self, env: gym.Env):

@@ -167,10 +167,7 @@ class PerfPhases(TrialWrapper):
         ValueError: If the phases are not in order.
     """
 
-    metadata = WrapperInfo(
-        description="counts training phases, which advance when a performance flag is set",
-        order="inside compute_mean_perf, outside variable_nch",
-    )
+    metadata = WrapperInfo(order="inside compute_mean_perf, outside variable_nch")
     ceiling_effect = LEAVES
     decides = ("phase",)
     inside_of = ("ComputeMeanPerf",)
@@ -247,10 +244,7 @@ class Shaping(Phased):
         ValueError: If the task does not fit or an argument is out of range.
     """
 
-    metadata = WrapperInfo(
-        description="trains in six phases: short and forgiving first, then the task as it is",
-        order="any",
-    )
+    metadata = WrapperInfo(order="any")
     ceiling_effect = unknown("the trials depend on the training phase")
 
     def __init__(

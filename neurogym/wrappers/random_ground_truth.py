@@ -29,10 +29,7 @@ class RandomGroundTruth(TrialWrapper):
         ValueError: If ``p`` is not a distribution over the choices.
     """
 
-    metadata = WrapperInfo(
-        description="draws the ground truth of each trial independently, with given probabilities",
-        order="inside schedule_attr and variable_nch",
-    )
+    metadata = WrapperInfo(order="inside schedule_attr and variable_nch")
     accepts = ("p", "sel_chs")
     decides = ("ground_truth",)
 

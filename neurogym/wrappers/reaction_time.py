@@ -37,7 +37,6 @@ class ReactionTime(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        description="the answer may be given while the stimulus is on",
         paper_name="Response of neurons in the lateral intraparietal area during a combined visual discrimination "
         "reaction time task",
         doi="10.1523/JNEUROSCI.22-21-09475.2002",
@@ -116,7 +115,7 @@ class ReactionTime(TrialWrapper):
 
 
 class VariableReactionTime(ReactionTime):
-    """A reaction-time task in which answers count only after a minimal stimulus duration, drawn for each trial.
+    """Let the agent answer while the stimulus is on, but only after a minimal duration, drawn for each trial.
 
     It is uniform between one step and ``min(stim_dur_limit, stimulus duration)``; the trial's record has it as
     ``min_stim_dur`` (ms).
@@ -130,10 +129,6 @@ class VariableReactionTime(ReactionTime):
         AttributeError: If the task has no such periods or no ground truth.
         ValueError: If the limit is not positive.
     """
-
-    metadata = ReactionTime.metadata.replace(
-        description="the answer may be given while the stimulus is on, after a minimal time that varies",
-    )
 
     def __init__(self, env: gym.Env, urgency: float = 0.0, stim_dur_limit: Positive = 100):
         super().__init__(env, urgency)

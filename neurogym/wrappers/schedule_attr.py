@@ -32,10 +32,7 @@ class ScheduleAttr(TrialWrapper):
         ValueError: If the schedule has another number of conditions than ``attr_list``.
     """
 
-    metadata = WrapperInfo(
-        description="gives each trial the conditions that a schedule names",
-        order="outside the wrapper whose arguments it schedules",
-    )
+    metadata = WrapperInfo(order="outside the wrapper whose arguments it schedules")
     ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")
 
     def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, Any]]):

@@ -24,10 +24,7 @@ class StimAccSignal(TrialWrapper):
         TypeError: If the observation is not floating-point.
     """
 
-    metadata = WrapperInfo(
-        description="shows the running sum of the task's observation within the trial",
-        order="any; outside noise it does not sum the noise",
-    )
+    metadata = WrapperInfo(order="any; outside noise it does not sum the noise")
 
     def __init__(self, env: gym.Env):
         space = env.unwrapped.observation_space

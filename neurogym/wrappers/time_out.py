@@ -26,10 +26,7 @@ class TimeOut(TrialWrapper):
         ValueError: If the duration is negative or the task has no fixation period.
     """
 
-    metadata = WrapperInfo(
-        description="makes the fixation period longer after an error",
-        order="any",
-    )
+    metadata = WrapperInfo(order="any")
     decides = ("period_fixation",)
 
     def __init__(self, env: gym.Env, time_out: NonNegative = 0):

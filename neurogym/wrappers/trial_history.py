@@ -52,7 +52,6 @@ class TrialHistory(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        description="draws the ground truth from a Markov chain, in blocks of repeating, alternating, ... contexts",
         paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         order="inside variable_nch and schedule_attr; no other wrapper that decides the ground truth",
@@ -231,9 +230,6 @@ class TrialHistoryV2(TrialHistory):
         ValueError: If the matrix has another shape or a row is not a distribution.
     """
 
-    metadata = TrialHistory.metadata.replace(
-        description="draws the ground truth from a Markov chain with one transition matrix",
-    )
     _key = "trial_history_v2"
 
     def __init__(self, env: gym.Env, probs: Any = None):
@@ -245,7 +241,9 @@ class TrialHistoryV2(TrialHistory):
 
 
 class TrialHistory_NAlt(TrialHistory):  # noqa: N801 - NeuroGym's name
-    """Trial history in two contexts: ``TrialHistory`` under the argument names of the version for N alternatives.
+    """Draw the ground truth from a Markov chain in two contexts.
+
+    This is :class:`TrialHistory` under the argument names of the version for N alternatives.
 
     Args:
         env: A task with choices.
@@ -259,7 +257,6 @@ class TrialHistory_NAlt(TrialHistory):  # noqa: N801 - NeuroGym's name
         ValueError: If ``trans`` is neither or the task has fewer choices.
     """
 
-    metadata = TrialHistory.metadata.replace(description="draws the ground truth in clockwise and other contexts")
     _key = "trial_history_nalt"
 
     def __init__(
@@ -285,7 +282,9 @@ class TrialHistory_NAlt(TrialHistory):  # noqa: N801 - NeuroGym's name
 
 
 class TrHReset(TrialHistory):
-    """Trial history in a repeating and an alternating block that an error resets; see ``after_error="reset"``.
+    """Draw the ground truth from a Markov chain in a repeating and an alternating block, which an error resets.
+
+    This is ``after_error="reset"`` of :class:`TrialHistory`.
 
     Args:
         env: A task with choices.
@@ -293,7 +292,6 @@ class TrHReset(TrialHistory):
         block_dur: Trials in a block.
     """
 
-    metadata = TrialHistory.metadata.replace(description="trial history in blocks that an error resets")
     _key = "trhreset"
 
     def __init__(self, env: gym.Env, rep_prob: Sequence[float] = (0.2, 0.8), block_dur: Any = 200):
@@ -303,14 +301,15 @@ class TrHReset(TrialHistory):
 
 
 class Persistence(TrialHistory):
-    """Repeat the last ground truth with a given probability; ``TrialHistory`` with a single repeating block.
+    """Repeat the last ground truth with a given probability.
+
+    This is :class:`TrialHistory` with a single repeating block.
 
     Args:
         env: A task with choices.
         probs: Probability of a repetition; the other choices share the rest.
     """
 
-    metadata = TrialHistory.metadata.replace(description="repeats the last ground truth with a given probability")
     _key = "persistence"
 
     def __init__(self, env: gym.Env, probs: float = 0.8):

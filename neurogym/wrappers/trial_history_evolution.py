@@ -38,7 +38,6 @@ class TrialHistoryEvolution(TrialHistory):
         ValueError: If an argument is out of range.
     """
 
-    metadata = TrialHistory.metadata.replace(description="trial history in random contexts that evolve")
     _key = "trial_history_evolution"
 
     def __init__(

@@ -16,7 +16,9 @@ from neurogym.wrappers.base import TrialWrapper, task_of
 
 
 class TTLPulse(TrialWrapper):
-    """Report in ``info["signal_0"]``, ``info["signal_1"]``, ... whether the step taken lies in certain periods.
+    """Report in ``info`` whether the step taken lies in certain periods.
+
+    The signals are ``info["signal_0"]``, ``info["signal_1"]``, ...
 
     Args:
         env: A task with periods.
@@ -26,10 +28,7 @@ class TTLPulse(TrialWrapper):
         ValueError: If the task has no such period.
     """
 
-    metadata = WrapperInfo(
-        description="reports whether the present step lies in given periods (info only)",
-        order="any",
-    )
+    metadata = WrapperInfo(order="any")
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, periods: Sequence[Sequence[str] | str] = ()):

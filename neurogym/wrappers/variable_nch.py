@@ -35,10 +35,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         ValueError: If there are fewer than two, a weight is negative or their number is wrong.
     """
 
-    metadata = WrapperInfo(
-        description="draws in each block which of the choices are in play",
-        order="outside the wrapper that decides the ground truth, inside perf_phases",
-    )
+    metadata = WrapperInfo(order="outside the wrapper that decides the ground truth, inside perf_phases")
     accepts = ("phase",)
     decides: ClassVar[tuple[str, ...]] = ("sel_chs",)
     inside_of = ("PerfPhases",)

@@ -253,14 +253,16 @@ def held_input(text: str, names: Mapping[str, Any], channels: int) -> np.ndarray
             numbers = [float(word) for word in words]
             if len(numbers) not in (1, channels):
                 raise UserError(f"--input {text}: expected 1 or {channels} numbers, got {len(numbers)}")
-            return values + np.array(numbers)
-        for word in words:
+            values += np.array(numbers)
+        for word in words if "=" in text else ():
             name, _, number = word.partition("=")
             if name not in names:
                 raise unknown("channel", name, list(names))
             values[np.atleast_1d(np.asarray(names[name], int))] = float(number)
     except ValueError:
         raise UserError(f"--input {text}: expected numbers, or NAME=NUMBER for channels by name") from None
+    if not np.isfinite(values).all():
+        raise UserError(f"--input {text}: expected finite numbers")
     return values
 
 

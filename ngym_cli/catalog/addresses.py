@@ -11,13 +11,6 @@ from pathlib import Path
 
 from ngym_cli.errors import UserError, unknown
 
-#: Kind of a page -> folder of the site.
-FOLDERS = {
-    "task": "tasks", "wrapper": "wrappers", "algorithm": "algorithms", "network": "networks", "figure": "figures",
-    "launcher": "launchers", "analysis": "analyses", "paper": "papers", "model": "models",
-    "command": "commands",
-}  # fmt: skip
-
 #: Folder into which ``make docs`` builds the site.
 BUILT = Path(__file__).resolve().parents[2] / "build" / "docs" / "html"
 
@@ -36,23 +29,20 @@ def page(name: str, commands: Collection[str] = ()) -> str:
     """
     from ngym_cli.catalog import reference
     from ngym_cli.config.tasks import find_task, task_names
-    from ngym_cli.config.wrappers import wrapper_names
 
-    if name in wrapper_names():
-        return f"{FOLDERS['wrapper']}/{name}.html"
     for kind, (names, _) in reference.KINDS.items():
         if name in names():
-            return f"{FOLDERS[kind]}/{name}.html"
+            return f"{reference.plural(kind)}/{name}.html"
     if name in commands:
-        return f"{FOLDERS['command']}/{name}.html"
-    known = [*task_names(), *wrapper_names(), *reference.all_names(), *commands]
+        return f"commands/{name}.html"
+    known = [*task_names(), *reference.all_names(), *commands]
     if ":" in name or name.endswith(".py"):
         raise UserError(f"'{name}' is a task of your own, which the site does not have; ngym info explains it")
     try:
         task = find_task(name)
     except UserError:
         raise unknown("name", name, known) from None
-    return "tasks/index.html" if task.several else f"{FOLDERS['task']}/{task.id}.html"
+    return "tasks/index.html" if task.several else f"tasks/{task.id}.html"
 
 
 def published() -> str | None:
@@ -70,10 +60,12 @@ def of(kind: str, id_: str) -> str | None:
     """Return the address of the page of a name; None for a user's own part, or without a site.
 
     Args:
-        kind: a key of ``FOLDERS``.
+        kind: as ``ngym info --json`` has it.
         id_: as ``ngym info --json`` has it.
     """
-    return None if ":" in id_ or "/" in id_ else address(f"{FOLDERS[kind]}/{id_}.html")
+    from ngym_cli.catalog.reference import plural
+
+    return None if ":" in id_ or "/" in id_ else address(f"{plural(kind)}/{id_}.html")
 
 
 def address(place: str) -> str | None:

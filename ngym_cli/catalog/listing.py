@@ -6,18 +6,17 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.measured import LEARNERS, measured
+from ngym_cli.catalog import reference
 from ngym_cli.catalog.descriptions import Row, papers, recipes, recorded_runs, rows_with_words, sweeps
 from ngym_cli.config import from_dict, parts
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from gymnasium import Space
-
-    from neurogym.metadata import WrapperInfo
 
 
 def tasks(
@@ -130,54 +129,6 @@ def tags(search: Iterable[str] = ()) -> list[Row]:
     return rows_with_words(search, [{"id": tag, "tasks": count} for tag, count in sorted(counts.items())])
 
 
-def wrappers(search: Iterable[str] = ()) -> list[Row]:
-    """Return the wrappers by command-line name.
-
-    Args:
-        search: only those where each of these words occurs.
-    """
-    from neurogym import wrappers as package
-
-    rows = [wrapper(package.wrapper_class(name)) for name in package.all_wrappers()]
-    return sorted(rows_with_words(search, rows), key=lambda row: row["id"])
-
-
-def wrapper(cls: Any) -> Row:
-    """Return the description of a wrapper class; environments that combine several tasks are listed as wrappers."""
-    from neurogym.core import TrialWrapper
-    from neurogym.wrappers import key_of
-
-    known = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
-    meta: WrapperInfo = cls.metadata if known else {}
-    acts = issubclass(cls, TrialWrapper)
-    return {
-        "id": key_of(cls.__name__),
-        "class": cls.__name__,
-        "description": meta.get("description", ""),
-        "paper": meta.get("paper_name"),
-        "link": meta.get("paper_link"),
-        "carries": acts and cls.links_trials(),
-        "order": meta.get("order", ""),
-        "changes": _changes(cls),
-        "decides": list(cls.decides) if acts else [],
-    }
-
-
-def _changes(cls: type) -> list[str]:
-    """Return the parts of a session that a wrapper changes, according to the overridden hooks."""
-    from neurogym.core import TrialEnv, TrialWrapper
-
-    if not issubclass(cls, TrialWrapper):
-        return ["tasks"] if issubclass(cls, TrialEnv) else []
-    found = {
-        "trials": ("plan", "new_trial"),
-        "their content": ("revise",),
-        "observation": ("observe", "appended"),
-        "steps": ("step",),
-    }
-    return [what for what, hooks in found.items() if cls.overrides(*hooks)]
-
-
 def differences(search: Iterable[str] = ()) -> list[Row]:
     """Return where and why tasks differ from NeuroGym's: ``id``, ``task`` and ``difference``.
 
@@ -193,59 +144,71 @@ def differences(search: Iterable[str] = ()) -> list[Row]:
     return rows_with_words(search, rows)
 
 
-def named(listing: str, search: Iterable[str] = ()) -> list[Row]:
-    """Return the rows of a listing of ``reference.LISTED``: the first fields of each page.
+def named(kind: str, fields: tuple[str, ...] = (), search: Iterable[str] = ()) -> list[Row]:
+    """Return a row for each name of a kind: the first fields of its page.
 
     Args:
-        listing: a key of ``reference.LISTED``.
+        kind: a key of ``reference.KINDS``.
+        fields: fields of the page besides ``id`` and ``description``.
         search: only those where each of these words occurs.
     """
-    from ngym_cli.catalog import reference
-
-    kind, fields = reference.LISTED[listing]
     names, describe = reference.KINDS[kind]
-    pages = [describe(name) for name in names()]
-    return rows_with_words(
-        search, [{field: "" if page[field] is None else page[field] for field in fields} for page in pages]
-    )
+    others = parts.offered(kind) if kind in parts.KINDS else ()
+    pages = [describe(name) for name in names() if name not in others]
+    return rows_with_words(search, [{name: page[name] for name in ("id", "description", *fields)} for page in pages])
 
 
-LISTINGS: dict[str, Callable[..., list[Row]]] = {
-    "tasks": tasks,
-    "wrappers": wrappers,
-    "algs": functools.partial(named, "algs"),
-    "networks": functools.partial(named, "networks"),
-    "models": functools.partial(named, "models"),
-    "figures": functools.partial(named, "figures"),
-    "analyses": functools.partial(named, "analyses"),
-    "launchers": functools.partial(named, "launchers"),
-    "recipes": recipes,
-    "papers": papers,
-    "tags": tags,
-    "runs": recorded_runs,
-    "sweeps": sweeps,
-    "differences": differences,
+class Listing(NamedTuple):
+    """Listing of ``ngym list``.
+
+    Attributes:
+        rows: makes the rows, of the words that must occur and the filters.
+        shown: columns in the terminal; ``--json`` has them all.
+        filters: options of ``ngym list`` that apply, in addition to words.
+    """
+
+    rows: Callable[..., list[Row]]
+    shown: tuple[str, ...] = ("id", "description")
+    filters: tuple[str, ...] = ()
+
+
+def _of(kind: str, *fields: str) -> Callable[..., list[Row]]:
+    return functools.partial(named, kind, fields)
+
+
+LISTINGS = {
+    "tasks": Listing(
+        tasks,
+        ("id", "also called", "description", "tags", "steps", "learned by"),
+        ("tag", "paper", "obs", "action", "ceilings", "learned_by"),
+    ),
+    "wrappers": Listing(
+        _of("wrapper", "class", "paper", "link", "carries", "order", "changes", "decides"),
+        ("id", "description", "changes", "order"),
+    ),
+    "algs": Listing(
+        _of("algorithm", "paper", "recurrent", "actions", "networks", "defaults"),
+        ("id", "description", "actions", "networks"),
+    ),
+    "networks": Listing(_of("network", "paper", "recurrent", "defaults"), ("id", "description", "defaults")),
+    "models": Listing(_of("model", "arguments", "paper"), ("id", "description", "arguments", "paper")),
+    "figures": Listing(_of("figure", "drawn for", "columns", "record"), ("id", "description", "drawn for")),
+    "analyses": Listing(_of("analysis")),
+    "launchers": Listing(_of("launcher")),
+    "recipes": Listing(recipes),
+    "papers": Listing(papers, ("id", "title", "paper", "link")),
+    "tags": Listing(tags, ("id", "tasks")),
+    "runs": Listing(
+        recorded_runs,
+        ("id", "status", "steps", "performance", "tags", "started"),
+        ("tag", "task", "alg", "status", "sort"),
+    ),
+    "sweeps": Listing(sweeps, ("id", "status", "runs", "performance")),
+    "differences": Listing(differences, ("task", "difference")),
 }
 
 #: Words that mean a listing.
 MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs"}
-
-#: Filters of each listing, in addition to words: options of ``ngym list``.
-FILTERS: dict[str, tuple[str, ...]] = {
-    "tasks": ("tag", "paper", "obs", "action", "ceilings", "learned_by"),
-    "runs": ("tag", "task", "alg", "status", "sort"),
-}
-
-
-def listing(what: str) -> Callable[..., list[Row]]:
-    """Return the function that makes the rows of a listing.
-
-    Raises:
-        UserError: if there is no such listing.
-    """
-    if what not in LISTINGS:
-        raise unknown("listing", what, LISTINGS)
-    return LISTINGS[what]
 
 
 def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: Path) -> tuple[str, list[Row]]:
@@ -261,15 +224,16 @@ def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: 
         UserError: if there is no such listing, or it has no such filter.
     """
     what = MEANT.get(what, what)
-    make = listing(what)
+    if what not in LISTINGS:
+        raise unknown("listing", what, LISTINGS)
     given = {name: value for name, value in filters.items() if value}
     for name in given:
-        if name not in FILTERS.get(what, ()):
-            fitting = " and ".join(f"'ngym list {other}'" for other, names in FILTERS.items() if name in names)
+        if name not in LISTINGS[what].filters:
+            fitting = " and ".join(f"'ngym list {other}'" for other, each in LISTINGS.items() if name in each.filters)
             raise UserError(f"--{name.replace('_', '-')} works with {fitting} only")
     if what == "runs":
-        return what, make(root, search=search, **given)
-    found = make(search=search, **given)
+        return what, LISTINGS[what].rows(root, search=search, **given)
+    found = LISTINGS[what].rows(search=search, **given)
     return what, found if given else [*found, *_offered(what, search, found)]
 
 

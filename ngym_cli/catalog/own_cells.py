@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -253,22 +254,26 @@ def exported(subject: CellSubject) -> None:
             raise ContractError("an exported step differs: no Python if or float() on values of arrays in step")
 
 
+def _explained(check: Callable[[CellSubject], None]) -> Callable[[CellSubject], None]:
+    """Return a check that reports a wrong state as a breach of the contract."""
+
+    @functools.wraps(check)
+    def run(subject: CellSubject) -> None:
+        try:
+            check(subject)
+        except StateError as error:
+            raise ContractError(str(error)) from error
+
+    return run
+
+
 #: Checks in the order in which they are made; from the first failure of ``BASIC`` on, no further check is made.
-CHECKS: Sequence[Callable[[CellSubject], None]] = (
-    *(made, shapes, registered, in_place, repeatable, independence, whole_state, inputs_count, memory),
-    *(gradient, seeded, precision, bounded, exported),
-)
+CHECKS = [
+    _explained(check)
+    for check in (
+        *(made, shapes, registered, in_place, repeatable, independence, whole_state, inputs_count, memory),
+        *(gradient, seeded, precision, bounded, exported),
+    )
+]
 BASIC = (made, shapes, registered, in_place, repeatable)
 ADVICE = (exported, bounded)
-
-
-def keep(function: Callable[[CellSubject], None], subject: CellSubject) -> None:
-    """Make a check of a part.
-
-    Raises:
-        ContractError: if the part does not keep this part of the contract.
-    """
-    try:
-        function(subject)
-    except StateError as error:
-        raise ContractError(str(error)) from error

@@ -9,11 +9,11 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ngym_cli.catalog.descriptions import Row
+from ngym_cli.catalog.descriptions import Row, summary
 from ngym_cli.config import parts
 from ngym_cli.config.parts import place_of
 from ngym_cli.config.tasks import Task, find_task
@@ -98,70 +98,64 @@ def verdict(name: str, rows: list[Row], seconds: float) -> Row:
     return {"id": name, "status": "failed" if failed else "ok", "checks": rows, "seconds": round(seconds, 3)}
 
 
+class Contract(NamedTuple):
+    """Checks of a kind of part.
+
+    Attributes:
+        subject: makes the subject of the checks.
+        checks: by name, in the order in which they are made.
+        basic: names of checks after whose failure no further check is made.
+        advice: names of checks that only advise.
+    """
+
+    subject: Callable[[Task], Any]
+    checks: Mapping[str, Callable[[Any], None]]
+    basic: Collection[str]
+    advice: Collection[str]
+
+
+def _contract(kind: str) -> Contract:
+    """Return the checks of tasks, or of another kind of part in ``CHECKED``."""
+    if kind not in CHECKED:
+        from neurogym.envs.contract import ADVICE, CHECKS, Subject
+
+        return Contract(lambda task: Subject(task.name, _maker(task)), {"made": _made, **CHECKS}, ("made",), ADVICE)
+    from ngym_cli.catalog import own_cells, own_parts
+
+    def named(functions: Iterable[Callable]) -> dict[str, Callable]:
+        return {each.__name__.removeprefix(f"{kind}_").replace("_", "-"): each for each in functions}
+
+    module: Any = own_cells if kind == "network" else own_parts
+    checks = module.CHECKS if kind == "network" else module.CHECKS[kind]
+    make = own_cells.CellSubject if kind == "network" else own_parts.PartSubject
+    return Contract(lambda task: make(task.name, task.entry), *map(named, (checks, module.BASIC, module.ADVICE)))
+
+
 def planned(number: int, kind: str = "task") -> Row:
     """Return ``id``, ``description`` and ``kind`` of a check by number in the order of execution."""
-    if kind in CHECKED:
-        checks, _, advice = _contract(kind)
-        function = checks[min(number, len(checks) - 1)]
-        text = (inspect.getdoc(function) or "").partition("\n")[0]
-        id_ = function.__name__.removeprefix(f"{kind}_").replace("_", "-")
-        return {"id": id_, "description": text, "kind": "advice" if function in advice else "error"}
-    from neurogym.envs.contract import ADVICE, CHECKS
-
-    if not number:
-        return {"id": "made", "description": "The task can be made, and is trial-based.", "kind": "error"}
-    name, function = list(CHECKS.items())[number - 1]
-    meaning = (inspect.getdoc(function) or name).partition("\n\n")[0].replace("\n", " ")
-    return {"id": name, "description": meaning, "kind": "advice" if name in ADVICE else "error"}
+    contract = _contract(kind)
+    name, function = list(contract.checks.items())[min(number, len(contract.checks) - 1)]
+    return {"id": name, "description": summary(function), "kind": "advice" if name in contract.advice else "error"}
 
 
 def _checks(task: Task, longest: float) -> Iterator[Row]:
-    if kind_of(task) in CHECKED:
-        yield from _part_checks(task, longest)
-        return
-    from neurogym.envs.contract import CHECKS, Subject
-
-    subject = Subject(task.name, _maker(task))
-    told: set[str] = set()
-    made = _outcome(task, planned(0), lambda: _make(task, subject), longest)
-    yield made
-    if made["status"] == "ok":
-        for number, function in enumerate(CHECKS.values(), 1):
-            row = _outcome(task, planned(number), functools.partial(function, subject), longest)
-            if row["status"] == "failed":
-                if row["problem"] in told:  # a single mistake makes many checks fail and is reported once
-                    row.update(status="skipped", problem="not looked at: see above")
-                told.add(row["problem"])
-            yield row
-            if row["problem"] == ENDLESS:
-                return
-
-
-def _contract(kind: str) -> tuple[Sequence[Callable], Sequence[Callable], Sequence[Callable]]:
-    """Return the checks of a kind of part, those without which the rest is skipped, and those that only advise."""
-    from ngym_cli.catalog import own_cells, own_parts
-
-    if kind == "network":
-        return own_cells.CHECKS, own_cells.BASIC, own_cells.ADVICE
-    return own_parts.CHECKS[kind], own_parts.BASIC, own_parts.ADVICE
-
-
-def _part_checks(task: Task, longest: float) -> Iterator[Row]:
-    from ngym_cli.catalog import own_cells, own_parts
-
     kind = kind_of(task)
-    subject: Any = (own_cells.CellSubject if kind == "network" else own_parts.PartSubject)(task.name, task.entry)
-    checks, basic, _ = _contract(kind)
+    contract = _contract(kind)
+    subject = functools.cache(lambda: contract.subject(task))
     told: set[str] = set()
-    for number, function in enumerate(checks):
-        row = _outcome(task, planned(number, kind), functools.partial(own_cells.keep, function, subject), longest)
-        if row["problem"] in told:
-            row.update(status="skipped", problem="not looked at: see above")
-        elif row["problem"]:
+    for number, (name, function) in enumerate(contract.checks.items()):
+        row = _outcome(task, planned(number, kind), functools.partial(_call, function, subject), longest)
+        if row["status"] == "failed":
+            if row["problem"] in told:  # a single mistake makes many checks fail and is reported once
+                row.update(status="skipped", problem="not looked at: see above")
             told.add(row["problem"])
         yield row
-        if row["status"] == "failed" and (function in basic or row["problem"] == ENDLESS):
+        if row["problem"] == ENDLESS or (row["status"] == "failed" and name in contract.basic):
             return
+
+
+def _call(function: Callable[[Any], None], subject: Callable[[], Any]) -> None:
+    function(subject())
 
 
 def _maker(task: Task) -> Callable[..., Any]:
@@ -170,7 +164,8 @@ def _maker(task: Task) -> Callable[..., Any]:
     return task.entry if task.own else functools.partial(registration.make, task.name)
 
 
-def _make(task: Task, subject: Subject) -> None:
+def _made(subject: Subject) -> None:
+    """The task can be made, and is trial-based."""
     import gymnasium as gym
 
     from neurogym.core import TrialEnv

@@ -1,4 +1,4 @@
-"""Content of ``ngym info`` for a task or a wrapper."""
+"""Content of ``ngym info``: the page of a task, and the choice among all pages by name."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from ngym_cli.agents.algorithms.exceptions import exceptional
 from ngym_cli.agents.elsewhere import elsewhere
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.measured import LEARNERS, measured
-from ngym_cli.catalog import descriptions, listing, reference
+from ngym_cli.catalog import descriptions, reference
 from ngym_cli.catalog.descriptions import Row
-from ngym_cli.config.parts import find_own, is_reference, keyword_parameters, kind_of, user_errors
+from ngym_cli.config.parts import keyword_parameters, user_errors
 from ngym_cli.config.recommended import recommended
 from ngym_cli.config.tasks import find_task, task_names
-from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.environments.facts import facts_of
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, unknown
@@ -49,13 +48,9 @@ def describe(
     """
     if figure is not None:
         check_place(figure, overwrite)
-    if name in wrapper_names():
-        return describe_wrapper(name)
     own = reference.own_page(name)
     if own is not None:
         return own
-    if is_reference(name) and kind_of(find_own("wrapper", name)) == "wrapper":
-        return describe_wrapper(name)
     if ":" not in name:
         try:
             find_task(name)
@@ -64,7 +59,7 @@ def describe(
                 raise error
             page = reference.page(name)
             if page is None:
-                raise unknown("name", name, [*task_names(), *wrapper_names(), *reference.all_names()]) from None
+                raise unknown("name", name, [*task_names(), *reference.all_names()]) from None
             return page
     return describe_task(name, flags, seed, figure)
 
@@ -72,39 +67,6 @@ def describe(
 def as_json(found: Row) -> Row:
     """Return a description as plain data, including the example trial."""
     return {**found, "trial": found["trial"].as_row()} if "trial" in found else found
-
-
-def describe_wrapper(name: str) -> Row:
-    """Return all that is known of a wrapper."""
-    from neurogym.core import TrialWrapper
-    from neurogym.wrappers import key_of
-
-    cls = find_wrapper(name)
-    return {
-        **listing.wrapper(cls),
-        **({"id": name} if is_reference(name) else {}),
-        "kind": "wrapper",
-        "ceiling_effect": _effect(cls),
-        "inside_of": [key_of(other) for other in cls.inside_of] if issubclass(cls, TrialWrapper) else [],
-        "arguments": _arguments(cls, ("env",)),
-        "meaning": descriptions.arguments(cls),
-        "text": inspect.getdoc(cls) or "",
-    }
-
-
-def _effect(cls: type) -> str:
-    """Effect of a wrapper on the ceiling, as far as independent of the arguments."""
-    from neurogym.wrappers.forwarding import Forwarding
-
-    effect = cls.ceiling_effect if issubclass(cls, Forwarding) else None
-    if effect is None:
-        return "as the arguments and the task say"
-    return "left as it is" if effect.kind == "leaves" else f"not known: {effect.why}"
-
-
-def _arguments(entry: object, without: tuple[str, ...] = ()) -> Row:
-    found = {name: value for name, value in (keyword_parameters(entry) or {}).items() if name not in without}
-    return {name: "required" if value is inspect.Parameter.empty else value for name, value in found.items()}
 
 
 def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> Row:
@@ -123,6 +85,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         trial = dataclasses.replace(trial, conditions=list(facts.conditions))
     if figure is not None:
         _save_trial(trial, figure)
+    arguments = reference.arguments(task.entry, ("dt", "timing", "rewards"))
     meta, advised = task.metadata, None if task.own else recommended(task.id)
     return {
         "id": task.id,
@@ -154,7 +117,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
         "learned_elsewhere": str(other) if (other := elsewhere(task.id)) else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
-        "arguments": _arguments(task.entry, ("dt", "timing", "rewards")),
+        "arguments": {row["id"]: row["default"] for row in arguments},
         "meaning": _meanings(task.entry),
         "trial": trial,
         "text": inspect.getdoc(task.entry) or "",

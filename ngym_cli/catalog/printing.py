@@ -13,26 +13,9 @@ from ngym_cli import terminal
 from ngym_cli.agents.measured import Measured
 from ngym_cli.catalog import addresses
 from ngym_cli.catalog.descriptions import Row
+from ngym_cli.catalog.listing import LISTINGS
 from ngym_cli.config.values import write_value
 from ngym_cli.terminal import cell, print_columns, printable
-
-#: Columns of each listing that are shown; ``--json`` has them all.
-SHOWN: dict[str, tuple[str, ...]] = {
-    "tasks": ("id", "also called", "description", "tags", "steps", "learned by"),
-    "wrappers": ("id", "description", "changes", "order"),
-    "algs": ("id", "description", "actions", "networks"),
-    "networks": ("id", "description", "defaults"),
-    "models": ("id", "description", "arguments", "paper"),
-    "figures": ("id", "description", "drawn for"),
-    "launchers": ("id", "description"),
-    "analyses": ("id", "description"),
-    "recipes": ("id", "description"),
-    "papers": ("id", "title", "paper", "link"),
-    "tags": ("id", "tasks"),
-    "runs": ("id", "status", "steps", "performance", "tags", "started"),
-    "sweeps": ("id", "status", "runs", "performance"),
-    "differences": ("task", "difference"),
-}
 
 #: Columns that a narrow terminal does without, with the width (characters) below which it does.
 WIDE: dict[str, int] = {
@@ -53,7 +36,7 @@ COMMON = ("perceptual", "supervised")
 def print_rows(what: str, rows: Sequence[Row]) -> None:
     """Print a listing: a table on a terminal, with tasks by tag; elsewhere a tab-separated line per row."""
     out = terminal.console()
-    names = SHOWN[what] + (("ceiling",) if rows and "ceiling" in rows[0] else ())
+    names = LISTINGS[what].shown + (("ceiling",) if rows and "ceiling" in rows[0] else ())
     if out.is_terminal:
         shown = [name for name in names if out.width >= WIDE.get(name, 0)]
         for group, members in _grouped(what, rows).items():
@@ -107,53 +90,41 @@ def _print_page(found: Row) -> None:
     if found["paper"]:
         paper = [str(part) for part in (found["paper"], found.get("link")) if part]  # a user's task may say anything
         out.print(", ".join(paper), style="dim", soft_wrap=True)
-    if found["kind"] not in ("task", "wrapper"):
+    if found["kind"] != "task":
         _print_reference(found)
         return
-    if found["kind"] == "wrapper":
-        rows = {"summary": found["text"].partition("\n\n")[0], **wrapper_rows(found)}
-    else:
-        rows = _task_rows(found)
     out.print()
+    _print_rows(_task_rows(found))
+    if found["arguments"]:
+        out.print(Text.assemble("\n  ", ("arguments", "dim"), "  --task-arg NAME=VALUE"), soft_wrap=True)
+        given, meaning = found["arguments"], found["meaning"]
+        print_columns([(name, _default(value), meaning.get(name, "")) for name, value in given.items()], indent=2)
+    out.print()
+    from ngym_cli.figures.watch import overview
+
+    for line in overview(found["trial"]):
+        out.print(line, soft_wrap=True)
+
+
+def _print_rows(rows: Mapping[str, object]) -> None:
+    """Print labels and values; empty values are left out."""
     for label, value in rows.items():
         if value not in ("", None, [], {}):
-            out.print(Text.assemble((f"  {label:<16} ", "dim"), cell(value)), soft_wrap=True)
-    _print_arguments(found)
-    if found["kind"] == "task":
-        out.print()
-        from ngym_cli.figures.watch import overview
-
-        for line in overview(found["trial"]):
-            out.print(line, soft_wrap=True)
-
-
-def wrapper_rows(found: Mapping[str, object]) -> Row:
-    """Return the lines of a wrapper's page."""
-    return {
-        "changes": found["changes"],
-        "decides": found["decides"],
-        "order": found["order"],
-        "must be inside": found["inside_of"],
-        "ceiling": found["ceiling_effect"],
-        "across trials": "carries information" if found["carries"] else "trials stay independent",
-    }
+            terminal.console().print(Text.assemble("  ", (f"{label:<16}", "dim"), f" {cell(value)}"), soft_wrap=True)
 
 
 def _print_reference(found: Row) -> None:
-    """Print the page of an algorithm, a network, a figure, a launcher, an analysis or a paper."""
+    """Print the page of anything but a task."""
     out = terminal.console()
     out.print()
-    for label, value in {"kind": found["kind"], **found["rows"]}.items():
-        if value not in ("", None, [], {}):
-            out.print(Text.assemble("  ", (f"{label:<16}", "dim"), f" {cell(value)}"), soft_wrap=True)
+    _print_rows({"kind": found["kind"], **found["rows"]})
     if found["options"]:
         out.print(Text.assemble("\n  ", (found["flag"], "dim")), soft_wrap=True)
-        rows = [
-            (row["id"], str(row["default"]) if row["default"] == "required" else f"={write_value(row['default'])}",
-             row["range"], ", ".join(filter(None, (row["meaning"], row["source"]))))
+        print_columns([
+            (row["id"], _default(row["default"]), row["range"],
+             ", ".join(filter(None, (row["meaning"], row["source"]))))
             for row in found["options"]
-        ]  # fmt: skip
-        print_columns(rows, indent=2)
+        ], indent=2)  # fmt: skip
     if found["kind"] == "paper":
         from ngym_cli.papers import results
 
@@ -162,17 +133,8 @@ def _print_reference(found: Row) -> None:
         out.print(f"\n  example  {found['example']}", soft_wrap=True)
 
 
-def _print_arguments(found: Row) -> None:
-    """Print each argument with default and meaning."""
-    if not found["arguments"]:
-        return
-    rows = [
-        (name, str(default) if default == "required" else f"={default}", found["meaning"].get(name, ""))
-        for name, default in found["arguments"].items()
-    ]
-    flag = "--task-arg NAME=VALUE" if found["kind"] == "task" else f"--wrappers {found['id']}:NAME=VALUE"
-    terminal.console().print(Text.assemble("\n  ", ("arguments", "dim"), f"  {flag}"), soft_wrap=True)
-    print_columns(rows, indent=2)
+def _default(value: object) -> str:
+    return "required" if value == "required" else f"={write_value(value)}"
 
 
 def _task_rows(found: Row) -> Row:

@@ -1,15 +1,84 @@
-"""Pages about algorithms, networks, figures, launchers, analyses, models and papers: all but tasks and wrappers."""
+"""Pages about everything with a name except tasks: wrappers, algorithms, networks, figures, launchers, analyses, ..."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents.options import Option
 from ngym_cli.catalog import descriptions
 from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config import parts
+from ngym_cli.config.wrappers import find_wrapper, wrapper_names
+
+if TYPE_CHECKING:
+    from neurogym.metadata import WrapperInfo
+
+
+def wrapper(name: str) -> Row:
+    """Return the description of a wrapper; environments that combine several tasks count as wrappers."""
+    from neurogym.core import TrialWrapper
+    from neurogym.wrappers import key_of
+
+    cls = find_wrapper(name)
+    known = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
+    meta: WrapperInfo = cls.metadata if known else {}
+    acts = issubclass(cls, TrialWrapper)
+    id_ = name if parts.is_reference(name) else key_of(cls.__name__)
+    options = arguments(cls, ("env",))
+    required = "".join(f":{option['id']}=..." for option in options if option["default"] == "required")
+    found = {
+        **_head(id_, "wrapper", meta.get("description", ""), meta.get("paper_name") or ""),
+        "class": cls.__name__,
+        "link": meta.get("paper_link"),
+        "carries": acts and cls.links_trials(),
+        "order": meta.get("order", ""),
+        "changes": _changes(cls),
+        "decides": list(cls.decides) if acts else [],
+        "ceiling_effect": _effect(cls),
+        "inside_of": [key_of(other) for other in cls.inside_of] if acts else [],
+        "arguments": {option["id"]: option["default"] for option in options},
+        "meaning": descriptions.arguments(cls),
+        "flag": f"--wrappers {id_}:NAME=VALUE",
+        "options": options,
+        "example": f"ngym run --task RDM-v0 --wrappers {id_}{required}",
+        "text": inspect.getdoc(cls) or "",
+    }
+    rows = {
+        "summary": found["text"].partition("\n\n")[0],
+        **{name: found[name] for name in ("changes", "decides", "order")},
+        "must be inside": found["inside_of"],
+        "ceiling": found["ceiling_effect"],
+        "across trials": "carries information" if found["carries"] else "trials stay independent",
+    }
+    return {**found, "rows": rows}
+
+
+def _changes(cls: type) -> list[str]:
+    """Return the parts of a session that a wrapper changes, according to the overridden hooks."""
+    from neurogym.core import TrialEnv, TrialWrapper
+
+    if not issubclass(cls, TrialWrapper):
+        return ["tasks"] if issubclass(cls, TrialEnv) else []
+    found = {
+        "trials": ("plan", "new_trial"),
+        "their content": ("revise",),
+        "observation": ("observe", "appended"),
+        "steps": ("step",),
+    }
+    return [what for what, hooks in found.items() if cls.overrides(*hooks)]
+
+
+def _effect(cls: type) -> str:
+    """Effect of a wrapper on the ceiling, as far as independent of the arguments."""
+    from neurogym.wrappers.forwarding import Forwarding
+
+    effect = cls.ceiling_effect if issubclass(cls, Forwarding) else None
+    if effect is None:
+        return "as the arguments and the task say"
+    return "left as it is" if effect.kind == "leaves" else f"not known: {effect.why}"
 
 
 def algorithm(name: str) -> Row:
@@ -77,7 +146,6 @@ def figure(name: str) -> Row:
             "needs columns": list(spec.columns),
             "needs recorded": list(spec.record),
         },
-        "options": [],
         "example": (f"ngym eval latest --record {record}\n           " if record else "") + f"ngym plot latest {name}",
     }
 
@@ -89,7 +157,6 @@ def launcher(name: str) -> Row:
     return {
         **_head(name, "launcher", launchers.MEANING[name], ""),
         "rows": {"needs": launchers.NEEDS.get(name, "")},
-        "options": [],
         "example": f"ngym sweep --alg recurrent_ppo,recurrent_a2c --seed 0:5 --on {launchers.WRITTEN.get(name, name)}",
     }
 
@@ -99,24 +166,11 @@ def analysis(name: str) -> Row:
     from neurogym import analysis as package
 
     entry = getattr(package, name)
-    parameters = inspect.signature(entry).parameters.values()
-    meaning = descriptions.arguments(entry)
     return {
         **_head(name, "analysis", descriptions.summary(entry), ""),
         "rows": {"import": f"from neurogym.analysis import {name}"},
         "flag": "arguments",
-        "options": [
-            {
-                "id": p.name,
-                "default": "required" if p.default is p.empty else p.default,
-                "meaning": meaning.get(p.name, ""),
-                "range": "",
-                "source": "",
-            }
-            for p in parameters
-            if p.kind is not p.VAR_KEYWORD
-        ],
-        "example": "",
+        "options": arguments(entry),
         "text": inspect.getdoc(entry) or "",
     }
 
@@ -130,8 +184,6 @@ def model(name: str) -> Row:
         entry = parts.find_own("model", name)
         return {
             **_head(name, "model", descriptions.summary(entry), ""),
-            "rows": {},
-            "options": [],
             "example": f"ngym fit TABLE --model logistic,{name}",
             "text": inspect.getdoc(entry) or "",
         }
@@ -140,19 +192,9 @@ def model(name: str) -> Row:
         "arguments": dict(spec.arguments),
         "rows": {"units": "--units 1,2,4: a network for each number" if spec.units else None},
         "flag": f"--model {name}:NAME=VALUE",
-        "options": [
-            {"id": key, "default": default, "meaning": "", "range": "", "source": ""}
-            for key, default in spec.arguments.items()
-        ],
+        "options": [_argument(key, default) for key, default in spec.arguments.items()],
         "example": f"ngym fit TABLE --model logistic,{name}",
     }
-
-
-def models() -> Iterable[str]:
-    """Return the models of choices."""
-    from ngym_cli.fitting.registry import MODELS
-
-    return MODELS
 
 
 def paper(name: str) -> Row:
@@ -173,7 +215,6 @@ def paper(name: str) -> Row:
             if (took := results.minutes(found, results.record().get(name, {}))) is None
             else round(took),
         },
-        "options": [],
         "claims": [
             {
                 "id": claim.id,
@@ -192,13 +233,6 @@ def paper(name: str) -> Row:
     }
 
 
-def papers() -> list[str]:
-    """Return the papers that come with ngym."""
-    from ngym_cli.papers import collection
-
-    return collection.ids()
-
-
 def analyses() -> list[str]:
     """Return the analyses, functions of ``neurogym.analysis``."""
     from neurogym import analysis as package
@@ -208,29 +242,24 @@ def analyses() -> list[str]:
 
 #: Kind of page -> known names and page function. A name of two kinds belongs to the first kind.
 KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
+    "wrapper": (wrapper_names, wrapper),
     "algorithm": (lambda: resolve_name("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
     "network": (lambda: resolve_name("ngym_cli.agents.networks:NETWORKS"), network),
     "figure": (lambda: resolve_name("ngym_cli.figures.registry:FIGURES"), figure),
     "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:NAMES"), launcher),
     "analysis": (analyses, analysis),
-    "paper": (papers, paper),
-    "model": (models, model),
+    "paper": (lambda: resolve_name("ngym_cli.papers.collection:ids")(), paper),
+    "model": (lambda: resolve_name("ngym_cli.fitting.registry:MODELS"), model),
 }
 
 
-#: Listing of ``ngym list`` -> its kind, and the fields of a page that are listed.
-LISTED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "algs": ("algorithm", ("id", "description", "paper", "recurrent", "actions", "networks", "defaults")),
-    "networks": ("network", ("id", "description", "paper", "recurrent", "defaults")),
-    "figures": ("figure", ("id", "description", "drawn for", "columns", "record")),
-    "launchers": ("launcher", ("id", "description")),
-    "analyses": ("analysis", ("id", "description")),
-    "models": ("model", ("id", "description", "arguments", "paper")),
-}
+def plural(kind: str) -> str:
+    """Return the plural of a kind, which is the name of its listing and of its folder in the site."""
+    return {"analysis": "analyses"}.get(kind, f"{kind}s")
 
 
 def own_page(name: str) -> Row | None:
-    """Return the page of a user's own network, algorithm, figure or model; None for tasks, wrappers and unknown names.
+    """Return the page of a user's own wrapper, network, algorithm, figure or model; None for tasks and unknown names.
 
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
@@ -257,7 +286,30 @@ def all_names() -> list[str]:
 
 
 def _head(name: str, kind: str, description: str, paper: str) -> Row:
-    return {"id": name, "kind": kind, "description": description, "paper": paper or None}
+    """Return the entries that every page has; pages replace those of the second line."""
+    return {
+        **{"id": name, "kind": kind, "description": description, "paper": paper or None},
+        **{"rows": {}, "options": [], "example": ""},
+    }
+
+
+def arguments(entry: Any, without: tuple[str, ...] = ()) -> list[Row]:
+    """Return the arguments of a class or function as rows of ``id``, ``default`` (or "required"), ``meaning``, ...
+
+    Args:
+        entry: the class or function.
+        without: arguments that are left out.
+    """
+    meaning = descriptions.arguments(entry)
+    given = {name: value for name, value in (parts.keyword_parameters(entry) or {}).items() if name not in without}
+    return [
+        _argument(name, "required" if value is inspect.Parameter.empty else value, meaning.get(name, ""))
+        for name, value in given.items()
+    ]
+
+
+def _argument(name: str, default: object, meaning: str = "") -> Row:
+    return {"id": name, "default": default, "meaning": meaning, "range": "", "source": ""}
 
 
 def _option(option: Option) -> Row:

@@ -102,7 +102,7 @@ def everything(incomplete: str) -> list[str]:
     """Complete what ``ngym info`` explains."""
     from ngym_cli.catalog.reference import all_names
 
-    return tasks(incomplete) + _starting_with(_wrappers)(incomplete) + _starting_with(all_names)(incomplete)
+    return tasks(incomplete) + _starting_with(all_names)(incomplete)
 
 
 def runs_and_figures(incomplete: str) -> list[str]:

@@ -36,10 +36,11 @@ def _recurrent(view: View) -> None:
 
 
 def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label: str | None = None) -> None:
-    """Draw points in the plane: filled if stable, open if not."""
-    places = found.plane.project(points.points)
+    """Draw points in the plane: fixed points filled if stable and open if not, slow points as crosses."""
+    places, fixed = found.plane.project(points.points), points.speed <= FIXED
+    plane.plot(*places[~fixed].T, "x", color=colour, markersize=5)
     for stable in (True, False):
-        rows = points.stable == stable
+        rows = fixed & (points.stable == stable)
         fill = colour if stable else "white"
         plane.plot(*places[rows].T, "o", color=colour, markerfacecolor=fill, markersize=6)
     if label is not None:
@@ -55,12 +56,13 @@ def fixed_points(view: View) -> Figure:
     figure, (plane, spectrum) = new_figure(1, 2, width=4.4, height=4.4)
     _draw_paths(plane, found)
     for (each, points), colour in zip(found.searched, _colours(len(found.searched)), strict=True):
-        n_stable = int(points.stable.sum())
-        label = f"{each.label}: {n_stable} stable, {len(points) - n_stable} not, speed {points.speed[0]:.0e}"
-        _mark(plane, found, points, colour, label)
+        fixed, stable = points.speed <= FIXED, points.stable
+        counts = f"{(fixed & stable).sum()} stable, {(fixed & ~stable).sum()} unstable, {(~fixed).sum()} slow"
+        _mark(plane, found, points, colour, f"{each.label}: {counts}")
         values = points.eigenvalues[0]
         spectrum.plot(values.real, values.imag, "o", markersize=3, color=colour)
-    plane.set(xlabel=found.labels[0], ylabel=found.labels[1], title=f"points slower than {SLOW:g} (open: unstable)")
+    plane.set(xlabel=found.labels[0], ylabel=found.labels[1])
+    plane.set_title(f"fixed points (open: unstable), crosses: slow (q up to {SLOW:g})")
     angle = np.linspace(0, 2 * np.pi, 200)
     spectrum.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)
     spectrum.set(
@@ -107,7 +109,7 @@ def flow(view: View) -> Figure:
     record=NEEDED, check=_recurrent, on_request=True,
 )  # fmt: skip
 def modes(view: View) -> Figure:
-    """Draw the eigenvalues of all points, and the longest time constants of the slowest point, for each input."""
+    """Draw the eigenvalues of all points, and the first time constants of a stable point if there is any."""
     from neurogym.dynamics import describe_attractor
 
     found = dynamics_of(view)
@@ -118,11 +120,14 @@ def modes(view: View) -> Figure:
     for (each, points), colour in zip(found.searched, _colours(len(found.searched)), strict=True):
         values = points.eigenvalues.ravel()
         spectrum.plot(values.real, values.imag, ".", markersize=3, color=colour, alpha=0.6)
-        longest = points.time_constants(dt)[0, :MODES]
+        of = int(np.argmax((points.speed <= FIXED) & points.stable))  # the first if none is
+        constant, grows = points.time_constants(dt)[of, :MODES], np.abs(points.eigenvalues[of, :MODES]) > 1
+        rank = np.arange(1, len(constant) + 1)
         shape = describe_attractor(points).kind if len(points) else ""
-        constants.plot(np.arange(1, len(longest) + 1), longest, "o-", color=colour, label=f"{each.label}: {shape}")
+        constants.plot(rank, constant, "o-", color=colour, label=f"{each.label}: {shape}")
+        constants.plot(rank[grows], constant[grows], "o", color=colour, markerfacecolor="white")
     spectrum.set(xlabel="real part", ylabel="imaginary part", aspect="equal", title="eigenvalues of all points")
-    constants.set(xlabel="mode", ylabel="time constant (ms)", yscale="log", title="slowest point")
+    constants.set(xlabel="mode", ylabel="time constant (ms)", yscale="log", title="a point (open: growing)")
     legend_below(constants)
     view.table = found.modes_table()
     return figure

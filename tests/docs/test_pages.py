@@ -10,6 +10,7 @@ from docs.site import commands, gallery, home, papers, reference, tasks, trained
 from docs.site.writing import Site
 from neurogym.envs.registration import every_task
 from ngym_cli.catalog import addresses, pages
+from ngym_cli.catalog.reference import plural
 from ngym_cli.commands.app import COMMANDS
 from ngym_cli.papers import collection
 
@@ -38,8 +39,8 @@ def written(tmp_path_factory):
 
 def expected():
     """Names of all pages of a whole site."""
-    found = {f"{addresses.FOLDERS[kind]}/{name}.md" for kind in reference.KINDS for name in reference.names(kind)}
-    found |= {f"{addresses.FOLDERS[kind]}/index.md" for kind in reference.KINDS}
+    found = {f"{plural(kind)}/{name}.md" for kind in reference.KINDS for name in reference.names(kind)}
+    found |= {f"{plural(kind)}/index.md" for kind in reference.KINDS}
     found |= {f"tasks/{id_}.md" for id_ in every_task()} | {f"commands/{name}.md" for name in COMMANDS}
     found |= {f"papers/{name}.md" for name in collection.ids()} | {"tasks/index.md", "tasks/table.md", "api/index.md"}
     found |= {f"{folder.name}/{path.name}" for folder in (home.GUIDE, home.TUTORIALS) for path in folder.glob("*.md")}

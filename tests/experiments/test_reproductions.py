@@ -14,7 +14,7 @@ import time
 
 def number(run):
     began = time.process_time()
-    while time.process_time() < began + 3:
+    while time.process_time() < began + 1:
         pass
     return 0.5
 """
@@ -33,7 +33,7 @@ def test_seconds_are_those_of_training_and_of_measuring(monkeypatch, tmp_path):
     (trained,) = (runs.Run(path.parent).manifest() for path in (tmp_path / "kept").rglob(runs.MANIFEST))
     assert row["claims"] == {"number": 0.5} and not row["why"]
     assert row["controls"] == {"number": {"untrained": 0.5}}
-    assert row["cpu_seconds"] > trained["cpu_seconds"] + 3
+    assert row["cpu_seconds"] > trained["cpu_seconds"] + 1
 
 
 def test_networks_that_other_code_trained_are_not_measured(monkeypatch):

@@ -7,79 +7,62 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 HEAVY = ("torch", "matplotlib", "pandas", "stable_baselines3", "tensorboard")
 
+#: Runs command lines one after the other, and reports output and heavy modules of each.
 PROGRAM = """
-import json, sys
+import contextlib, io, json, os, sys
 from ngym_cli.commands.app import main
-sys.argv = {argv!r}
-try:
-    main()
-except SystemExit as ended:
-    code = ended.code
-print("\\nLOADED", json.dumps([name for name in {heavy!r} if name in sys.modules]))
+found = []
+for arguments, environment in {calls!r}:
+    sys.argv = ["ngym", *arguments]
+    os.environ.update(environment)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
+        main()
+    found.append((output.getvalue(), [name for name in {heavy!r} if name in sys.modules]))
+print(json.dumps(found))
 """
 
 
-def loaded(*arguments: str, **environment: str) -> list[str]:
-    """Return the heavy modules that a command imports."""
-    program = PROGRAM.format(argv=["ngym", *arguments], heavy=HEAVY)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )
-    return json.loads(done.stdout.rpartition("LOADED")[2])
+def run(calls, heavy=HEAVY):
+    """Return output and loaded heavy modules of command lines, given as arguments and environment."""
+    program = PROGRAM.format(calls=calls, heavy=heavy)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["run", "--help"],
-        ["list", "tasks"],
-        ["list", "algs"],
-        ["info", "RDM-v0", "--json"],
-        ["list", "runs"],
-    ],
-    ids=" ".join,
-)
-def test_no_heavy_imports(arguments):
-    assert loaded(*arguments) == []
+def test_no_heavy_imports():
+    lines = ("--help", "run --help", "list tasks", "list algs", "info RDM-v0 --json", "list runs",
+             "run --task RMD-v0", "run --wrappers pas_reward")  # fmt: skip
+    found = run([(line.split(), {}) for line in lines])
+    assert {line: heavy for line, (_, heavy) in zip(lines, found, strict=True)} == {line: [] for line in lines}
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("ngym run --task Perc", "PerceptualDecisionMaking-v0"),
-        ("ngym run --wrappers pass_reward,pass_a", "pass_reward,pass_action"),
-        ("ngym run --alg recurrent_p", "recurrent_ppo"),
-        ("ngym run --network ls", "lstm"),
-        ("ngym eval lat", "latest"),
-        ("ngym list ta", "tasks"),
-    ],
-)
-def test_completion_completes_names_without_heavy_imports(typed, expected):
-    shell = {"_NGYM_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
-    program = PROGRAM.format(argv=["ngym"], heavy=HEAVY)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, **shell})
-    completions, _, modules = done.stdout.rpartition("LOADED")
-    assert expected in completions.split()
-    assert json.loads(modules) == []
-
-
-def test_wrong_names_are_refused_before_torch_is_imported():
-    assert loaded("run", "--task", "RMD-v0") == []
-    assert loaded("run", "--wrappers", "pas_reward") == []
+def test_completion_completes_names_without_heavy_imports():
+    expected = {
+        "ngym run --task Perc": "PerceptualDecisionMaking-v0",
+        "ngym run --wrappers pass_reward,pass_a": "pass_reward,pass_action",
+        "ngym run --alg recurrent_p": "recurrent_ppo",
+        "ngym run --network ls": "lstm",
+        "ngym eval lat": "latest",
+        "ngym list ta": "tasks",
+    }
+    shells = [
+        {"_NGYM_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+        for typed in expected
+    ]
+    found = run([([], shell) for shell in shells])
+    assert all(name in output.split() for name, (output, _) in zip(expected.values(), found, strict=True))
+    assert found[-1][1] == []
 
 
 def test_training_imports_nothing_that_only_evaluations_and_reports_use(tmp_path):
     arguments = ["run", "--task", "RDM-v0", "--timesteps", "2048", "--n-envs", "8", "--eval-trials", "20"]
     only_later = ("h5py", "sklearn", "statsmodels", "pynwb", "jinja2", "optuna", "submitit", "ray")
     only_later += ("matplotlib.pyplot", "pyarrow.compute")
-    program = PROGRAM.format(argv=["ngym", *arguments, "--runs", str(tmp_path)], heavy=("torch", *only_later))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout.rpartition("LOADED")[2]) == ["torch"]
+    ((_, loaded),) = run([([*arguments, "--runs", str(tmp_path)], {})], ("torch", *only_later))
+    assert loaded == ["torch"]
 
 
 def test_fits_after_a_run_are_not_slowed_by_threads_that_wait():

@@ -39,7 +39,6 @@ class AngleReproduction(TrialEnv):
         paper_name="Visual perception as retrospective Bayesian decoding from high- to low-level features",
         doi="10.1073/pnas.1706906114",
         tags=["perceptual", "working memory", "delayed response", "motor", "steps action space", "supervised"],
-        description="remember two angles and turn to each of them when instructed",
         differences=[
             "the own angle turns at a speed in rad/s, fast enough for every angle to be reached in the go period",
             "go1 and go2 last 1500 ms",

@@ -32,7 +32,6 @@ class ChangingEnvironment(TrialEnv):
         "changes in strategy",
         doi="10.1073/pnas.1524685113",
         tags=["perceptual", "n-alternative", "context dependent", "learning", "supervised"],
-        description="report motion direction with the targets of a hidden context that changes in blocks",
         carries=True,
         needs_reward=True,
         differences=[

@@ -24,7 +24,6 @@ class ContextSwitch(TrialEnv):
 
     metadata = TaskInfo(
         tags=["two-alternative", "context dependent", "conditional", "learning", "supervised"],
-        description="answer one of two stimuli by a hidden map that changes at random",
         carries=True,
         needs_reward=True,
         differences=["each step is a trial"],

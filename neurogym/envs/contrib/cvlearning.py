@@ -48,7 +48,6 @@ class CVLearning(TrialEnv):
         paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
         doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "learning", "supervised"],
-        description="learn a delayed two-choice task through a curriculum of five stages",
         carries=True,
         differences=[
             "a trial counts as right if the first answer was, in every stage",

@@ -27,7 +27,6 @@ class IBL(TrialEnv):
         paper_name="An international laboratory for systems and computational neuroscience",
         doi="10.1016/j.neuron.2017.12.013",
         tags=["perceptual", "two-alternative", "supervised"],
-        description="choose the side with the higher contrast, in one step",
         differences=["the choice is compared with the side shown; the reference rewards every choice"],
         necessary=("stimulus",),
         measures=("psychometric",),
@@ -98,7 +97,6 @@ class IBLBlock(IBL):
     """
 
     metadata = IBL.metadata.replace(
-        description="choose the side with the higher contrast; one side is more frequent in blocks of trials",
         carries=True,
         needs_reward=True,
         differences=[*IBL.metadata["differences"], "the block is reported with each trial"],

@@ -29,7 +29,6 @@ class LeverPress(TrialEnv):
 
     metadata = TaskInfo(
         tags=["go-no-go", "motor", "working memory", "supervised"],
-        description="wait for a signal, then press a lever a number of times",
         differences=["a trial lasts from the wait for a signal to the last press, or to the first pause"],
         necessary=("signal",),
     )
@@ -82,7 +81,6 @@ class LeverPressWithPoke(TrialEnv):
 
     metadata = TaskInfo(
         tags=["motor", "working memory"],
-        description="press a lever a number of times, then poke for the reward",
         differences=["a trial lasts until the reward, or until its time is over"],
         necessary=(),
     )
@@ -153,7 +151,6 @@ class LeverPressWithPokeRest(TrialEnv):
 
     metadata = TaskInfo(
         tags=["motor", "value-based", "working memory"],
-        description="press a lever, then poke for a drink when thirsty, and rest in between",
         carries=True,
         differences=["a trial lasts until the drink, or until its time is over"],
         necessary=("thirst",),

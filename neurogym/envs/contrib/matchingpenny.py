@@ -42,7 +42,6 @@ class MatchingPenny(TrialEnv):
         paper_name="Prefrontal cortex and decision making in a mixed-strategy game",
         doi="10.1038/nn1209",
         tags=["two-alternative", "learning"],
-        description="choose what an opponent chooses who looks for patterns in one's choices",
         carries=True,
         differences=["the two opponents of the paper can be chosen"],
         necessary=("opponent",),

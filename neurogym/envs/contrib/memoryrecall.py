@@ -33,7 +33,6 @@ class MemoryRecall(TrialEnv):
 
     metadata = TaskInfo(
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
-        description="store flagged binary patterns and complete them from degraded cues",
         differences=[
             "the reward is minus the mean absolute error, so that more is better",
             "the action space is the box [-1, 1]",

@@ -53,7 +53,6 @@ class Pneumostomeopening(TrialEnv):
             "system",
             "snail",
         ],
-        description="breathe at the surface, or by the skin where opening the breathing hole is punished",
         differences=[
             "a trial is a stay of fixed length; depth and oxygen start anew in each",
             "depth is shown one-hot with the oxygen level, in place of one integer",

@@ -43,7 +43,6 @@ class RandomDotMotion(ImageTask):
         paper_name="The analysis of visual motion: a comparison of neuronal and psychophysical performance",
         doi="10.1523/JNEUROSCI.12-12-04745.1992",
         tags=["perceptual", "two-alternative", "motion", "supervised"],
-        description="report the direction in which random dots move, seen as images",
         differences=[
             "drawn with NumPy, in frames of shape (height, width, 3)",
             "the direction of motion is that of the ground truth",

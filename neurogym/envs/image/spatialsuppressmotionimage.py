@@ -39,7 +39,6 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
     """
 
     metadata = SpatialSuppressMotion.metadata.replace(
-        description="give the choice probabilities of people for the motion of a plaid, seen as images",
         differences=[
             *SpatialSuppressMotion.metadata["differences"],
             "drawn with NumPy, in frames of shape (height, width, 3)",

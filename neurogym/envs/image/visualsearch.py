@@ -48,7 +48,6 @@ class VisualSearch(ImageTask):
             "multidimensional action space",
             "supervised",
         ],
-        description="look at the line that equals the sample, among others",
         differences=[
             "drawn with NumPy, in frames of shape (height, width, 3)",
             "a fixation mark is on until the decision",

@@ -56,7 +56,6 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     """
 
     metadata = TaskInfo(
-        description="draws the task of each trial from a schedule; optional channels tell which",
         paper_name="Task representations in neural networks trained to perform many cognitive tasks",
         doi="10.1038/s41593-018-0310-2",
         order="replaces tasks; pass_reward, pass_action and noise go outside",
@@ -349,14 +348,14 @@ class ScheduleEnvs(JointParameters, TrialEnv):
 
 
 class MultiEnvs(ScheduleEnvs):
-    """Several tasks selected by the caller with ``set_i``: :class:`ScheduleEnvs` without a schedule.
+    """Present several tasks, among which the caller selects with ``set_i``.
+
+    This is :class:`ScheduleEnvs` without a schedule.
 
     Args:
         envs: The tasks, wrapped or not.
         env_input: Whether channels ``task`` show the agent which task runs (one-hot).
     """
-
-    metadata = ScheduleEnvs.metadata.replace(description="presents that of several tasks which the caller chooses")
 
     def __init__(self, envs: Sequence[gym.Env], env_input: bool = False):
         super().__init__(envs, None, env_input)

@@ -43,7 +43,6 @@ class AnnubesEnv(TrialEnv):
 
     metadata = TaskInfo(
         tags=["n-alternative", "perceptual", "supervised"],
-        description="report whether any of several modalities is stimulated",
         differences=[
             "limits given for each modality are honoured, and catch_prob may be 1",
             "performance is the fraction of stimulus steps that were right",

@@ -25,7 +25,6 @@ class AntiReach(TrialEnv):
         paper_name="Look away: the anti-saccade task and the voluntary control of eye movement",
         doi="10.1038/nrn1345",
         tags=["perceptual", "n-alternative", "supervised"],
-        description="respond in the direction opposite to the stimulus",
         differences=["tagged by its ring of targets: directions are chosen at once, not in steps"],
         necessary=("stimulus",),
     )

@@ -36,7 +36,6 @@ class AuditoryComparison(TrialEnv):
         paper_name="Posterior parietal cortex represents sensory history and mediates its effects on behaviour",
         doi="10.1038/nature25510",
         tags=["perceptual", "auditory", "working memory", "two-alternative", "supervised"],
-        description="say which of two sounds was louder, after a delay",
         necessary=("stimulus1", "stimulus2"),
         small={"timing": {"delay": 500}},
     )

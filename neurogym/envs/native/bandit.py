@@ -34,7 +34,6 @@ class Bandit(TrialEnv):
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         tags=["n-alternative"],
-        description="find the arm with the highest mean reward",
         carries=True,
         differences=[
             "performance says whether one of the best arms was chosen",

@@ -35,7 +35,6 @@ class ChangingBandit(TrialEnv):
         paper_name="Learning to reinforcement learn",
         doi="10.48550/arXiv.1611.05763",
         tags=["n-alternative", "value-based", "learning"],
-        description="find the arm with the highest mean reward, with new arms every session",
         carries=True,
         needs_reward=True,
         probabilistic=True,

@@ -35,7 +35,6 @@ class ContextDecisionMaking(TrialEnv):
         paper_name="Context-dependent computation by recurrent dynamics in prefrontal cortex",
         doi="10.1038/nature12742",
         tags=["perceptual", "context dependent", "two-alternative", "supervised"],
-        description="report the direction of one of two noisy modalities and ignore the other",
         differences=["the fixation cue stays on until the decision, so that a go cue exists"],
         necessary=(("stim1_mod1", "stim2_mod1"),),
         measures=("context",),

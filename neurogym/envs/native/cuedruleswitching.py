@@ -30,7 +30,6 @@ class CuedRuleSwitching(TrialEnv):
         paper_name="Synchronous oscillatory neural ensembles for rules in the prefrontal cortex",
         doi="10.1016/j.neuron.2012.09.029",
         tags=["perceptual", "context dependent", "two-alternative", "supervised"],
-        description="respond to the colour or the orientation of a stimulus, as a cue says",
         necessary=("rule", "colour", "orientation"),
     )
     default_timing = {"fixation": 300, "cue": 500, "stimulus": 500, "decision": 500}

@@ -34,7 +34,6 @@ class CueSetGo(TrialEnv):
 
     metadata = TaskInfo(
         tags=["timing", "continuous action space", "supervised"],
-        description="produce a cued interval with a ramp of output",
         differences=[
             "dt is 10 ms by default, not 1",
             "scenarios come in shuffled cycles, so that the next one cannot be foretold",

@@ -34,7 +34,6 @@ class DawTwoStep(TrialEnv):
         paper_name="Model-based influences on humans' choices and striatal prediction errors",
         doi="10.1016/j.neuron.2011.02.027",
         tags=["two-alternative", "value-based", "learning"],
-        description="choose in two stages with common and rare transitions to states whose reward switches",
         carries=True,
         needs_reward=True,
         differences=[

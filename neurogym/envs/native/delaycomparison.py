@@ -25,7 +25,6 @@ class DelayComparison(TrialEnv):
         paper_name="Neuronal population coding of parametric working memory",
         doi="10.1523/JNEUROSCI.1875-10.2010",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        description="say which of two successive magnitudes was larger",
         differences=["noise only on the stimulus channel, not on the fixation cue"],
         necessary=("stimulus1", "stimulus2"),
     )

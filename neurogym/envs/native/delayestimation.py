@@ -30,7 +30,6 @@ class DelayEstimation(TrialEnv):
         paper_name="Discrete fixed-resolution representations in visual working memory",
         doi="10.1038/nature06860",
         tags=["perceptual", "visual working memory", "working memory", "delayed response", "supervised"],
-        description="report the remembered colour of the place that is cued",
         differences=[
             "each place shows its own colour, not all one sum in which the cued colour cannot be identified",
             "the cue names a place, the error is circular, and performance falls with it",

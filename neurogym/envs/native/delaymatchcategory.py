@@ -28,7 +28,6 @@ class DelayMatchCategory(TrialEnv):
         paper_name="Experience-dependent representation of visual categories in parietal cortex",
         doi="10.1038/nature05078",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        description="say whether sample and test belong to the same half of the circle",
         differences=["the categories are divided so that the two units of the default ring tell them apart"],
         necessary=("sample", "test"),
     )

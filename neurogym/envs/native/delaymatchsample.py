@@ -22,7 +22,6 @@ class DelayMatchSample(TrialEnv):
         paper_name="Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
         doi="10.1523/JNEUROSCI.16-16-05154.1996",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        description="say whether the test equals the sample",
         necessary=("sample", "test"),
     )
     default_timing = {"fixation": 300, "sample": 500, "delay": 1000, "test": 500, "decision": 900}
@@ -67,7 +66,6 @@ class DelayMatchSampleDistractor1D(TrialEnv):
         paper_name="Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
         doi="10.1523/JNEUROSCI.16-16-05154.1996",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
-        description="respond to the one of three successive tests that equals the sample",
         differences=[
             "distractors keep a distance of 45 degrees from the sample",
             "sigma is applied: there is noise on sample and tests",

@@ -23,7 +23,6 @@ class DelayPairedAssociation(TrialEnv):
         paper_name="Active information maintenance in working memory by a sensory cortex",
         doi="10.7554/eLife.43191",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
-        description="respond if two odours, a delay apart, belong together",
         differences=[
             "withholding after a pair that does not belong together counts as performance 1",
             "sigma is applied: there is noise on the odours",

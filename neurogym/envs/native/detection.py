@@ -25,7 +25,6 @@ class Detection(TrialEnv):
 
     metadata = TaskInfo(
         tags=["perceptual", "reaction time", "go-no-go", "supervised"],
-        description="respond as soon as a brief bump appears in noise",
         differences=[
             "trials with and without a bump have the same noise, and both have a ground truth",
             "withholding without a bump counts as performance 1",

@@ -40,7 +40,6 @@ class DriftingBandit(TrialEnv):
         "learning in the rat",
         doi="10.1101/461129",
         tags=["n-alternative", "value-based", "learning"],
-        description="find the arm that pays best while payoffs drift",
         carries=True,
         needs_reward=True,
         probabilistic=True,

@@ -27,7 +27,6 @@ class DualDelayMatchSample(TrialEnv):
         paper_name="Reactivation of latent working memories with transcranial magnetic stimulation",
         doi="10.1126/science.aah7011",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        description="compare two remembered samples with two tests, in the order that cues give",
         differences=[
             "each test is rewarded once, and performance is the mean of both",
             "noise only on the stimulus channels",

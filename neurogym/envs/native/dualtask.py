@@ -33,7 +33,6 @@ class DualTask(TrialEnv):
         paper_name="Active information maintenance in working memory by a sensory cortex",
         doi="10.7554/eLife.43191",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
-        description="remember an odour for its pair while doing a go / no-go task",
         carries=True,
         needs_reward=True,
         differences=["dt is 100 ms by default, not 200", "a fixation cue marks the two response periods"],

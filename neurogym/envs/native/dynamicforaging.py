@@ -43,7 +43,6 @@ class DynamicForaging(TrialEnv):
         paper_name="Stable representations of decision variables for flexible behavior",
         doi="10.1016/j.neuron.2019.06.001",
         tags=["two-alternative", "value-based", "learning"],
-        description="choose between two sides whose reward probabilities change in blocks, with rewards that wait",
         carries=True,
         needs_reward=True,
         probabilistic=True,

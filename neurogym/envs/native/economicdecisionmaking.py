@@ -32,7 +32,6 @@ class EconomicDecisionMaking(TrialEnv):
         paper_name="Neurons in the orbitofrontal cortex encode economic value",
         doi="10.1038/nature04676",
         tags=["perceptual", "value-based", "two-alternative", "supervised"],
-        description="choose the more valuable of two juice offers",
         differences=["the ground truth is the better option; either option is right if both are worth the same"],
         necessary=(("a1", "b1", "a2", "b2"), "n1", "n2"),
         measures=("indifference",),

@@ -31,7 +31,6 @@ class FlipFlop(Tracking):
         paper_name="Opening the black box: low-dimensional dynamics in high-dimensional recurrent neural networks",
         doi="10.1162/NECO_a_00409",
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
-        description="hold the sign of the last pulse of each input",
         necessary=("pulse",),
         small={"n_bits": 1, "p_pulse": 0.5, "timing": {"memory": 100}},
         taught="networks are trained on the levels that the outputs should have (Sussillo & Barak 2013, "

@@ -15,7 +15,6 @@ class GoNogo(TrialEnv):
         paper_name="Active information maintenance in working memory by a sensory cortex",
         doi="10.7554/eLife.43191",
         tags=["delayed response", "go-no-go", "supervised"],
-        description="respond after a go stimulus, withhold after a no-go stimulus",
         differences=["withholding on a no-go trial counts as performance 1"],
         necessary=("stimulus",),
         measures=("detection",),

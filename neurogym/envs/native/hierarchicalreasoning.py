@@ -29,7 +29,6 @@ class HierarchicalReasoning(TrialEnv):
         paper_name="Hierarchical reasoning by neural circuits in the frontal cortex",
         doi="10.1126/science.aav8911",
         tags=["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
-        description="judge an interval by a hidden rule that changes between blocks",
         carries=True,
         needs_reward=True,
         differences=[

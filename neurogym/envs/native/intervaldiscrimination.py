@@ -20,7 +20,6 @@ class IntervalDiscrimination(TrialEnv):
         paper_name="Feature- and order-based timing representations in the frontal cortex",
         doi="10.1016/j.neuron.2009.06.018",
         tags=["timing", "working memory", "delayed response", "two-alternative", "supervised"],
-        description="say which of two stimuli lasted longer",
         differences=["the two durations always differ, and both answers are equally frequent"],
         necessary=("stim1", "stim2"),
     )

@@ -29,7 +29,6 @@ class LineAttractorMatch(TrialEnv):
         paper_name="How the brain keeps the eyes still",
         doi="10.1073/pnas.93.23.13339",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        description="say whether a test has the continuous value of a sample",
         necessary=("sample", "test"),
     )
     default_timing = {"fixation": 100, "sample": 100, "delay": ("uniform", (500, 1500)), "test": 100, "decision": 100}

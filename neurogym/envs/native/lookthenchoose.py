@@ -23,7 +23,6 @@ class LookThenChoose(TrialEnv):
         paper_name="Towards a neuroscience of active sampling and curiosity",
         doi="10.1038/s41583-018-0078-0",
         tags=["two-alternative", "working memory", "delayed response", "supervised"],
-        description="look at the place that is cued, and report after a delay what was there",
         necessary=("stimulus",),
     )
     default_timing = {"wait": 300, "look": 300, "left": 300, "right": 300, "delay": 300, "decision": 300}

@@ -23,7 +23,6 @@ class MotorTiming(TrialEnv):
         paper_name="Flexible timing by temporal scaling of cortical responses",
         doi="10.1038/s41593-017-0028-6",
         tags=["timing", "go-no-go", "supervised"],
-        description="produce one of two cued intervals",
         differences=[
             "the set signal lasts at least one step",
             "the interval counts from the onset of the set signal; the step nearest to it earns the whole reward",

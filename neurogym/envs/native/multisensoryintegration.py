@@ -39,7 +39,6 @@ class MultiSensoryIntegration(TrialEnv):
         paper_name="A category-free neural population supports evolving demands during decision-making",
         doi="10.1038/nn.3865",
         tags=["perceptual", "two-alternative", "supervised"],
-        description="report the direction that two noisy modalities show together",
         differences=[
             "trials with one modality and with modalities in conflict can be requested",
             "a modality alone carries half of coh, and the strength of each modality is recorded",

@@ -35,7 +35,6 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         paper_name="Decision-making with multiple alternatives",
         doi="10.1038/nn.2123",
         tags=["perceptual", "n-alternative", "supervised"],
-        description="report which of several noisy stimuli is the strong one",
         differences=["the fixation cue stays on until the decision"],
         necessary=("stimulus",),
     )

@@ -30,7 +30,6 @@ class NBack(TrialEnv):
         paper_name="Age differences in short-term retention of rapidly changing information",
         doi="10.1037/h0043688",
         tags=["working memory", "two-alternative", "supervised"],
-        description="say of each item of a sequence whether it equals the one n before",
         necessary=("item",),
         small={"length": 3, "n_items": 3},
     )

@@ -27,7 +27,6 @@ class OneTwoThreeGo(TrialEnv):
         paper_name="Internal models of sensorimotor integration regulate cortical dynamics",
         doi="10.1038/s41593-019-0500-6",
         tags=["timing", "go-no-go", "supervised"],
-        description="respond where the fourth of a series of flashes would come",
         differences=[
             "intervals count from onset to onset, of flashes and response alike",
             "the ground truth is the one right step, not the whole response period",

@@ -38,7 +38,6 @@ class PatchLeaving(TrialEnv):
         paper_name="Optimal foraging, the marginal value theorem",
         doi="10.1016/0040-5809(76)90040-X",
         tags=["value-based", "timing"],
-        description="harvest from a patch that runs out, and leave when the next one is worth the way",
         carries=True,
         necessary=("harvest",),
     )

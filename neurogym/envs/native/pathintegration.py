@@ -33,7 +33,6 @@ class PathIntegration(Tracking):
         "localization",
         doi="10.48550/arXiv.1803.07770",
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
-        description="report the position that follows from the velocities so far",
         necessary=("velocity",),
         small={"dimensions": 1, "timing": {"path": 200}},
         taught="networks are trained on the position that they should report (Cueva & Wei 2018, "

@@ -12,7 +12,7 @@ from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 
 class PerceptualDecisionMaking(TrialEnv):
-    """Two-alternative (or n-alternative) forced choice between noisy directions.
+    """Report which of two (or of n) noisy motion directions is stronger.
 
     A ring of units shows motion towards the correct direction, stronger with higher coherence; the agent fixates
     during the stimulus and reports the direction when the fixation cue goes off.
@@ -29,7 +29,6 @@ class PerceptualDecisionMaking(TrialEnv):
         paper_name="The analysis of visual motion: a comparison of neuronal and psychophysical performance",
         doi="10.1523/JNEUROSCI.12-12-04745.1992",
         tags=["perceptual", "two-alternative", "supervised"],
-        description="report which of two noisy motion directions is stronger",
         differences=["the fixation cue stays on until the decision, so that a go cue exists"],
         necessary=("stimulus",),
         measures=("psychometric",),

@@ -24,7 +24,6 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
         paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
         doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "supervised"],
-        description="report which of two noisy stimuli was stronger after a delay of unknown length",
         differences=[
             "as there and unlike the paper, the stimulus has the coherences of random dots, 0 to 51.2 percent (in the "
             "paper it is one of two clear ones)"

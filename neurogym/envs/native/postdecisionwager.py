@@ -31,7 +31,6 @@ class PostDecisionWager(TrialEnv):
         paper_name="Representation of confidence associated with a decision by neurons in the parietal cortex",
         doi="10.1126/science.1169405",
         tags=["perceptual", "delayed response", "confidence", "two-alternative", "supervised"],
-        description="report a noisy direction or take a smaller sure reward when it is offered",
         differences=[
             "the answer is compared with the ground truth, so that following it is rewarded",
             "noise only on the stimulus channels",

@@ -30,7 +30,6 @@ class Priors(TrialEnv):
         paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         tags=["perceptual", "two-alternative", "supervised"],
-        description="report the stronger of two noisy stimuli; correct sides repeat or alternate in blocks",
         carries=True,
         needs_reward=True,
         differences=["the fixation cue is 1 until the decision, then 0 (the reference: -1, then other values)"],
@@ -98,10 +97,7 @@ class RDMHist(Priors):
     Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions.
     """
 
-    metadata = Priors.metadata.replace(
-        description="report the stronger of two noisy directions, which repeat or alternate in blocks",
-        differences=["the fixation cue is on until the decision"],
-    )
+    metadata = Priors.metadata.replace(differences=["the fixation cue is on until the decision"])
     default_timing = {"fixation": 750, "stimulus": 1000, "decision": 500}
     default_rewards = {"abort": -1.0, "correct": 1.0, "fail": -1.0, "miss": 0.0}
 

@@ -43,7 +43,6 @@ class ProbabilisticReasoning(TrialEnv):
         paper_name="Probabilistic reasoning by neurons",
         doi="10.1038/nature05852",
         tags=["perceptual", "two-alternative", "supervised"],
-        description="add up the evidence of shapes shown one after the other",
         differences=["a ground truth can be requested: shapes are then drawn as they occur with it"],
         necessary=(),
     )

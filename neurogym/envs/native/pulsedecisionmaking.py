@@ -38,7 +38,6 @@ class PulseDecisionMaking(TrialEnv):
         "head-restrained rats",
         doi="10.7554/eLife.11308",
         tags=["perceptual", "two-alternative", "supervised"],
-        description="report which side delivered more pulses",
         differences=[
             "a pulse lasts at least one step, whatever the time step",
             "pulses that are requested are shown, and decide what is right",

@@ -39,7 +39,6 @@ class RateDiscrimination(TrialEnv):
         paper_name="A category-free neural population supports evolving demands during decision-making",
         doi="10.1038/nn.3865",
         tags=["perceptual", "two-alternative", "supervised"],
-        description="say whether flashes, clicks or both come at a high or a low rate",
         differences=["an environment with a decision period (the reference made batches of continuous targets)"],
         necessary=(("visual", "auditory"), "visual", "auditory"),
         measures=("cue_combination",),

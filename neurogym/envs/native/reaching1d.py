@@ -34,7 +34,6 @@ class Reaching1D(TrialEnv):
         paper_name="Neuronal population coding of movement direction",
         doi="10.1126/science.3749885",
         tags=["motor", "steps action space", "supervised"],
-        description="rotate onto a target angle",
         differences=[
             "the ground truth is the direction of rotation, and the reward is given for the angle that is shown",
             "the speed is given per second, and the reach lasts long enough for every target",
@@ -156,7 +155,6 @@ class Reaching1DWithSelfDistraction(Reaching1D):
     metadata = Reaching1D.metadata.replace(
         paper_name=None,
         paper_link=None,
-        description="rotate onto a target angle that the own angle masks",
     )
     strength = 0.3
 

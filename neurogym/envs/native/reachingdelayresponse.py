@@ -29,7 +29,6 @@ class ReachingDelayResponse(TrialEnv):
             "multidimensional action space",
             "supervised",
         ],
-        description="report a remembered scalar with a continuous action",
         differences=["the action space is the normalised box [-1, 1] for both components"],
         necessary=("go", "stimulus"),
     )

@@ -27,10 +27,7 @@ class ReadySetGoSinglePrior(CueSetGo):
         ValueError: If there is no such scenario, or ``weber`` is negative.
     """
 
-    metadata = CueSetGo.metadata.replace(
-        description="measure an interval and produce it again with a ramp of output",
-        necessary=("pulse",),
-    )
+    metadata = CueSetGo.metadata.replace(necessary=("pulse",))
     default_timing = {"burn": 50, "wait": 50, "ready": 20, "set": 20}
     scenarios = tuple((interval, 0.3) for interval in (480, 560, 640, 720, 800))
     total = 2000
@@ -85,9 +82,6 @@ class ReadySetGoDoublePrior(ReadySetGoSinglePrior):
         ValueError: If there is no such scenario, or ``weber`` is negative.
     """
 
-    metadata = ReadySetGoSinglePrior.metadata.replace(
-        description="measure an interval from one of two cued ranges and produce it again",
-    )
     scenarios = (
         *((interval, 0.3) for interval in (480, 560, 640, 720, 800)),
         *((interval, 0.4) for interval in (800, 900, 1000, 1100, 1200)),

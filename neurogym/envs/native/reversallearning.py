@@ -27,7 +27,6 @@ class ReversalLearning(TrialEnv):
         paper_name="Reversal learning and dopamine: a Bayesian perspective",
         doi="10.1523/JNEUROSCI.1989-14.2015",
         tags=["two-alternative", "value-based", "learning"],
-        description="choose the picture that is rewarded more often, until the pictures swap roles",
         carries=True,
         needs_reward=True,
         probabilistic=True,

@@ -30,7 +30,6 @@ class SineGeneration(Tracking):
         paper_name="Universality and individuality in neural dynamics across large populations of recurrent networks",
         doi="10.48550/arXiv.1907.08549",
         tags=["timing", "continuous action space", "supervised"],
-        description="produce a sine wave of a cued frequency",
         necessary=("frequency",),
         small={"n_frequencies": 5},
         taught="networks are trained on the wave that the output should have (Maheswaranathan et al. 2019, "

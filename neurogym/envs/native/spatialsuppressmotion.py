@@ -46,7 +46,6 @@ class SpatialSuppressMotion(TrialEnv):
         paper_name="Perceptual consequences of centre-surround antagonism in visual motion processing",
         doi="10.1038/nature01800",
         tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
-        description="give the choice probabilities of people for four motion directions",
         differences=[
             "each step is rewarded by the overlap with the probabilities of people, and performance is its mean",
             "probabilities are never negative and add up to 1",

@@ -27,7 +27,6 @@ class Sternberg(TrialEnv):
         paper_name="High-speed scanning in human memory",
         doi="10.1126/science.153.3736.652",
         tags=["working memory", "reaction time", "two-alternative", "supervised"],
-        description="say whether a probe was in a list of items",
         necessary=("list", "probe"),
         small={"set_sizes": (1, 2), "n_items": 3},
     )

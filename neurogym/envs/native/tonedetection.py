@@ -32,7 +32,6 @@ class ToneDetection(TrialEnv):
         paper_name="Representation of tones in noise in the responses of auditory nerve fibers in cats",
         doi="10.1523/JNEUROSCI.05-12-03261.1985",
         tags=["auditory", "perceptual", "supervised", "decision", "n-alternative"],
-        description="say whether and when a tone occurred in noise",
         differences=[
             "the answer is given in a decision period, the last step, which is rewarded",
             "the ground truth says nothing of the tone before it is over",

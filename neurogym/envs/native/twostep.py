@@ -36,7 +36,6 @@ class TwoStep(TrialEnv):
         paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         tags=["two-alternative", "value-based", "learning"],
-        description="choose between options whose common outcomes lead to a better or a worse second stage",
         carries=True,
         needs_reward=True,
         probabilistic=True,

@@ -107,7 +107,7 @@ def test_an_input_is_held_at_numbers_or_by_the_names_of_channels(text, values):
 
 @pytest.mark.parametrize(("text", "words"), [
     ("1,2", "expected 1 or 3 numbers, got 2"), ("stim=1", "did you mean 'stimulus'"), ("a", "expected numbers"),
-    ("fixation=", "expected numbers"), ("", "got 0"),
+    ("fixation=", "expected numbers"), ("", "got 0"), ("nan", "finite"), ("stimulus=inf", "finite"),
 ])  # fmt: skip
 def test_an_input_that_does_not_fit_says_why(text, words):
     with pytest.raises(UserError, match=words):

@@ -118,7 +118,7 @@ def test_wrappers_say_what_they_change(ngym):
     assert found["side_bias"]["decides"] == ["ground_truth"]
     assert found["schedule_envs"]["changes"] == ["tasks"]
     assert all(row["description"] and row["order"] for row in found.values())
-    assert [row["id"] for row in rows(ngym, "wrappers", "last", "reward")] == ["pass_reward"]
+    assert [row["id"] for row in rows(ngym, "wrappers", "append", "reward")] == ["pass_reward"]
 
 
 def test_info_on_a_wrapper_explains_every_argument(ngym):
