@@ -65,8 +65,10 @@ def _trained(axes: Axes, source: Source, colours: dict[str, Any]) -> None:
     place = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, STRETCHES - 1)
     names = np.asarray(table["task"]).astype(str)
     counts = np.stack([np.bincount(place[names == task], minlength=STRETCHES) for task in colours])
-    for task, most in zip(colours, counts.argmax(0) == np.arange(len(colours))[:, None], strict=True):
-        spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(most & counts.any(0))]
+    seen = np.flatnonzero(counts.any(0))  # supervised learners look at behaviour now and then
+    shown = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(STRETCHES), "right") - 1, 0, None)]]
+    for number, task in enumerate(colours):
+        spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(shown == number)]
         axes.broken_barh(spans, (-0.08, 0.05), color=colours[task], linewidth=0)
 
 
