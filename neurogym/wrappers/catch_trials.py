@@ -29,7 +29,6 @@ class CatchTrials(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         order="any",
     )

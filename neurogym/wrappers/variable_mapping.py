@@ -41,7 +41,6 @@ class VariableMapping(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Neural activity in the primate prefrontal cortex during associative learning",
         doi="10.1016/S0896-6273(00)80658-3",
         order="any",
     )
