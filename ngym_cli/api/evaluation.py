@@ -17,7 +17,6 @@ from ngym_cli.runs.trial_table import read_trials
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ngym_cli.api.trained import Run
     from ngym_cli.figures.view import View
 
 logger = logging.getLogger(__name__)
@@ -137,7 +136,7 @@ class Evaluation(WithFigures):
 
 
 def compare(
-    runs: Sequence[Run | str | Path] | Run | str | Path,
+    runs: Sequence[WithFigures | str | Path] | WithFigures | str | Path,
     metric: str | Sequence[str] = (),
     *,
     across: str | None = None,
