@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ngym_cli.agents.measured import measured
-
 
 @dataclass(frozen=True)
 class Elsewhere:
@@ -24,7 +22,8 @@ class Elsewhere:
         return f"by {self.by}; missing here: {self.missing}"
 
 
-#: Id of the task to its learners elsewhere.
+#: Id of the task to its learners elsewhere; tasks whose recommended line, or default line where no settings are
+#: recommended, was measured to learn have no entry.
 ELSEWHERE: dict[str, Elsewhere] = {
     "DelayEstimation-v0": Elsewhere(
         "people, in the paper of the task",
@@ -48,13 +47,3 @@ ELSEWHERE: dict[str, Elsewhere] = {
         "a gaze that moves by what the front end sees at a place (attention), or rewards for coming near the target",
     ),
 }
-
-
-def elsewhere(task: str) -> Elsewhere | None:
-    """Return who learned a task elsewhere; None where a line is measured that learns the task.
-
-    Args:
-        task: id.
-    """
-    rows = [measured(task, learner) for learner in ("default", "recommended")]
-    return None if any(row is not None and row.learned for row in rows) else ELSEWHERE.get(task)
