@@ -65,6 +65,8 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
     timesteps = config.timesteps or default_steps(config, facts.id)
     usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
     complete_hyperparameters(algorithm, {}, config.hyperparameters)  # refused before sizes are computed
+    if config.hyperparameters.get("consolidation") and not config.stages:
+        raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
     network_args = complete_arguments(network, here, config.network_args)
     return config.model_copy(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.vector.common import Batch
+from neurogym.vector.batch import Batch
 
 #: Column with the position of a trial in its session; a session begins at 0.
 SESSION_TRIAL = "session_trial"

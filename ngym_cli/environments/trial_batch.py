@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
-from neurogym.vector.common import Batch, BatchStepResult
+from neurogym.vector.batch import Batch, BatchStepResult
 from ngym_cli.environments.boundaries import RESETS, UNITS, Boundaries
 from ngym_cli.errors import NotFinite
 

@@ -68,7 +68,7 @@ def necessary(subject: Subject) -> None:
     recordings = [record(fixed)]
     if "history" in wanted:
         gain = _excess(np.ones(1), score(record(subject.task(), reset_after=FEW)))
-        require(gain > 0, f"{subject.name}: an agent without memory of earlier trials scores as well as the oracle")
+        require(gain > 0, "an agent without memory of earlier trials scores as well as the oracle")
     for part in wanted:
         if part == "history":
             continue
@@ -76,7 +76,7 @@ def necessary(subject: Subject) -> None:
         if max(losses) <= 0 and len(recordings) == 1:
             recordings.append(record(_simple(subject)))
             losses.append(_excess(score(recordings[1]), score(recordings[1], hide(recordings[1], part))))
-        require(max(losses) > 0, f"{subject.name}: an agent that ignores {part!r} scores as well as one that does not")
+        require(max(losses) > 0, f"an agent that ignores {part!r} scores as well as one that does not")
 
 
 def _excess(full: np.ndarray, less: np.ndarray) -> float:

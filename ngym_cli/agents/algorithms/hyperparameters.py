@@ -162,6 +162,14 @@ _DEFINED = (
         also=("dimensionality",),
     ),
     _option(
+        "consolidation",
+        "number",
+        "elastic weight consolidation: strength with which weights that earlier stages depend on keep their values",
+        0,
+        source="Kirkpatrick et al. 2017, 10.1073/pnas.1611835114",
+        also=("ewc", "ewc_lambda", "elastic_weight_consolidation"),
+    ),
+    _option(
         "buffer_size", "whole", "steps that are remembered for learning", 1, source=_DQN, also=("replay_size", "memory")
     ),
     _option("learning_starts", "whole", "steps before learning begins", 0),
@@ -230,7 +238,7 @@ def _q_learning(*gradient: Option, **own: Any) -> tuple[Option, ...]:
 #: Penalties that every recurrent algorithm takes; configurations name those in use.
 _PENALTIES = tuple(
     dataclasses.replace(BY_NAME[name], default=0.0, spelled=False)
-    for name in ("l1_rate", "l2_rate", "l1_weight", "l2_weight", "participation")
+    for name in ("l1_rate", "l2_rate", "l1_weight", "l2_weight", "participation", "consolidation")
 )
 
 _LISTS: dict[str, tuple[Option, ...]] = {
@@ -251,7 +259,7 @@ _LISTS: dict[str, tuple[Option, ...]] = {
         learning_rate=1e-2, final_rate=0.01, batch_size=16, seq_len=100, n_updates=20, n_steps=32, max_grad_norm=1.0,
         answer_share=0.5, loss_weight=None, task_weight=None, draw="trial", l1_rate=0.0, l2_rate=0.0, l1_weight=0.0,
         l2_weight=0.0,
-    ), _PENALTIES[-1]),
+    ), *_PENALTIES[-2:]),
     "ppo": _with(
         learning_rate=1e-3, n_steps=128, batch_size=2048, n_epochs=4, gamma=0.99, gae_lambda=0.95, clip_range=0.2,
         clip_range_vf=None, normalize_advantage=True, ent_coef=0.0, vf_coef=0.5, max_grad_norm=0.5, target_kl=None,

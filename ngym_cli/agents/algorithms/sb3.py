@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
+from torch import Tensor
+
+from ngym_cli.agents.consolidation import Consolidation
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (
@@ -35,9 +39,11 @@ class Learner(BaseAlgorithm):
         not_saved: attributes that a zip file of the model leaves out.
         rng: generator of what it draws, made by `set_up`.
         in_torch: reason why training runs in torch instead of compiled passes; empty if compiled.
+        consolidation: penalty on changes of weights that earlier stages depend on, made by `set_up`.
     """
 
     not_saved: tuple[str, ...] = ()
+    consolidation: Consolidation
     rng: np.random.Generator
     in_torch = ""
 
@@ -110,11 +116,19 @@ class Learner(BaseAlgorithm):
     def set_own_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `own_state`."""
 
+    def end_stage(self) -> None:
+        """Protect the weights that the present environments depend on; called before these are replaced."""
+        self.consolidation.end_stage(self.drawn_losses())
+
+    def drawn_losses(self) -> Iterable[Tensor]:
+        """Loss of one sequence after the other in the present environments, for answers drawn from the policy."""
+        raise NotImplementedError
+
     def switch_env(self) -> None:
         """Switch to the environments that replaced the earlier environments; the weights are kept."""
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), *self.not_saved]
+        return [*super()._excluded_save_params(), "consolidation", *self.not_saved]
 
 
 def counters(model: BaseAlgorithm) -> dict[str, Any]:
