@@ -7,7 +7,10 @@ known to a type checker, and one that does not exist is refused.
 from __future__ import annotations
 
 import copy
+import functools
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
 from neurogym.messages.names import unknown
@@ -21,7 +24,7 @@ class _Described(TypedDict, total=False):
     Attributes:
         render_modes: Gymnasium's.
         description: One line; of a class by default the first sentence of the docstring.
-        paper_name: Title of the paper that it comes from, or None.
+        paper_name: Title of the paper that it comes from, or None; by default that of the DOI in ``papers.toml``.
         paper_link: Its DOI as a link, or None.
         doi: Its DOI, from which the link is made.
         measures: What of behaviour it is made to measure: names of analyses.
@@ -148,7 +151,7 @@ def first_sentence(docstring: str | None) -> str:
 
 
 def _checked(entries: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    """Entries with the link of the paper made from the DOI; an unknown entry is refused."""
+    """Entries with the link and the title of the paper found by the DOI; an unknown entry is refused."""
     for name in entries:
         if name not in entries_of(kind):
             raise TypeError(unknown("entry of metadata", name, entries_of(kind)))
@@ -156,4 +159,12 @@ def _checked(entries: Mapping[str, Any], kind: type) -> dict[str, Any]:
     if "doi" in known:
         doi = known.pop("doi")
         known["paper_link"] = doi and f"https://doi.org/{doi}"
+        if doi in _titles():
+            known.setdefault("paper_name", _titles()[doi])
     return known
+
+
+@functools.cache
+def _titles() -> dict[str, str]:
+    """Titles of papers by DOI, for the tasks and wrappers of this package."""
+    return tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))

@@ -14,9 +14,8 @@ import numpy as np
 import neurogym as ngym
 from experiments.ceilings.result import Ceiling, guessed, make, mean_and_error, paid
 from neurogym.ceilings import ceiling
-from neurogym.ceilings.observer import OBSERVED, Observer
-from neurogym.ceilings.processes import Process
-from neurogym.ceilings.stack import simulated
+from neurogym.ceilings.observer import OBSERVED, IdealObserver
+from neurogym.ceilings.processes import Process, filtered_accuracy
 from neurogym.core import TrialEnv
 from neurogym.envs.collections.perceptualdecisionmaking import BLOCK, PROBABILITIES
 from neurogym.envs.native import dawtwostep, hierarchicalreasoning
@@ -239,13 +238,13 @@ def _ibl_block(env: TrialEnv, outcomes: bool) -> Ceiling:
 def chain(task: str) -> Ceiling:
     """Sides that repeat or alternate in blocks: the exact filter, with or without the outcomes."""
     env = make(task)
-    log, truth = Observer(env, OBSERVED[task]).likelihoods(1, 40_000)
+    log, truth = IdealObserver(env, OBSERVED[task]).likelihoods(1, 40_000)
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     repeats = np.array([[[p, 1 - p], [1 - p, p]] for p in env.rep_prob])
     process = Process(repeats, np.array([[0.0, 1.0], [1.0, 0.0]]), env.block_dur, env.block_dur)
     found = []
     for told, said in ((True, "given the outcomes"), (False, "from the stimuli alone")):
-        performance, error = simulated(likelihood, truth, process, told)
+        performance, error = filtered_accuracy(likelihood, truth, process, told)
         method = f"exact filter over the blocks, {said}, simulated in the long run"
         found.append(Ceiling(performance, paid(env, performance), error, method))
     return replace(found[0], without_reward=found[1])

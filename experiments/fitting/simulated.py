@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.agents import Agent, AgentPolicy, rate
 from neurogym.behaviour.models.base import Fitted, Problem, log_likelihoods, predict
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import Chain, GlmHmm, expected_states
@@ -23,6 +23,7 @@ BANDIT = Behaviour((session([0, 1], reward=[1, 0]),))
 TWO_STEP = Behaviour((session([0, 1], reward=[1, 0], state=[0, 1], choice2=[0, 1]),))
 #: Factor on the s.d. of priors with which maximum a posteriori is practically maximum likelihood.
 FLAT = 5.0
+LARGEST = 20.0  #: upper bound of inverse temperatures in maximum likelihood
 
 
 def subject(model: Agent, like: Behaviour, world: World, rng: np.random.Generator, **values: float) -> Behaviour:
@@ -44,7 +45,7 @@ def recovered(fits: list[Fitted], truth: dict[str, Floats]) -> Row:
 
 
 def q_learning(seed: int, n: int = 60, trials: int = 1000) -> Row:
-    """Recover rate, inverse temperature and perseveration of value learners; the first 20 also by likelihood alone."""
+    """Recover rate, inverse temperature and perseveration of value learners, also by maximum likelihood (beta < 20)."""
     rng, model = np.random.default_rng([seed, 1]), QLearning("q", QOptions(perseveration=True))
     truth = {"alpha": rng.uniform(0.1, 0.9, n), "beta": rng.uniform(1, 8, n), "kappa": rng.normal(0, 0.5, n)}
     tables = [
@@ -53,10 +54,11 @@ def q_learning(seed: int, n: int = 60, trials: int = 1000) -> Row:
         for k in range(n)
     ]  # fmt: skip
     row = recovered(model.fit([Problem(each, seed) for each in tables]), truth)
+    model.own = tuple(rate("beta", LARGEST) if each.name == "beta" else each for each in model.own)
     parameters = model.parameters(BANDIT)
     flat = np.array([p.mean for p in parameters]), FLAT * np.array([p.sd for p in parameters])
     plain = recovered(model.fit([Problem(each, seed, flat) for each in tables]), truth)
-    return {**row, **{f"{name}, likelihood alone": plain[name] for name in plain if name.startswith("correlation")}}
+    return {**row, **{f"{name}, maximum likelihood": plain[name] for name in plain if name.startswith("correlation")}}
 
 
 def _planner(rng: np.random.Generator, w: float) -> dict[str, float]:

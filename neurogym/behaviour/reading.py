@@ -59,6 +59,7 @@ def from_columns(
     """Return behaviour from columns of equal length; see `read`."""
     if not len(next(iter(table.values()), ())):
         raise TableError("found no rows, expected one for each trial")
+    table = {name: values for name, values in table.items() if not _holds_lists(values)}
     found = of_columns.guess(table) if guessing else {"stimuli": ()}
     for role, name in (given or {}).items():
         if role not in (*of_columns.NAMES, "stimuli"):
@@ -78,6 +79,10 @@ def from_columns(
     if "choice" not in found:
         raise TableError(f"found no column of choices among {', '.join(table)}; expected --choice COLUMN")
     return _Builder(table, found).build()
+
+
+def _holds_lists(values: np.ndarray) -> bool:
+    return values.ndim > 1 or any(isinstance(each, list | dict | np.ndarray) for each in values)
 
 
 def _columns_of(path: Path) -> dict[str, np.ndarray]:
@@ -105,12 +110,15 @@ def _from_nwb(path: Path) -> dict[str, np.ndarray]:
 
     with h5py.File(path) as file:
         if "intervals/trials" not in file:
-            raise KeyError("found no table 'intervals/trials', expected trials as NWB keeps them")
+            raise ValueError("found no table 'intervals/trials', expected trials as NWB keeps them")
         group: Any = file["intervals/trials"]
+        if "id" not in group:
+            raise ValueError("found no 'id' in 'intervals/trials', expected trials as NWB keeps them")
         n = len(group["id"])
         table = {}
         for name, data in group.items():
-            if name != "id" and not name.endswith("_index") and data.ndim == 1 and len(data) == n:
+            single = isinstance(data, h5py.Dataset) and data.shape == (n,)
+            if name != "id" and not name.endswith("_index") and single:
                 values = data[:]
                 table[name] = np.array([v.decode() for v in values], object) if values.dtype.kind in "OS" else values
         subject = file["general/subject/subject_id"][()] if "general/subject/subject_id" in file else b"subject"
@@ -187,7 +195,8 @@ class _Builder:
         )
 
     def fail(self, name: str, row: int, found: object, expected: str) -> TableError:
-        return TableError(f"column {name!r}, row {row + 1}: found {found!r}, expected {expected}")
+        value = found.item() if isinstance(found, np.generic) else found
+        return TableError(f"column {name!r}, row {row + 1}: found {value!r}, expected {expected}")
 
     def column(self, role: str) -> tuple[str, np.ndarray]:
         name = str(self.roles.get(role, role))
@@ -334,6 +343,8 @@ def _with_sign(stimuli: np.ndarray, names: Sequence[str], truth: np.ndarray) -> 
     if strength is None or np.nanmin(strength) < 0 or truth.max(initial=-1) > 1 or not (truth >= 0).any():
         return stimuli, tuple(names)
     known = truth >= 0
-    if np.corrcoef(np.nan_to_num(strength[known]), truth[known])[0, 1] ** 2 > 0.01:  # the value itself encodes the side
+    with np.errstate(invalid="ignore", divide="ignore"):  # of constant columns, which encode nothing
+        encodes_side = np.corrcoef(np.nan_to_num(strength[known]), truth[known])[0, 1] ** 2 > 0.01
+    if encodes_side:
         return stimuli, tuple(names)
     return np.where(truth == 1, strength, -strength)[:, None], (f"signed {names[0]}",)

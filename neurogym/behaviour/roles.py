@@ -44,8 +44,8 @@ MISSED = ("", "nan", "none", "na", "null", "miss", "missed", "omission", "noresp
 
 
 def plain(name: str) -> str:
-    """Return a name in lower case without anything but letters and digits."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    """Return a name in lower case without anything but letters (of any alphabet) and digits."""
+    return re.sub(r"[\W_]", "", name.lower())
 
 
 def is_missed(value: object) -> bool:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 LONGEST = 2000  #: trials of a block beyond which the belief would need too much memory
+SESSIONS, FEWEST_SESSIONS, CELLS = 256, 16, 40_000  #: followed sessions, and the size of all beliefs together
+WARM_UP, MEASURED = 400, 400  #: trials of a session, at most and at least
 
 
 @dataclass(frozen=True)
@@ -153,3 +155,58 @@ class Sessions:
 def _drawn(rng: np.random.Generator, p: Floats) -> NDArray[np.int64]:
     edges = np.cumsum(p, axis=1)
     return np.minimum((rng.random((len(p), 1)) * edges[:, -1:] >= edges).sum(axis=1), p.shape[1] - 1)
+
+
+def expected_accuracy(likelihood: Floats, truth: np.ndarray, p: Floats) -> tuple[float, float]:
+    """Accuracy of the best answer if the ground truth has probabilities ``p``, with standard error."""
+    best = (likelihood * p).max(axis=1) / (likelihood * p).sum(axis=1)
+    parts = [best[truth == g] for g in range(len(p))]
+    mean = sum(q * part.mean() for q, part in zip(p, parts, strict=True))
+    error = np.sqrt(sum(q**2 * part.var() / len(part) for q, part in zip(p, parts, strict=True)))
+    return float(mean), float(error)
+
+
+def long_run_shares(process: Process, trials: int = 400_000) -> Floats:
+    """Long-run frequency of each ground truth."""
+    choices = process.matrices.shape[1]
+    sessions = Sessions(process, 200, np.random.default_rng(0))
+    drawn = np.concatenate([sessions.draw() for _ in range(trials // 200)])
+    return np.asarray(np.bincount(drawn, minlength=choices) / len(drawn))
+
+
+def filtered_accuracy(likelihood: Floats, truth: np.ndarray, process: Process, told: bool) -> tuple[float, float]:
+    """Accuracy of an observer who follows the process in the long run, with standard error over sessions.
+
+    Args:
+        likelihood: Of each ground truth, for trials that are drawn from, shape (n, choices).
+        truth: Index of the ground truth of these trials, shape (n,).
+        process: What draws the ground truth.
+        told: Whether the observer learns the outcome of each trial.
+    """
+    rng = np.random.default_rng(1)
+    choices = likelihood.shape[1]
+    size = len(process.matrices) * choices * process.lengths
+    n = int(np.clip(CELLS // size, FEWEST_SESSIONS, SESSIONS))
+    block = int(np.ceil(process.trials))
+    warm, measured = min(2 * block + 20, WARM_UP), max(MEASURED, 2 * block)
+    places = [np.flatnonzero(truth == g) for g in range(choices)]
+    observer, sessions = Filter(process, n), Sessions(process, n, rng)
+    total = np.zeros(n)
+    for trial in range(warm + measured):
+        prior, right = observer.predict(), sessions.draw()
+        seen = np.empty((n, choices))
+        for g in range(choices):
+            at = right == g
+            seen[at] = likelihood[rng.choice(places[g], size=np.count_nonzero(at))]
+        post = prior * seen
+        post /= post.sum(axis=1, keepdims=True)
+        answer = post.argmax(axis=1)
+        if trial >= warm:
+            total += post.max(axis=1)
+        if told:  # an error leaves the other answers, as likely as the stimulus makes them
+            hit = answer == right
+            other = seen * (np.arange(choices) != answer[:, None])
+            seen = np.where(hit[:, None], np.eye(choices)[right], other)
+        observer.update(seen)
+    each = total / measured
+    return float(each.mean()), float(each.std(ddof=1) / np.sqrt(n))

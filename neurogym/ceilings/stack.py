@@ -12,8 +12,8 @@ import numpy as np
 
 from neurogym.ceilings import stored
 from neurogym.ceilings.effects import Effect
-from neurogym.ceilings.observer import OBSERVED, Observer
-from neurogym.ceilings.processes import LONGEST, Filter, Floats, Process, Sessions
+from neurogym.ceilings.observer import OBSERVED, IdealObserver
+from neurogym.ceilings.processes import LONGEST, Floats, Process, expected_accuracy, filtered_accuracy, long_run_shares
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.rules import PAID
@@ -35,9 +35,6 @@ HOOKS = (
 )
 
 TIMINGS, TRIALS = 24, 800  #: of a single answer
-SESSIONS, FEWEST_SESSIONS, CELLS = 256, 16, 40_000  #: followed sessions, and the size of all beliefs together
-WARM_UP, MEASURED = 400, 400  #: trials of a session, at most and at least
-
 FORGETS = "the agent forgets earlier trials, which the task needs"
 TELLS = "the next trial shows whether the last answer was correct, which the task's own ceiling does not count on"
 
@@ -239,7 +236,7 @@ def _computed(stack: _Stack, noises: tuple[Any, ...], process: Process | None) -
     id_ = stored.id_of(task)
     if id_ not in OBSERVED:
         return Verdict(None, "no exact observer is known for the task with this wrapper")
-    observer = Observer(task, OBSERVED[id_], noises)
+    observer = IdealObserver(task, OBSERVED[id_], noises)
     if noises and not observer.timed:
         return Verdict(None, "noise hides when the periods of a trial begin, whose durations vary")
     if process is None:
@@ -271,7 +268,7 @@ def _with_reward(stack: _Stack, found: Verdict) -> Verdict:
     id_, reward = stored.id_of(task), None
     if stored.is_plain(task) and not stack.linked and id_ in OBSERVED and _skipping_is_best_escape(task):
         with contextlib.suppress(ValueError):
-            reward = Observer(task, OBSERVED[id_]).score("")["reward"]
+            reward = IdealObserver(task, OBSERVED[id_]).score("")["reward"]
     return Verdict({**score, "reward": reward})
 
 
@@ -297,75 +294,20 @@ def _followed(
 ) -> Verdict:
     rewards = task.rewards
     if not process.remembers:
-        performance, error = _expected(likelihood, truth, process.matrices[0, 0])
+        performance, error = expected_accuracy(likelihood, truth, process.matrices[0, 0])
         method = "exact posterior with the probabilities of the right answers"
     elif memory:
-        performance, error = simulated(likelihood, truth, process, told)
+        performance, error = filtered_accuracy(likelihood, truth, process, told)
         said = "given the outcomes" if told else "from the stimuli alone"
         method = f"exact filter over the wrapper's own process, {said}, in the long run"
     elif told:
         return Verdict(None, "the agent forgets all but the last trial")
     else:
-        performance, error = _expected(likelihood, truth, _shares(process))
+        performance, error = expected_accuracy(likelihood, truth, long_run_shares(process))
         method = "exact posterior without memory of earlier trials"
     reward = performance * rewards["correct"] + (1 - performance) * rewards.get("fail", 0.0)
     score = {"performance": performance, "reward": float(reward), "error": error}
     return Verdict({**score, "method": f"{method}, simulated"})
-
-
-def _expected(likelihood: Floats, truth: np.ndarray, p: Floats) -> tuple[float, float]:
-    """Accuracy of the best answer if the ground truth has probabilities ``p``, with standard error."""
-    best = (likelihood * p).max(axis=1) / (likelihood * p).sum(axis=1)
-    parts = [best[truth == g] for g in range(len(p))]
-    mean = sum(q * part.mean() for q, part in zip(p, parts, strict=True))
-    error = np.sqrt(sum(q**2 * part.var() / len(part) for q, part in zip(p, parts, strict=True)))
-    return float(mean), float(error)
-
-
-def _shares(process: Process, trials: int = 400_000) -> Floats:
-    """Long-run frequency of each ground truth."""
-    choices = process.matrices.shape[1]
-    sessions = Sessions(process, 200, np.random.default_rng(0))
-    drawn = np.concatenate([sessions.draw() for _ in range(trials // 200)])
-    return np.asarray(np.bincount(drawn, minlength=choices) / len(drawn))
-
-
-def simulated(likelihood: Floats, truth: np.ndarray, process: Process, told: bool) -> tuple[float, float]:
-    """Long-run mean posterior probability of the best answer, with standard error over sessions.
-
-    Args:
-        likelihood: Of each ground truth, for trials that are drawn from, shape (n, choices).
-        truth: Index of the ground truth of these trials, shape (n,).
-        process: What draws the ground truth.
-        told: Whether the observer learns the outcome of each trial.
-    """
-    rng = np.random.default_rng(1)
-    choices = likelihood.shape[1]
-    size = len(process.matrices) * choices * process.lengths
-    n = int(np.clip(CELLS // size, FEWEST_SESSIONS, SESSIONS))
-    block = int(np.ceil(process.trials))
-    warm, measured = min(2 * block + 20, WARM_UP), max(MEASURED, 2 * block)
-    places = [np.flatnonzero(truth == g) for g in range(choices)]
-    observer, sessions = Filter(process, n), Sessions(process, n, rng)
-    total = np.zeros(n)
-    for trial in range(warm + measured):
-        prior, right = observer.predict(), sessions.draw()
-        seen = np.empty((n, choices))
-        for g in range(choices):
-            at = right == g
-            seen[at] = likelihood[rng.choice(places[g], size=np.count_nonzero(at))]
-        post = prior * seen
-        post /= post.sum(axis=1, keepdims=True)
-        answer = post.argmax(axis=1)
-        if trial >= warm:
-            total += post.max(axis=1)
-        if told:  # an error leaves the other answers, as likely as the stimulus makes them
-            hit = answer == right
-            other = seen * (np.arange(choices) != answer[:, None])
-            seen = np.where(hit[:, None], np.eye(choices)[right], other)
-        observer.update(seen)
-    each = total / measured
-    return float(each.mean()), float(each.std(ddof=1) / np.sqrt(n))
 
 
 def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, Any] | None:

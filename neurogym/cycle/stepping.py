@@ -94,7 +94,7 @@ class TrialCycle(Session):
         else:
             cursor.enter(block, k)
             self._looks_up, self._n_actions, self._made_ahead = stack.batched, self.accepted_actions, stack.ahead
-        self.trial, self._spans_of_trial = block.told(k)
+        self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
         return self.trial

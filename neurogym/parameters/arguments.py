@@ -53,6 +53,8 @@ class Range:
 NonNegative = Annotated[float, Range(0)]
 Positive = Annotated[float, Range(0, above=True)]
 Probability = Annotated[float, Range(0, 1)]
+PositiveProbability = Annotated[float, Range(0, 1, above=True)]
+Percent = Annotated[float, Range(0, 100)]
 Count = Annotated[int, Range(1, whole=True)]
 AtLeastTwo = Annotated[int, Range(2, whole=True)]
 

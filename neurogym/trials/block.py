@@ -17,7 +17,7 @@ from neurogym.sampling.distributions import Distribution, values_of
 from neurogym.sampling.generator import Generators
 from neurogym.trials.base import Info
 from neurogym.trials.layout import Period, broadcast_to_trials
-from neurogym.trials.row_arrays import RowArrays, Task
+from neurogym.trials.row_arrays import RowArrays, TaskLike
 
 
 class Trials(RowArrays):
@@ -39,7 +39,7 @@ class Trials(RowArrays):
         go: Step from which reaction times count, shape (n,), and ``go_period`` its name.
     """
 
-    def __init__(self, env: Task, n: int, given: dict[str, np.ndarray] | None = None):
+    def __init__(self, env: TaskLike, n: int, given: dict[str, np.ndarray] | None = None):
         super().__init__(env, n)
         self.given = given or {}
         self.info: dict[str, np.ndarray] = {}
@@ -48,8 +48,8 @@ class Trials(RowArrays):
         self.bonus: Any = 0.0
         self.go: np.ndarray | None = None
         self.go_period = ""
-        self.owners: Sequence[Task] | None = None
-        self._told: tuple[_Told, _Told] | None = None
+        self.owners: Sequence[TaskLike] | None = None
+        self._records: tuple[_Records, _Records] | None = None
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
@@ -187,13 +187,13 @@ class Trials(RowArrays):
             record[name] = value.item() if isinstance(value, np.generic) else value
         return record
 
-    def told(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
+    def report(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
-        if self._told is None:
+        if self._records is None:
             if self.n == 1:
                 return self.record(0), self._spans_of_one()
-            self._told = _Told(self.info, self.n), _Told(self.durations(), self.n)
-        info, durations = self._told
+            self._records = _Records(self.info, self.n), _Records(self.durations(), self.n)
+        info, durations = self._records
         return info.of_trial(k), durations.of_trial(k) if durations.others else durations.first.copy()
 
     def free_rows(self) -> None:
@@ -225,7 +225,7 @@ def _drawn(values: Any, p: Sequence[float] | None, rng: Any, n: int) -> np.ndarr
     return np.asarray(values)[rng.integers(len(values), size=n) if p is None else rng.choice(len(values), size=n, p=p)]
 
 
-class _Told:
+class _Records:
     """Records of the trials of a block, for access in sequence.
 
     Args:

@@ -18,8 +18,9 @@ from neurogym.state.checks import check_batch, check_ready
 from neurogym.trials import Cursor, Trials
 from neurogym.trials.base import OUTCOMES
 from neurogym.trials.cursor import PreparedTrials
-from neurogym.vector.common import FINISHED, Batch, BatchStepResult, Seeds, masked
+from neurogym.vector.batch import Batch, BatchStepResult, Seeds
 from neurogym.vector.pools import Pools, SavedRows
+from neurogym.vector.reports import FINISHED, masked
 from neurogym.vector.step import EndedTrials, advance
 from neurogym.wrappers.base import TrialTask, no_action
 from neurogym.wrappers.stack import Stack
@@ -272,7 +273,7 @@ class TrialVectorEnv(Batch):
         self._actions, self._rewards, self._last_gt = actions, rewards, truth
         self.finished = None
         if ended is not None:
-            self.finished = self._told(ended, actions)
+            self.finished = self._columns_of(ended, actions)
             if self._stack.ahead:
                 for i in self._used_up(ended.env):
                     self._refill(i)
@@ -291,7 +292,7 @@ class TrialVectorEnv(Batch):
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
 
-    def _told(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
+    def _columns_of(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
         """Trials that ended, in the format of ``finished``."""
         self._record = record = self._pools.records(ended.env, ended.trial)
         own = {

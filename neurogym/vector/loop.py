@@ -9,7 +9,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.trials.single import SingleTrial
-from neurogym.vector.common import Batch, BatchStepResult, Seeds, finished_columns, gathered
+from neurogym.vector.batch import Batch, BatchStepResult, Seeds
+from neurogym.vector.reports import finished_columns, gathered
 from neurogym.wrappers.stack import Stack
 
 

@@ -8,6 +8,7 @@ import gymnasium as gym
 
 from neurogym.ceilings.effects import HIDES_OUTCOME
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Count, NonNegative
 from neurogym.trials import Info
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
@@ -33,10 +34,8 @@ class BiasCorrection(TrialWrapper):
     ceiling_effect = HIDES_OUTCOME
     inside_of = ("PassReward",)
 
-    def __init__(self, env: gym.Env, choice_w: int = 1000, th: float = 0.1):
+    def __init__(self, env: gym.Env, choice_w: Count = 1000, th: NonNegative = 0.1):
         self._actions = choice_actions(env, "BiasCorrection")
-        if choice_w < 1 or th < 0:
-            raise ValueError(f"expected choice_w >= 1 and th >= 0, got {choice_w!r} and {th!r}")
         super().__init__(env)
         self.choice_w, self.th = choice_w, th
         self.start_session()

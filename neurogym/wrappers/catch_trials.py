@@ -7,6 +7,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import HIDES_OUTCOME
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Percent, Probability
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper, task_of
 
@@ -28,7 +29,6 @@ class CatchTrials(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         order="any",
     )
@@ -37,16 +37,12 @@ class CatchTrials(TrialWrapper):
     def __init__(
         self,
         env: gym.Env,
-        catch_prob: float = 0.1,
-        stim_th: float | None = None,
+        catch_prob: Probability = 0.1,
+        stim_th: Percent | None = None,
         start: int = 0,
         alt_rew: float = 0,
     ):
         task = task_of(env, "CatchTrials")
-        if not 0 <= catch_prob <= 1 or not (stim_th is None or 0 <= stim_th <= 100):
-            raise ValueError(
-                f"catch_prob is a probability and stim_th a percentile, got {catch_prob!r} and {stim_th!r}"
-            )
         if not task.traits.batched or "correct" not in task.rewards:
             raise ValueError(f"CatchTrials needs a task with a declared rule and a reward 'correct', not {task}")
         cohs = getattr(task, "cohs", None)

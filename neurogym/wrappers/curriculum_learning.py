@@ -41,7 +41,6 @@ class CurriculumLearning(Phased):
     """
 
     metadata = WrapperInfo(
-        paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
         doi="10.1038/s41586-019-0919-7",
         order="any",
     )

@@ -25,7 +25,6 @@ class Modality(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Task representations in neural networks trained to perform many cognitive tasks",
         doi="10.1038/s41593-018-0310-2",
         order="innermost",
     )

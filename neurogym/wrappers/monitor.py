@@ -80,21 +80,10 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         step_fn: Callable | None = None,
         save_dir: str | Path | None = None,
     ):
+        arguments = {name: value for name, value in locals().items() if name not in ("self", "env")}
+        gym.utils.RecordConstructorArgs.__init__(self, **arguments)
         from neurogym.recording.settings import settings_of
 
-        gym.utils.RecordConstructorArgs.__init__(
-            self,
-            config=config,
-            name=name,
-            trigger=trigger,
-            interval=interval,
-            verbose=verbose,
-            plot_create=plot_create,
-            plot_steps=plot_steps,
-            ext=ext,
-            step_fn=step_fn,
-            save_dir=save_dir,
-        )
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}
         given = {"name": name or "Monitor", "trigger": trigger, "interval": interval, "verbose": verbose, "plot": plot}

@@ -38,7 +38,6 @@ class MotionEnergy(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Spatiotemporal energy models for the perception of motion",
         doi="10.1364/JOSAA.2.000284",
         order="innermost",
     )

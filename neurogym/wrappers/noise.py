@@ -11,7 +11,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import NOISE, Effect, unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.parameters.arguments import NonNegative
+from neurogym.parameters.arguments import Count, NonNegative, Probability
 from neurogym.spaces import names_of, unbounded
 from neurogym.trials import Info, Rows, Trials
 from neurogym.wrappers.base import Traits, TrialWrapper, periods_of, task_of
@@ -45,19 +45,14 @@ class Noise(TrialWrapper):
     def __init__(
         self,
         env: gym.Env,
-        std_noise: float = 0.1,
-        perf_th: float | None = None,
-        w: int = 200,
-        step_noise: float = 0.0001,
+        std_noise: NonNegative = 0.1,
+        perf_th: Probability | None = None,
+        w: Count = 200,
+        step_noise: NonNegative = 0.0001,
     ):
         space = env.observation_space
         if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
             raise TypeError(f"{type(self).__name__} needs an observation of floating-point numbers, not {space}")
-        if std_noise < 0 or step_noise < 0 or w < 1 or not (perf_th is None or 0 <= perf_th <= 1):
-            raise ValueError(
-                f"expected std_noise >= 0, step_noise >= 0, w >= 1 and perf_th between 0 and 1, got "
-                f"{std_noise!r}, {step_noise!r}, {w!r} and {perf_th!r}"
-            )
         super().__init__(env)
         self.perf_th, self.w, self.step_noise = perf_th, w, step_noise
         self.std_noise = float(std_noise) if perf_th is None else 0.0

@@ -21,7 +21,6 @@ class PassReward(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         order="outside every wrapper that changes rewards",
     )
@@ -48,7 +47,6 @@ class PassAction(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         order="any",
     )

@@ -31,7 +31,6 @@ class PerfectIntegrator(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         order="inside pass_reward, pass_action and noise",
     )

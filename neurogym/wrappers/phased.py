@@ -44,15 +44,13 @@ class Phased(TrialWrapper):
     decides = ("the training phase", "period_fixation")
     task: NoisyTask
 
-    def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: int, th: float, perf_w: int):
+    def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: Count, th: float, perf_w: Count):
         name = type(self).__name__
         task = task_of(env, name)
         if not task.traits.batched or "decision" not in task.timing:
             raise ValueError(f"{name} needs a task with a declared rule and a period called decision, not {task}")
         if not 0 <= init_ph <= last_ph:
             raise ValueError(f"init_ph must lie between 0 and {last_ph}, got {init_ph!r}")
-        if max_num_reps < 1 or perf_w < 1:
-            raise ValueError(f"max_num_reps and perf_w must be at least 1, got {max_num_reps!r} and {perf_w!r}")
         super().__init__(env)
         self.last_ph, self.init_ph, self.max_num_reps, self.th, self.perf_w = last_ph, init_ph, max_num_reps, th, perf_w
         self._sigma = getattr(self.task, "sigma", None)

@@ -37,8 +37,6 @@ class ReactionTime(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Response of neurons in the lateral intraparietal area during a combined visual discrimination "
-        "reaction time task",
         doi="10.1523/JNEUROSCI.22-21-09475.2002",
         order="any; only one on a task",
         measures=("reaction",),

@@ -37,7 +37,6 @@ class SideBias(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Standardized and reproducible measurement of decision-making in mice",
         doi="10.7554/eLife.63711",
         order="any; no other wrapper that decides the ground truth",
     )

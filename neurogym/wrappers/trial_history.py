@@ -52,7 +52,6 @@ class TrialHistory(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         order="inside variable_nch and schedule_attr; no other wrapper that decides the ground truth",
         measures=("history",),

@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Count, PositiveProbability
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialTask, TrialWrapper, task_of
 from neurogym.wrappers.transitions import label
@@ -40,7 +41,6 @@ class VariableMapping(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        paper_name="Neural activity in the primate prefrontal cortex during associative learning",
         doi="10.1016/S0896-6273(00)80658-3",
         order="any",
     )
@@ -51,16 +51,14 @@ class VariableMapping(TrialWrapper):
     def __init__(
         self,
         env: gym.Env,
-        mapp_ch_prob: float = 0.003,
-        min_mapp_dur: int = 30,
-        sess_end_prob: float = 0.0025,
-        min_sess_dur: int = 120,
+        mapp_ch_prob: PositiveProbability = 0.003,
+        min_mapp_dur: Count = 30,
+        sess_end_prob: PositiveProbability = 0.0025,
+        min_sess_dur: Count = 120,
     ):
         task = task_of(env, "VariableMapping")
         if "mapping" not in task.conditions or "patterns" not in vars(task):
             raise ValueError(f"VariableMapping needs a task with stimuli and a mapping, not {task}")
-        if not (0 < mapp_ch_prob <= 1 and 0 < sess_end_prob <= 1 and min_mapp_dur >= 1 and min_sess_dur >= 1):
-            raise ValueError("expected probabilities in (0, 1] and durations of at least 1 trial")
         super().__init__(env)
         self.mapp_ch_prob, self.min_mapp_dur = mapp_ch_prob, min_mapp_dur
         self.sess_end_prob, self.min_sess_dur = sess_end_prob, min_sess_dur

@@ -11,6 +11,7 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.ceilings.processes import Process
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Probability
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import BlockClock, choices_of, draw, restrict
@@ -46,7 +47,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         block_nch: int = 100,
         blocks_probs: Sequence[float] | None = None,
         sorted_ch: bool = True,
-        prob_12: float | None = None,
+        prob_12: Probability | None = None,
     ):
         self.choices = choices_of(env, "Variable_nch")
         self.max_nch = len(self.choices)
@@ -55,15 +56,13 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         self.weights = np.ones(self.max_nch - 1) if blocks_probs is None else np.asarray(blocks_probs, dtype=float)
         if self.weights.shape != (self.max_nch - 1,) or np.any(self.weights < 0):
             raise ValueError(f"blocks_probs needs {self.max_nch - 1} weights of 0 or more, got {blocks_probs!r}")
-        if prob_12 is not None and not 0 <= prob_12 <= 1:
-            raise ValueError(f"prob_12 must be a probability, got {prob_12!r}")
         self.sorted_ch, self.prob_12 = sorted_ch, prob_12
         self._clock = BlockClock(block_nch, "block_nch")
         super().__init__(env)
         self._decided = any("ground_truth" in wrapper.decides for wrapper in self.task.wrappers)
         if not self._decided:
             self.decides = ("sel_chs", "ground_truth")  # type: ignore[misc]
-        self._told = "sel_chs" in self.task.conditions or self._decided
+        self._passes_on = "sel_chs" in self.task.conditions or self._decided
         self.start_session()
 
     def effect_on_ceiling(self) -> Effect:
@@ -110,7 +109,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
             active += [shown] * (end - first)
             drawn += [self._active] * (end - first)
         self._drawn = np.fromiter(drawn, object, n)
-        if self._told:
+        if self._passes_on:
             rest["sel_chs"] = np.fromiter(active, object, n)
         if not self._decided:
             p = restrict(np.full((n, self.max_nch), 1 / self.max_nch), self.choices, active)

@@ -15,8 +15,8 @@ from ngym_cli.agents.networks.structure import Structure, read_areas
 from ngym_cli.agents.options import Values
 from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.config.tasks import is_supervised_by_default
-from ngym_cli.environments import boundaries
 from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.trial_batch import STRETCHES
 from ngym_cli.errors import UserError, one_line
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    if algorithm.needs_truth and config.reset_state in boundaries.UNITS:
+    if algorithm.needs_truth and config.reset_state in STRETCHES:
         raise UserError(
             f"{config.alg} learns from whole trials or from endless sessions, not reset at each {config.reset_state}; "
             "expected reset_state auto, trial or never"
@@ -65,6 +65,8 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
     timesteps = config.timesteps or default_steps(config, facts.id)
     usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
     complete_hyperparameters(algorithm, {}, config.hyperparameters)  # refused before sizes are computed
+    if config.hyperparameters.get("consolidation") and not config.stages:
+        raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
     network_args = complete_arguments(network, here, config.network_args)
     return config.model_copy(

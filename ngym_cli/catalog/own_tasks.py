@@ -185,7 +185,7 @@ def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float
     except NothingToCheck as reason:
         row.update(status="nothing to check", problem=str(reason))
     except ContractError as error:
-        problem = " ".join(str(error).removeprefix(f"{task.name}: ").split())
+        problem = " ".join(str(error).split())
         row.update(status="failed", problem=problem, place=definition_of(task.entry) if task.own else None)
     except _Overtime:
         row.update(status="failed", problem=ENDLESS)

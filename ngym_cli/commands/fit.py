@@ -37,7 +37,7 @@ def command(
 
     Options:
         table: CSV, Parquet or NWB file with one row per trial.
-        model: Models, as in psytrack,glm-hmm:states=2,gru (see ngym list models), or your own file.py:name.
+        model: Models, as in psytrack,gru (see ngym list models), or your own file.py:name (what suits the table).
         units: Numbers of units of the networks, as in 1,2,4.
         columns: TOML file that maps the columns, as for ngym eval --compare.
 
@@ -69,9 +69,11 @@ def command(
     threads.one()
     if not all(entry.isdecimal() for entry in requests.parse(units)) or not requests.parse(units):
         raise UserError(f"--units must be whole numbers, as in 1,2,4, not '{units}'")
+    if model is not None and not requests.parse(model):
+        raise UserError("--model is empty; expected names as in psytrack,gru")
     settings = Settings(
         str(table),
-        requests.parse(model) if model is not None else Settings.model,
+        requests.parse(model or ""),
         tuple(map(int, requests.parse(units))),
         folds,
         seeds,

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
-from neurogym.vector.common import Batch
+from neurogym.vector.batch import Batch
 from ngym_cli.environments.trial_batch import TrialBatch
 
 

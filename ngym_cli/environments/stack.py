@@ -21,7 +21,7 @@ from ngym_cli.errors import UserError
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
-    from neurogym.vector.common import Batch
+    from neurogym.vector.batch import Batch
 
 
 #: Schedules that would otherwise begin with the same task in every environment.

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ngym_cli.figures import registry
 from ngym_cli.figures.learning import thousands
 from ngym_cli.figures.source import Source
-from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
+from ngym_cli.figures.style import COLOURS, Unavailable, interval_band, legend_below, new_figure
 from ngym_cli.figures.view import View
 
 #: Equal stretches of training in which the most frequent task is found.
@@ -44,7 +44,7 @@ def forgetting(view: View) -> Figure:
     figure, (left, right) = new_figure(1, 2)
     for task, colour in colours.items():
         value, low, high = np.array([row["tasks"][task] for row in found], float).T
-        left.fill_between(steps, low, high, alpha=0.25, linewidth=0, color=colour)
+        interval_band(left, steps, low, high, colour)
         left.plot(steps, value, "o-", markersize=3, color=colour, label=task)
     _trained(left, view.first, colours)
     n = found[0]["trials"]
@@ -65,8 +65,10 @@ def _trained(axes: Axes, source: Source, colours: dict[str, Any]) -> None:
     place = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, STRETCHES - 1)
     names = np.asarray(table["task"]).astype(str)
     counts = np.stack([np.bincount(place[names == task], minlength=STRETCHES) for task in colours])
-    for task, most in zip(colours, counts.argmax(0) == np.arange(len(colours))[:, None], strict=True):
-        spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(most & counts.any(0))]
+    seen = np.flatnonzero(counts.any(0))  # supervised learners look at behaviour now and then
+    shown = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(STRETCHES), "right") - 1, 0, None)]]
+    for number, task in enumerate(colours):
+        spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(shown == number)]
         axes.broken_barh(spans, (-0.08, 0.05), color=colours[task], linewidth=0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,14 @@ from ngym_cli.fitting.networks import seen
 #: Units and layers of the update networks and of the choice network.
 UPDATE, CHOICE = (8, 2), (6, 1)
 SMALLEST = 1e-5  #: added to the s.d. of a bottleneck
+EMBEDDING = 2  #: numbers that describe a subject, where there are several
 
 
 @dataclass
 class Weights:
     """Weights of one network, or of many with a leading axis; L latents, O observations, H units, D stimuli.
+
+    The embedding of the subject counts among observations and stimuli.
 
     Attributes:
         z: first latents, shape (L,).
@@ -42,6 +45,7 @@ class Weights:
         choice_last: shape (H', choices).
         direct: weights of the present stimuli, shape (D, choices).
         choice_last_bias: shape (1, choices).
+        embedding: numbers that describe each subject, shape (subjects, E); E is 0 for a single subject.
     """
 
     z: Any
@@ -63,11 +67,16 @@ class Weights:
     choice_last: Any
     direct: Any
     choice_last_bias: Any
+    embedding: Any
 
     @staticmethod
-    def drawn(latents: int, observed: int, stimuli: int, choices: int, rng: np.random.Generator) -> Weights:
+    def drawn(
+        latents: int, observed: int, stimuli: int, choices: int, subjects: int, rng: np.random.Generator
+    ) -> Weights:
         """Return first weights of a network."""
         (h, layers), (c, more) = UPDATE, CHOICE
+        size = EMBEDDING if subjects > 1 else 0
+        observed, stimuli = observed + size, stimuli + size
         seen_by, n = observed + latents, rng.normal
         values = {
             "z": rng.uniform(-0.1, 0.1, latents),
@@ -89,6 +98,7 @@ class Weights:
             "choice_last": 0.3 * n(0, c**-0.5, (c, choices)),
             "direct": np.zeros((stimuli, choices)),
             "choice_last_bias": np.zeros((1, choices)),
+            "embedding": n(0, 0.3, (subjects, size)),
         }
         return Weights(**values)
 
@@ -113,10 +123,23 @@ class DisentangledPolicy:
     Attributes:
         nets: trained weights.
         scale: divisor of stimuli.
+        subjects: names of the subjects that were fitted.
+        who: subject whose embedding is used; None, or a subject that was not fitted, for the mean of all.
     """
 
     nets: list[Weights]
     scale: Floats
+    subjects: tuple[str, ...] = ("",)
+    who: str | None = None
+
+    def of(self, subject: str) -> DisentangledPolicy:
+        """Return the policy with a subject's own embedding."""
+        return replace(self, who=subject)
+
+    def _with_embedding(self, w: Weights, x: Floats) -> Floats:
+        """Return observations or stimuli with the numbers that describe the subject."""
+        own = [self.subjects.index(self.who)] if self.who in self.subjects else list(range(len(self.subjects)))
+        return np.concatenate([x, np.tile(w.embedding[own].mean(0), (len(x), 1))], 1)
 
     def begin(self, n: int) -> list[Floats]:
         """See `Policy.begin`."""
@@ -124,8 +147,9 @@ class DisentangledPolicy:
 
     def probabilities(self, state: list[Floats], stimuli: Floats) -> Floats:
         """See `Policy.probabilities`."""
-        found, s = [], stimuli / self.scale
+        found = []
         for w, z in zip(self.nets, state, strict=True):
+            s = self._with_embedding(w, stimuli / self.scale)
             h = np.concatenate([(z * w.choice_gain[:, None]).T, s], 1) @ w.choice_first + w.choice_bias
             for weight, bias in zip(w.choice_hidden, w.choice_hidden_bias, strict=True):
                 h = h + _leaky(h @ weight + bias)
@@ -138,7 +162,8 @@ class DisentangledPolicy:
         scaled = Trial(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
         x, new = seen(scaled, choices), []
         for w, z in zip(self.nets, state, strict=True):
-            h = (np.concatenate([x, z.T], 1) * w.gain[:, None]) @ w.first + w.first_bias
+            seen_by = np.concatenate([self._with_embedding(w, x), z.T], 1)
+            h = (seen_by * w.gain[:, None]) @ w.first + w.first_bias
             for weight, bias in zip(w.hidden, w.hidden_bias, strict=True):
                 h = h + _leaky(h @ weight + bias)
             out = h @ w.last + w.last_bias

@@ -3,10 +3,11 @@
 Each latent z_i has an update network of its own that sees the previous trial and all latents through noisy bottlenecks:
 z_i <- (1 - w) z_i + w u, with w = logistic(a) and u = 2 tanh(b / 2), where (a, b) is the output of the update network;
 then noise of s.d. sigma_i is added. A choice network sees the latents through further bottlenecks, and the present
-stimuli. The information that passes a bottleneck, KL(N(m x, sigma^2) || N(0, 1)), is penalised, so latents and inputs
-that do not help to predict choices are closed (sigma near 1). Noise and penalties act in training only. Networks of all
-folds are trained together, first without noise and penalties; each keeps the weights that predict an inner fold best.
-The code is ours.
+stimuli. Networks of several subjects also learn two numbers that describe each subject (an embedding), which count
+among observations and stimuli. The information that passes a bottleneck, KL(N(m x, sigma^2) || N(0, 1)), is
+penalised, so latents and inputs that do not help to predict choices are closed (sigma near 1). Noise and penalties act
+in training only. Networks of all folds are trained together, first without noise and penalties; each keeps the weights
+that predict an inner fold best. The code is ours.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from neurogym.behaviour.models import saving
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
 from neurogym.behaviour.table import Behaviour, Floats, padded
 from ngym_cli.agents import threads
-from ngym_cli.fitting.bottlenecks import DisentangledPolicy, Weights, spread
+from ngym_cli.fitting.bottlenecks import EMBEDDING, DisentangledPolicy, Weights, spread
 from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
 from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, to_arrays
 
@@ -68,6 +69,7 @@ class Batch:
         choice: 0 where there is none, shape (nets, steps, sessions).
         train: 1 for trials that are learned from, divided by their number.
         held: the same for trials of the inner fold.
+        who: index of the subject of each session, shape (nets, sessions).
     """
 
     x: Tensor
@@ -75,39 +77,53 @@ class Batch:
     choice: Tensor
     train: Tensor
     held: Tensor
+    who: Tensor
 
 
 def _batch(tables: Sequence[Behaviour], scales: Sequence[Floats], inner: Sequence[int]) -> Batch:
     choices = len(tables[0].choices)
     parts = []
     for table, scale, which in zip(tables, scales, inner, strict=True):
-        data = padded(table.in_blocks(INNER).sessions)
+        sessions = table.in_blocks(INNER).sessions
+        data, who = padded(sessions), np.array([[table.subjects.index(each.subject) for each in sessions]])
         scaled = replace(data, stimuli=data.stimuli / scale)
         rows = [seen(trial_of(scaled, t), choices) for t in range(data.choice.shape[1])]
         before = np.stack([np.zeros_like(rows[0]), *rows[:-1]])
         held = np.arange(len(data.choice)) % INNER == which % INNER
-        parts.append((before, scaled.stimuli.swapaxes(0, 1), data.choice.T, (data.choice.T >= 0) & held))
-    steps, sessions = (max(part[2].shape[k] for part in parts) for k in (0, 1))
+        parts.append((before, scaled.stimuli.swapaxes(0, 1), data.choice.T, (data.choice.T >= 0) & held, who))
+    steps, most = (max(part[2].shape[k] for part in parts) for k in (0, 1))
 
     def stack(k: int, fill: float) -> np.ndarray:
-        out = np.full((len(parts), steps, sessions, *parts[0][k].shape[2:]), fill, np.float32)
+        out = np.full((len(parts), steps, most, *parts[0][k].shape[2:]), fill, np.float32)
         for row, part in zip(out, parts, strict=True):
             row[: part[k].shape[0], : part[k].shape[1]] = part[k]
         return out
 
     choice, held = stack(2, -1), stack(3, 0)
     train = (choice >= 0) & (held == 0)
-    shares = [(each / np.maximum(each.sum((1, 2), keepdims=True), 1)).astype(np.float32) for each in (train, held)]
+    weights = [(each / np.maximum(each.sum((1, 2), keepdims=True), 1)).astype(np.float32) for each in (train, held)]
     return Batch(
         torch.from_numpy(stack(0, 0)),
         torch.from_numpy(stack(1, 0)),
         torch.from_numpy(np.maximum(choice, 0)).long(),
-        *(torch.from_numpy(each) for each in shares),
+        torch.from_numpy(weights[0]),
+        torch.from_numpy(weights[1]),
+        torch.from_numpy(stack(4, 0)[:, 0]).long(),
     )
+
+
+def _with_embedding(w: Weights, batch: Batch) -> Batch:
+    """Return the batch with the numbers that describe the subject among observations and stimuli."""
+    if not w.embedding.shape[2]:
+        return batch
+    own = w.embedding[torch.arange(len(w.embedding))[:, None], batch.who]
+    own = own[:, None].expand(-1, batch.x.shape[1], -1, -1)
+    return replace(batch, x=torch.cat([batch.x, own], 3), stimuli=torch.cat([batch.stimuli, own], 3))
 
 
 def forward(w: Weights, batch: Batch, settings: Bottlenecks, noisy: bool) -> tuple[Tensor, Tensor]:
     """Return log-likelihoods (nets, steps, sessions) and the penalty of each network (nets,)."""
+    batch = _with_embedding(w, batch)
     (nets, steps, sessions, observed), latents = batch.x.shape, settings.latents
     both = nets * latents
     sd, latent_sd, choice_sd = spread(w.sd), spread(w.latent_sd), spread(w.choice_sd)
@@ -202,7 +218,7 @@ def train(batch: Batch, first: Sequence[Weights], settings: Bottlenecks, seed: i
 def _clip(leaves: Any, nets: int) -> None:
     """Limit the norm of the gradient of each network to 1."""
     gradients = [leaf.grad for leaf in leaves if leaf.grad is not None]  # bottlenecks have none without noise
-    norm = torch.stack([g.reshape(nets, -1).square().sum(1) for g in gradients]).sum(0).sqrt()
+    norm = torch.stack([g.flatten(1).square().sum(1) for g in gradients]).sum(0).sqrt()
     factor = 1 / norm.clamp(min=1)
     for g in gradients:
         g.mul_(factor.reshape(nets, *[1] * (g.dim() - 1)))
@@ -223,20 +239,23 @@ class Disentangled:
         """See `Model.fit`."""
         threads.one_in_torch()
         seeds, table = self.settings.seeds, problems[0].table
+        subjects = max(len(each.table.subjects) for each in problems)
         scales = [stimulus_scale(each.table) for each in problems]
-        names = input_names(table)
+        names = (*input_names(table), *(f"subject, {k + 1}" for k in range(EMBEDDING * (subjects > 1))))
         first, tables, own, inner = [], [], [], []
         for each, scale in zip(problems, scales, strict=True):
             for k in range(seeds):
                 rng = np.random.default_rng([each.seed, k])
-                size = self.settings.latents, len(names), len(table.stimuli), len(table.choices)
+                size = self.settings.latents, len(input_names(table)), len(table.stimuli), len(table.choices), subjects
                 first.append(Weights.drawn(*size, rng))
                 tables.append(each.table)
                 own.append(scale)
                 inner.append(k + each.seed)
         trained = train(_batch(tables, own, inner), first, self.settings, problems[0].seed)
         return [
-            self._fitted(DisentangledPolicy(trained[k * seeds : (k + 1) * seeds], scale), names, each.table)
+            self._fitted(
+                DisentangledPolicy(trained[k * seeds : (k + 1) * seeds], scale, each.table.subjects), names, each.table
+            )
             for k, (scale, each) in enumerate(zip(scales, problems, strict=True))
         ]
 
@@ -259,7 +278,7 @@ class Disentangled:
         assert isinstance(inner, DisentangledPolicy)
         for k, w in enumerate(inner.nets):
             found |= saving.flatten(w, f"net{k}.")
-        return {**found, "scale": inner.scale}
+        return {**found, "scale": inner.scale, "subjects": np.array(inner.subjects)}
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """See `Model.from_arrays`."""
@@ -267,4 +286,5 @@ class Disentangled:
         while f"net{len(nets)}.z" in arrays:
             start = f"net{len(nets)}."
             nets.append(Weights(**{part.name: arrays[start + part.name] for part in fields(Weights)}))
-        return from_arrays(DisentangledPolicy(nets, arrays["scale"]), arrays)
+        subjects = tuple(str(name) for name in arrays["subjects"])
+        return from_arrays(DisentangledPolicy(nets, arrays["scale"], subjects), arrays)

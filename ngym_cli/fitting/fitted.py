@@ -16,12 +16,10 @@ from neurogym.messages.plain_data import plain
 from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import portraits, registry, validation
-from ngym_cli.fitting.folder import POLICY, FitFolder
+from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder
 from ngym_cli.fitting.settings import Settings
 from ngym_cli.fitting.validation import Outcome, Protocol
 
-#: Folder, below a fit's, with the fits of single subjects.
-SUBJECTS = "subjects"
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
 DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
          "bottlenecks", "bottleneck_names", "latent_sd")  # fmt: skip
@@ -64,6 +62,7 @@ def fit_model(
         "model": label,
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
+        **({"group": outcome.group} if outcome.group else {}),
     }
     arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, table)}
     if hasattr(model, "to_arrays"):

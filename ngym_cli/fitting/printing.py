@@ -21,6 +21,10 @@ def show(found: dict[str, Any]) -> None:
             header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
             print_columns([[with_kind(name), *_cells(row)] for name, row in rows], header)
     for label, about in found["models"].items():
+        if about.get("group"):
+            rows = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
+            out.print(f"{label}, group: mean and s.d. of logits of rates and logarithms of positive numbers")
+            print_columns(rows, indent=2)
         for who, parameters in about["parameters"].items():
             shown = list(parameters.items())
             if label == "bias" or not shown:

@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from neurogym.behaviour.models.base import Model
+from neurogym.behaviour.table import Behaviour
 from ngym_cli.config.parts import find_own, is_reference
 from ngym_cli.config.values import parse_call, parse_value
 from ngym_cli.errors import UserError, unknown
@@ -74,8 +77,6 @@ def _psytrack(name: str, history: int) -> Model:
 def _glm_hmm(name: str, states: int, history: int) -> Model:
     from neurogym.behaviour.models.glm_hmm import GlmHmm
 
-    if not 2 <= states <= 4:
-        raise UserError(f"model {name}: states must be 2 to 4, not {states}")
     return GlmHmm(states, history, name)
 
 
@@ -117,8 +118,6 @@ def _network(cell: str) -> Callable[..., Model]:
     def build(name: str, units: int, seeds: int, **training: Any) -> Model:
         from ngym_cli.fitting.networks import Recurrent, Training
 
-        if not 1 <= units <= 64:
-            raise UserError(f"model {name}: units must be 1 to 64, not {units}")
         return Recurrent(cell, units, Training(seeds=seeds, **training), name)
 
     return build
@@ -127,13 +126,16 @@ def _network(cell: str) -> Callable[..., Model]:
 def _disentangled(name: str, **given: Any) -> Model:
     from ngym_cli.fitting.disentangled import Bottlenecks, Disentangled
 
-    if not 1 <= given["latents"] <= 64:
-        raise UserError(f"model {name}: latents must be 1 to 64, not {given['latents']}")
     return Disentangled(Bottlenecks(**given), name)
 
 
 _Q = {"rates": 1, "forgetting": False, "perseveration": False}
 _NET = {"units": 2, "seeds": 3, "learning_rate": 0.02, "weight_decay": 0.03, "l1": 1e-4, "drift": False}
+#: Smallest and largest value of each argument that is a number.
+LIMITS: dict[str, tuple[float, float]] = {
+    "history": (0, 50), "states": (2, 4), "rates": (1, 2), "units": (1, 64), "latents": (1, 64), "seeds": (1, 100),
+    "learning_rate": (1e-6, 1), "weight_decay": (0, 10), "l1": (0, 10), "penalty": (0, 10), "inputs": (0, 100),
+}  # fmt: skip
 _TINY = "Ji-An, Benna & Mattar 2025, 10.1038/s41586-025-09142-4"
 _DAW = "Daw et al. 2011, 10.1016/j.neuron.2011.02.027"
 
@@ -176,6 +178,35 @@ MODELS: dict[str, ModelSpec] = {
 }  # fmt: skip
 
 
+def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
+    """Return the models that are fitted to a table where none are named.
+
+    Value learners are among them where rewards say more than which choice was correct, or where there are no stimuli;
+    two-step learners where second-stage states are known, drift diffusion where reaction times are.
+
+    Args:
+        table: the behaviour.
+        subjects: treatment of subjects; only models of few parameters are fitted hierarchically.
+    """
+    chosen, two = table.join("choice") >= 0, len(table.choices) == 2
+    reward, correct, rt = (table.join(name)[chosen] for name in ("reward", "correct", "rt"))
+    rewarded, states = bool(np.isfinite(reward).any()), table.join("state")
+    known = np.isfinite(reward) & np.isfinite(correct)
+    learns = rewarded and (not table.stimuli or not np.array_equal(reward[known], correct[known]))
+    linear, drift = [*["logistic"] * bool(table.stimuli), "logistic:history=5"], ":drift=true" if two else ""
+    if two and rewarded and 0 < states.max() < 2:
+        learners = ["model-free", "model-based", "hybrid"]
+    else:
+        learners = ["q-learning", "q-learning-forgetting"] if learns else []
+    if subjects == "hierarchical":
+        return (*linear, *learners)
+    if two and len(table.stimuli) == 1 and np.isfinite(rt).mean() > 0.5:
+        linear.append("ddm")
+    if two:
+        linear += ["psytrack", "glm-hmm"]
+    return (*linear, *learners, "gru", *["gru:drift=true"] * two, f"disentangled{drift}")
+
+
 def build(texts: Sequence[str], units: Sequence[int], seeds: int) -> dict[str, Model]:
     """Return models by label.
 
@@ -216,16 +247,24 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
         fits = isinstance(read, bool) if isinstance(default, bool) else isinstance(read, int | float)
         if not fits or (isinstance(default, int) and not isinstance(read, int)):
             raise UserError(f"model '{text}': {key}={value}, expected a value like {default}")
-        given[key] = read
+        given[key] = _within(text, key, read)
     if not spec.units or "units" in given:
         more = {"seeds": seeds} if spec.units and "seeds" not in given else {}
         return [(text, spec.build(name=text, **{**spec.arguments, **more, **given}))]
     each = []
     for count in units:
-        label = f"{text}:units={count}"
+        label = f"{text}:units={_within(text, 'units', count)}"
         arguments = {**spec.arguments, "seeds": seeds, **given, "units": count}
         each.append((label, spec.build(name=label, **arguments)))
     return each
+
+
+def _within(text: str, key: str, value: Any) -> Any:
+    """Return an argument of a model; refuse numbers beyond the limits."""
+    low, high = LIMITS.get(key, (-np.inf, np.inf))
+    if not low <= value <= high:
+        raise UserError(f"model '{text}': {key} must be {low:g} to {high:g}, not {value}")
+    return value
 
 
 def own(reference: str) -> Model:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour, Floats
 from ngym_cli.config import trust
 from ngym_cli.config.flags import ROLES
@@ -28,6 +29,8 @@ from ngym_cli.terminal import in_words
 Progress = Callable[[str, int, int], None]
 #: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
 Elsewhere = Callable[[FitFolder, list[str], Behaviour], None]
+#: Probabilities of the choices of each session, by model.
+Predictions = dict[str, list[Floats]]
 CHANCE, MIXTURE = "chance", "mixture"
 
 
@@ -58,34 +61,32 @@ def run(
         UserError: if the table, a model or the folder does not suit.
     """
     settings.check()
+    if recover < 0:
+        raise UserError(f"--recover must be 0 or more, not {recover}")
     if elsewhere is not None and settings.subjects != "each":
         raise UserError("--on fits subjects one by one; it goes with --subjects each")
-    models = fitted.models_of(settings)
+    models = fitted.models_of(settings)  # wrong names are refused before the table is read
     table, test = settings.read()
+    if not settings.model:
+        settings = settings.named(table)
+        models = fitted.models_of(settings)
     protocol = Protocol(settings.folds, settings.subjects, settings.seed)
     validation.check(models.values(), protocol)
+    validation.check_test(table, test, protocol)
     table = validation.prepared(table, protocol)
     folder, about = _opened(settings, where)
     about["table"] = _about(table)
-    if elsewhere is not None:
-        elsewhere(folder, list(models), table)
-        fitted.join(folder, list(models), table, test)
-        fitted.clear(folder.path)
-    elif announce is not None:
-        announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
-    predictions, tested, results = _chance(table), _chance(test), {}
-    for k, (label, model) in enumerate(models.items()):
-        if progress is not None:
-            progress(label, k, len(models))
-        found = folder.load(label) or fitted.fit_model(label, model, table, test, protocol, folder)
-        results[label], arrays = found
-        predictions[label] = _apart(arrays["held_out"], table)
-        if test is not None:
-            tested[label] = _apart(arrays["tested"], test)
-    for each, sessions in ((predictions, table), (tested, test)):
-        mixed = [p for label, p in each.items() if label not in (CHANCE, "bias")]
-        if sessions is not None and len(mixed) > 1:
-            each[MIXTURE] = validation.mixture(mixed, sessions.sessions)
+    try:
+        if elsewhere is not None:
+            elsewhere(folder, list(models), table)
+            fitted.join(folder, list(models), table, test)
+            fitted.clear(folder.path)
+        elif announce is not None:
+            announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
+        results, predictions, tested = _fitted(models, table, test, protocol, folder, progress)
+    except UserError:
+        folder.remove_if_without({*models} - {validation.BASELINE})
+        raise
     about["scores"] = fitted.plain_estimates(validation.scores(predictions, table.sessions))
     about["test_scores"] = None if test is None else fitted.plain_estimates(validation.scores(tested, test.sessions))
     about["models"] = results
@@ -97,6 +98,31 @@ def run(
     folder.write({**about, "status": "finished", "ended": now()})
     Run(folder.path).update(status="finished", ended=now())
     return {**folder.read(), "path": str(folder.path)}
+
+
+def _fitted(
+    models: Mapping[str, Model],
+    table: Behaviour,
+    test: Behaviour | None,
+    protocol: Protocol,
+    folder: FitFolder,
+    progress: Progress | None,
+) -> tuple[dict[str, Any], Predictions, Predictions]:
+    """Return parameters of all models, and their predictions of held-out and of test sessions, with the mixture."""
+    predictions, tested, results = _chance(table), _chance(test), {}
+    for k, (label, model) in enumerate(models.items()):
+        if progress is not None:
+            progress(label, k, len(models))
+        found = folder.load(label) or fitted.fit_model(label, model, table, test, protocol, folder)
+        results[label], arrays = found
+        predictions[label] = _apart(arrays["held_out"], table)
+        if test is not None:
+            tested[label] = _apart(arrays["tested"], test)
+    for each, sessions in ((predictions, table), (tested, test)):
+        mixed = [p for label, p in each.items() if label not in (CHANCE, validation.BASELINE)]
+        if sessions is not None and len(mixed) > 1:
+            each[MIXTURE] = validation.mixture(mixed, sessions.sessions)
+    return results, predictions, tested
 
 
 def _expected(settings: Settings, labels: Sequence[str], table: Behaviour) -> str:
@@ -198,12 +224,12 @@ def parse(text: str) -> tuple[str, ...]:
     return tuple(split_entries(text))
 
 
-def fit(table: str | Path, model: str | Sequence[str] = Settings.model, **flags: Any) -> dict[str, Any]:
+def fit(table: str | Path, model: str | Sequence[str] = (), **flags: Any) -> dict[str, Any]:
     """Fit models to a table of behaviour; the arguments are named as the flags of ``ngym fit``.
 
     Args:
         table: CSV, Parquet or NWB file.
-        model: names of models, with commas or as a sequence.
+        model: names of models, with commas or as a sequence; none for those that suit the table.
         **flags: fields of `Settings` and `Place`, ``recover``, and roles of columns (``choice``, ``stimuli``, ...).
 
     Returns:

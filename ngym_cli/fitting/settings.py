@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.fitting import tables, validation
+from ngym_cli.fitting import registry, tables, validation
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Settings:
 
     Attributes:
         table: file of the behaviour.
-        model: models with their arguments.
+        model: models with their arguments; none for those that suit the table.
         units: numbers of units of networks.
         folds: folds of the cross-validation.
         seeds: networks whose probabilities are averaged.
@@ -30,8 +30,7 @@ class Settings:
     """
 
     table: str
-    model: tuple[str, ...] = ("logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true",
-                              "disentangled:drift=true")  # fmt: skip
+    model: tuple[str, ...] = ()
     units: tuple[int, ...] = (2,)
     folds: int = 5
     seeds: int = 3
@@ -52,6 +51,10 @@ class Settings:
         for name, value, low, high in (("folds", self.folds, 2, 1000), ("seeds", self.seeds, 1, 100)):
             if not low <= value <= high:
                 raise UserError(f"--{name} must be {low} to {high}, not {value}")
+
+    def named(self, table: Behaviour) -> Settings:
+        """Return the settings with the models that suit the table, if no model is named."""
+        return self if self.model else replace(self, model=registry.suited(table, self.subjects))
 
     def read(self) -> tuple[Behaviour, Behaviour | None]:
         """Return the table and the test table."""

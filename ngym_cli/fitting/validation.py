@@ -9,7 +9,6 @@ import numpy as np
 
 from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, predict
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.errors import UserError
@@ -44,11 +43,14 @@ class Outcome:
         fitted: fit to all sessions by subject ("all" when pooled).
         held_out: probabilities (trials, choices) of each session when it was held out.
         tested: the same for each session of the test table.
+        group: mean and s.d. of the subjects that a hierarchical fit found for each parameter, in the scale of the prior
+            (logit of numbers with two bounds, logarithm of positive numbers).
     """
 
     fitted: dict[str, Fitted]
     held_out: list[Floats]
     tested: list[Floats] = field(default_factory=list)
+    group: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def check(models: Iterable[Model], protocol: Protocol) -> None:
@@ -57,12 +59,26 @@ def check(models: Iterable[Model], protocol: Protocol) -> None:
     Raises:
         UserError: names all of them.
     """
-    refused = [each.name for each in models if not isinstance(each, Agent) and each.name != BASELINE]
+    refused = [each.name for each in models if not getattr(each, "takes_prior", False)]
     if protocol.subjects == "hierarchical" and refused:
         raise UserError(
-            f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes value learners (as in "
-            "q-learning), two-step learners, win-stay-lose-shift and bayes-reversal there"
+            f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes logistic, value learners (as in "
+            "q-learning), two-step learners, win-stay-lose-shift, bayes-reversal and functions of your own there"
         )
+
+
+def check_test(table: Behaviour, test: Behaviour | None, protocol: Protocol) -> None:
+    """Refuse a test table with a subject that no fit predicts; a fit to a single subject predicts any.
+
+    Raises:
+        UserError: names the subject and those that are fitted.
+    """
+    known = table.subjects
+    if test is None or protocol.subjects == "pooled" or len(known) == 1:
+        return
+    new = [who for who in test.subjects if who not in known]
+    if new:
+        raise UserError(f"--test has subject {new[0]}, who is not among {', '.join(known)}; try --subjects pooled")
 
 
 def groups_of(table: Behaviour, protocol: Protocol) -> dict[str, Behaviour]:
@@ -101,14 +117,20 @@ def validate(model: Model, table: Behaviour, protocol: Protocol, test: Behaviour
             held.append([each for i, each in enumerate(own.sessions) if i % protocol.folds == k])
         problems.append(Problem(own, protocol.seed))
         held.append([])
-    fits = _fit(model, problems, protocol)
+    fits, prior = _fit(model, problems, protocol)
     found: dict[int, Floats] = {}
     for fit, sessions in zip(fits, held, strict=True):
         if sessions:
             found.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
     final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
     tested = [] if test is None else [predict(_for(final, each), [each])[0] for each in test.sessions]
-    return Outcome(final, [found[id(each)] for each in table.sessions], tested)
+    group = {} if prior is None else _group(fits[0], *prior)
+    return Outcome(final, [found[id(each)] for each in table.sessions], tested, group)
+
+
+def _group(fit: Fitted, mean: Floats, sd: Floats) -> dict[str, dict[str, float]]:
+    rows = zip(fit.parameters, mean.tolist(), sd.tolist(), strict=True)
+    return {name: {"mean": middle, "sd": spread} for name, middle, spread in rows}
 
 
 def _for(final: dict[str, Fitted], each: Session) -> Policy:
@@ -117,26 +139,29 @@ def _for(final: dict[str, Fitted], each: Session) -> Policy:
         return final["all"].policy
     if each.subject in final:
         return final[each.subject].policy
-    if len(final) == 1:
-        return next(iter(final.values())).policy
-    raise UserError(f"--test has subject {each.subject}, who is not among {', '.join(final)}; try --subjects pooled")
+    return next(iter(final.values())).policy
 
 
-def _fit(model: Model, problems: Sequence[Problem], protocol: Protocol) -> list[Fitted]:
+def _fit(
+    model: Model, problems: Sequence[Problem], protocol: Protocol
+) -> tuple[list[Fitted], tuple[Floats, Floats] | None]:
+    """Return all fits and, of hierarchical ones, mean and s.d. of the subjects in the whole table."""
+    fits, prior = model.fit(problems), None
     if protocol.subjects != "hierarchical" or model.name == BASELINE:
-        return model.fit(problems)
+        return fits, prior
     per = protocol.folds + 1
-    fits = model.fit(problems)
     for _ in range(ROUNDS if len(problems) > per else 0):
         priors = []
         for k in range(per):  # every fold has a prior of its own, from its training sessions
+            if len({len(fit.details["unbounded"]) for fit in fits[k::per]}) > 1:
+                raise UserError(f"{model.name}: subjects have different predictors; in some all rewards are equal")
             points = np.stack([fit.details["unbounded"] for fit in fits[k::per]])
             spread = np.stack([fit.details["unbounded_variance"] for fit in fits[k::per]])
             mean = points.mean(0)
             priors.append((mean, np.sqrt(np.maximum(((points - mean) ** 2 + spread).mean(0), 1e-3))))
         problems = [replace(each, prior=priors[i % per]) for i, each in enumerate(problems)]
-        fits = model.fit(problems)
-    return fits
+        fits, prior = model.fit(problems), priors[-1]
+    return fits, prior
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ngym_cli.agents import threads
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.writing import write_text
 from ngym_cli.fitting import fitted
-from ngym_cli.fitting.folder import FitFolder
+from ngym_cli.fitting.folder import SUBJECTS, FitFolder
 from ngym_cli.fitting.requests import Elsewhere, Progress
 from ngym_cli.sweeps import control, launchers, recipe
 from ngym_cli.sweeps.worker import DONE, FAILED
@@ -35,7 +35,7 @@ class Subjects:
 
     def error_path(self, job: int) -> Path:
         """Return the file with the error of a failed job."""
-        return self.path / fitted.SUBJECTS / f"{job:05d}.txt"
+        return self.path / SUBJECTS / f"{job:05d}.txt"
 
 
 def perform(path: str, job: int, trust: bool = False) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
+from ngym_cli.agents.elsewhere import ELSEWHERE
 from ngym_cli.agents.from_config import UNITS, default_steps
 from ngym_cli.agents.measured import Measured, learner_of, measured
 from ngym_cli.config import RunConfig
@@ -37,7 +38,8 @@ def advice(config: RunConfig, facts: Facts, found: Mapping[str, Any]) -> str | N
     if config.stages or facts.task.several or facts.task.own:
         return result
     tried = [*_suggestions(config, facts)][:MOST]
-    return f"{result}; try {' or '.join(tried)}" if tried else result
+    said = f"{result}; try {' or '.join(tried)}" if tried else result
+    return f"{said}; no line learns this task yet, see ngym info {facts.id}" if facts.id in ELSEWHERE else said
 
 
 def shortfall(found: Mapping[str, Any]) -> str | None:

@@ -197,10 +197,13 @@ def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> N
     from ngym_cli.environments.stack import build_venv
     from ngym_cli.environments.trial_batch import batch_of, trials_of
 
+    learner = model if isinstance(model, sb3.Learner) else None
+    if learner is not None:
+        learner.end_stage()
     trials = trials_of(venv)
     old, trials.venv = trials.venv, batch_of(build_venv(config, venv.num_envs))
     old.close()
     venv.seed(seed)
     sb3.show(model, venv.reset())
-    if isinstance(model, sb3.Learner):
-        model.switch_env()
+    if learner is not None:
+        learner.switch_env()

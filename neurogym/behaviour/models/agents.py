@@ -73,9 +73,9 @@ def rate(name: str, high: float = 1.0, low: float = 0.0) -> Parameter:
     return Parameter(name, "unit", 0.0, 1.7, low, high)
 
 
-def positive(name: str, typical: float = 3.0) -> Parameter:
-    """Return a positive parameter with a log-normal prior around a typical value."""
-    return Parameter(name, "positive", float(np.log(typical)), 1.0)
+def positive(name: str, typical: float = 3.0, sd: float = 0.6) -> Parameter:
+    """Return a positive parameter with a log-normal prior around a typical value; ``sd`` is that of the logarithm."""
+    return Parameter(name, "positive", float(np.log(typical)), sd)
 
 
 class Agent:
@@ -90,6 +90,7 @@ class Agent:
 
     own: tuple[Parameter, ...] = ()
     needs_rewards: bool = True
+    takes_prior = True
 
     def __init__(self, name: str):
         self.name = name

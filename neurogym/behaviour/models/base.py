@@ -90,7 +90,11 @@ class Problem:
 
 
 class Model(Protocol):
-    """A model that can be fitted to behaviour."""
+    """A model that can be fitted to behaviour.
+
+    A model with an attribute ``takes_prior`` that is true uses `Problem.prior` and returns its point and variances as
+    ``unbounded`` and ``unbounded_variance`` among the details, which hierarchical fits need.
+    """
 
     name: str
 

@@ -96,7 +96,7 @@ class BayesianReversal(Agent):
     kappa (last choice) + bias + stimuli.
     """
 
-    own = (rate("p_reward", 1.0, 0.5), rate("hazard", 0.5), positive("beta", 1.0), Parameter("kappa", sd=1.5))
+    own = (rate("p_reward", 1.0, 0.5), rate("hazard", 0.5), positive("beta", 1.0, 1.0), Parameter("kappa", sd=1.5))
 
     def check(self, table: Behaviour) -> None:
         """See `Agent.check`."""

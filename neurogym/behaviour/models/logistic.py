@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -134,7 +135,7 @@ class LinearPolicy:
 
 
 def fit_weights(
-    x: Floats, choice: np.ndarray, n: int, sd: Floats, weight: Floats | None = None, start: Floats | None = None
+    x: Floats, choice: np.ndarray, n: int, sd: Floats, weight: Floats | None = None, mean: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Fit the weights of a (multinomial) logistic regression by maximum a posteriori.
 
@@ -142,15 +143,16 @@ def fit_weights(
         x: predictors, shape (trials, predictors).
         choice: index of each choice, shape (trials,).
         n: number of choices.
-        sd: s.d. of the Gaussian prior of each predictor's weights, shape (predictors,).
+        sd: s.d. of the Gaussian prior of each predictor's weights, shape (predictors,), or of each free weight.
         weight: weight of each trial, shape (trials,).
-        start: weights to begin with.
+        mean: of the prior of each free weight, shape (free weights,); zero without it.
 
     Returns:
         Weights (choices, predictors), and the covariance of the free ones.
     """
     d, w = x.shape[1], np.ones(len(x)) if weight is None else weight
-    target, precision = one_hot(choice, n)[:, 1:], np.tile(1 / sd**2, n - 1)
+    target, precision = one_hot(choice, n)[:, 1:], np.resize(1 / sd**2, (n - 1) * d)
+    centre = np.zeros((n - 1) * d) if mean is None else mean
 
     def probabilities(flat: Floats) -> Floats:
         logits = np.concatenate([np.zeros((len(x), 1)), x @ flat.reshape(n - 1, d).T], 1)
@@ -158,9 +160,10 @@ def fit_weights(
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         logs = probabilities(flat)
-        value = -(w * np.take_along_axis(logs, choice[:, None], 1)[:, 0]).sum() + 0.5 * (precision * flat**2).sum()
+        away = flat - centre
+        value = -(w * np.take_along_axis(logs, choice[:, None], 1)[:, 0]).sum() + 0.5 * (precision * away**2).sum()
         slope = ((np.exp(logs[:, 1:]) - target) * w[:, None]).T @ x
-        return float(value), slope.ravel() + precision * flat
+        return float(value), slope.ravel() + precision * away
 
     def curvature(flat: Floats) -> Floats:
         p = np.exp(probabilities(flat))[:, 1:]
@@ -171,13 +174,12 @@ def fit_weights(
                 out[a * d : (a + 1) * d, b * d : (b + 1) * d] = (x * each[:, None]).T @ x
         return out + np.diag(precision)
 
-    begin = np.zeros((n - 1) * d) if start is None else start[1:].ravel()
     found = minimize(
         loss,
-        begin,
+        centre,
         jac=True,
         hess=curvature,
-        method="trust-exact" if len(begin) < 60 else "trust-ncg",
+        method="trust-exact" if len(centre) < 60 else "trust-ncg",
         options={"maxiter": 200},
     )
     best = np.asarray(found.x)
@@ -195,15 +197,17 @@ class Logistic(Saved):
     """
 
     policy = LinearPolicy
+    takes_prior = True
 
     def __init__(self, history: int = 0, stimuli: bool = True, past_stimuli: bool = True, name: str = "logistic"):
         self.name, self.history, self.stimuli, self.past_stimuli = name, history, stimuli, past_stimuli
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
-        return [self._fit(each.table) for each in problems]
+        return [self._fit(each) for each in problems]
 
-    def _fit(self, table: Behaviour) -> Fitted:
+    def _fit(self, problem: Problem) -> Fitted:
+        table = problem.table
         features = Features.of(table, self.history, self.stimuli, self.past_stimuli)
         n, groups = len(table.choices), table.in_blocks(INNER).sessions
         x = [features.matrix(each) for each in table.sessions]
@@ -213,19 +217,19 @@ class Logistic(Saved):
         valid = chosen >= 0
         rows, chosen, fold = rows[valid], chosen[valid], fold[valid]
         scale = np.where(rows.std(0) > 0, rows.std(0), 1.0)
-        sd = _best_prior(rows, chosen, n, fold, scale) if rows.shape[1] > 1 else 10.0
-        weights, covariance = fit_weights(rows, chosen, n, _sds(sd, scale))
+        details: dict[str, Any] = {}
+        if problem.prior is None:
+            details["prior_sd"] = _best_prior(rows, chosen, n, fold, scale) if rows.shape[1] > 1 else 10.0
+            weights, covariance = fit_weights(rows, chosen, n, _sds(details["prior_sd"], scale))
+        else:
+            weights, covariance = fit_weights(rows, chosen, n, problem.prior[1], mean=problem.prior[0])
         se = np.sqrt(np.diag(covariance)).reshape(n - 1, -1)
         names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
         estimates = map(Estimate.normal, weights[1:].ravel(), se.ravel())
         score = float(np.nansum(log_likelihoods(np.exp(log_softmax(rows @ weights.T)), chosen)))
-        return Fitted(
-            self.name,
-            LinearPolicy(features, weights),
-            dict(zip(names, estimates, strict=True)),
-            score,
-            {"prior_sd": sd},
-        )
+        details |= {"unbounded": weights[1:].ravel(), "unbounded_variance": se.ravel() ** 2}
+        policy = LinearPolicy(features, weights)
+        return Fitted(self.name, policy, dict(zip(names, estimates, strict=True)), score, details)
 
 
 def _sds(sd: float, scale: Floats) -> Floats:

@@ -40,6 +40,8 @@ class FunctionModel:
         name: name of the model.
     """
 
+    takes_prior = True
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -63,7 +65,8 @@ class FunctionModel:
 
     def _fit(self, problem: Problem) -> Fitted:
         table, rng = problem.table, np.random.default_rng(problem.seed)
-        mean, sd = (np.array([getattr(p, key) for p in self.parameters]) for key in ("mean", "sd"))
+        own = tuple(np.array([getattr(p, key) for p in self.parameters]) for key in ("mean", "sd"))
+        mean, sd = own if problem.prior is None else problem.prior
 
         sessions = [_trials(each, table) for each in table.sessions]
 
@@ -85,7 +88,8 @@ class FunctionModel:
         variance = np.diag(np.linalg.pinv(curvature))
         se = np.sqrt(np.where(variance > 0, variance, sd**2))
         estimates = {p.name: p.estimate(x[k], se[k]) for k, p in enumerate(self.parameters)}
-        return Fitted(self.name, FunctionPolicy(self, x, table), estimates, -loss(x))
+        details = {"unbounded": x, "unbounded_variance": se**2}
+        return Fitted(self.name, FunctionPolicy(self, x, table), estimates, -loss(x), details)
 
     def values(self, x: Floats) -> dict[str, float]:
         """Return the parameters by name from the unbounded scale."""

@@ -43,7 +43,6 @@ def roitman02(**kwargs: Any) -> gym.Env:
 
 
 ibl20.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]
-    paper_name="Standardized and reproducible measurement of decision-making in mice",
     doi="10.7554/eLife.63711",
     description="report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
     carries=True,
@@ -54,8 +53,6 @@ ibl20.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr
     ],
 )
 roitman02.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]
-    paper_name="Response of neurons in the lateral intraparietal area during a combined visual discrimination "
-    "reaction time task",
     doi="10.1523/JNEUROSCI.22-21-09475.2002",
     tags=[*PerceptualDecisionMaking.metadata["tags"], "reaction time"],
     description="report which of two noisy directions is stronger, as soon as it is clear",

@@ -57,7 +57,6 @@ def _task(
     common = {Respond: ("steps action space", "n-alternative"), Decide: ("n-alternative",), Match: ("go-no-go",)}
     metadata = TaskInfo(
         render_modes=[*RENDER_MODES],
-        paper_name="Task representations in neural networks trained to perform many cognitive tasks",
         doi="10.1038/s41593-018-0310-2",
         tags=["perceptual", *common[family], *tags, "supervised"],
         family=_FAMILIES[family],

@@ -66,7 +66,7 @@ def check_all(subject: Subject) -> list[str]:
         except NothingToCheck:
             continue
         except ContractError as error:
-            problems.append(f"{name}: {error}")
+            problems.append(f"{name}: {subject.name}: {error}")
         except Exception as error:
             problems.append(f"{name}: {subject.name}: {type(error).__name__}: {error}")
     return problems

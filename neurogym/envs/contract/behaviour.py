@@ -33,11 +33,11 @@ def same_seed_same_session(subject: Subject) -> None:
     steps = 60 if subject.large else 300
     for _ in range(2):
         alike, differs = _compare(subject, first, second, seeds=(7, 7), steps=steps)
-        require(alike, f"{subject.name}: two sessions with one seed differ")
+        require(alike, "two sessions with one seed differ")
         subject.make(dt=50).reset(seed=99)  # another one of the kind must not matter
     _, differs = _compare(subject, first, other, seeds=(7, 8), steps=steps)
     if _has_chance(subject):
-        require(differs, f"{subject.name}: sessions with different seeds are identical")
+        require(differs, "sessions with different seeds are identical")
 
 
 def _has_chance(subject: Subject) -> bool:
@@ -70,12 +70,12 @@ def time_steps(subject: Subject) -> None:
     for dt in TIME_STEPS:
         env = subject.make(dt=dt)
         has = env.unwrapped.dt  # type: ignore[attr-defined]
-        require(has == dt, f"{subject.name}: requested dt={dt}, has {has}")
+        require(has == dt, f"requested dt={dt}, has {has}")
         env.reset(seed=0)
         env.action_space.seed(0)
         for _ in range(20):
             ob, _, terminated, truncated, _ = env.step(env.action_space.sample())
-            require(np.all(np.isfinite(ob)), f"{subject.name}: an observation is not finite at dt={dt}")
+            require(np.all(np.isfinite(ob)), f"an observation is not finite at dt={dt}")
             if terminated or truncated:
                 env.reset()
 
@@ -90,15 +90,15 @@ def random_steps(subject: Subject, steps: int = RANDOM_STEPS) -> None:
     for step in range(steps):
         ob, reward, terminated, truncated, info = env.step(env.action_space.sample())
         if step % 50 == 0:
-            require(env.observation_space.contains(ob), f"{subject.name}: an observation is not in its space")
-        require(np.isfinite(float(reward)), f"{subject.name}: the reward {reward} is not finite")
+            require(env.observation_space.contains(ob), "an observation is not in its space")
+        require(np.isfinite(float(reward)), f"the reward {reward} is not finite")
         ended += info["new_trial"]
         if info["new_trial"]:
             score = info["performance"]
-            require(-1e-9 <= score <= 1 + 1e-9, f"{subject.name}: performance {score} is not in [0, 1]")
+            require(-1e-9 <= score <= 1 + 1e-9, f"performance {score} is not in [0, 1]")
         if terminated or truncated:
             env.reset()
-    require(ended, f"{subject.name}: no trial ended in {steps} random steps")
+    require(ended, f"no trial ended in {steps} random steps")
 
 
 def batch_equals_single(subject: Subject) -> None:
@@ -111,7 +111,7 @@ def batch_equals_single(subject: Subject) -> None:
     rng = np.random.default_rng(0)
     batch.single_action_space.seed(0)
     for _ in range(steps):
-        require(np.array_equal(ob, np.stack(obs)), f"{subject.name}: batch and single observations differ")
+        require(np.array_equal(ob, np.stack(obs)), "batch and single observations differ")
         actions = random_actions(batch.single_action_space, rng, n)
         if is_batchable(singles[0]) and rng.random() < 0.7:
             actions[:] = subject.example.rule.hold or 0  # type: ignore[union-attr]
@@ -119,15 +119,15 @@ def batch_equals_single(subject: Subject) -> None:
         obs, ended = [], []
         for i, env in enumerate(singles):
             each, gain, terminated, truncated, info = env.step(actions[i])
-            require(gain == reward[i], f"{subject.name}: rewards differ: batch {reward[i]}, single {gain}")
-            require(info["new_trial"] == infos["new_trial"][i], f"{subject.name}: trials end at different steps")
+            require(gain == reward[i], f"rewards differ: batch {reward[i]}, single {gain}")
+            require(info["new_trial"] == infos["new_trial"][i], "trials end at different steps")
             if info["new_trial"]:
                 ended.append((i, info))
             obs.append(env.reset()[0] if terminated or truncated else each)
         for i, info in ended:
             for name in ("performance", "trial_reward", "outcome"):
                 got = infos[name][i]
-                require(got == info[name], f"{subject.name}: {name} differs: batch {got}, single {info[name]}")
+                require(got == info[name], f"{name} differs: batch {got}, single {info[name]}")
 
 
 STANDARD_ERRORS = 5.0
@@ -142,11 +142,11 @@ def oracle(subject: Subject) -> None:
     steps, limit = 0, 300 if subject.large else 2000
     while len(rewards) < 30 or (steps < limit and len(rewards) < 400):
         steps += 1
-        require(steps < 100_000, f"{subject.name}: the oracle finished {len(rewards)} trials in {steps} steps")
+        require(steps < 100_000, f"the oracle finished {len(rewards)} trials in {steps} steps")
         _, _, terminated, truncated, info = env.step(task.oracle())
         if info["new_trial"]:
             score, trial = info["performance"], info["trial"]
-            require(abs(score - 1) < 1e-6, f"{subject.name}: the oracle's performance is {score} in trial {trial}")
+            require(abs(score - 1) < 1e-6, f"the oracle's performance is {score} in trial {trial}")
             rewards.append(info["trial_reward"])
         if terminated or truncated:
             env.reset()
@@ -158,7 +158,7 @@ def oracle(subject: Subject) -> None:
         mean = float(np.mean(rewards))
         require(
             mean + STANDARD_ERRORS * error + 1e-9 >= floor,
-            f"{subject.name}: the oracle earns {mean:.3f}, less than the random agent ({floor:.3f})",
+            f"the oracle earns {mean:.3f}, less than the random agent ({floor:.3f})",
         )
 
 
@@ -167,7 +167,7 @@ def random_is_chance(subject: Subject) -> None:
     if subject.large:
         raise NothingToCheck("images are not looked at")
     trials = subject.random_trials
-    require(trials, f"{subject.name}: the random agent finished no trial")
+    require(trials, "the random agent finished no trial")
     if subject.chance_is_simulated:
         return
     groups = np.array([trial["env"] for trial in trials])
@@ -180,7 +180,7 @@ def random_is_chance(subject: Subject) -> None:
         mean, chance = float(values.mean()), subject.chance[key]
         require(
             abs(mean - chance) <= error,
-            f"{subject.name}: the random agent's {key} is {mean:.4f}, chance is stated as {chance:.4f} (+-{error:.4f})",
+            f"the random agent's {key} is {mean:.4f}, chance is stated as {chance:.4f} (+-{error:.4f})",
         )
 
 
@@ -199,9 +199,9 @@ def ground_truth_is_best_paid(subject: Subject) -> None:
     while len(worth) < target:
         if env.traits.ahead:
             block = env.make_trials(min(target, 50))
-            worth += [_follow(subject, block, k) for k in range(block.n)]
+            worth += [_follow(block, k) for k in range(block.n)]
         else:
-            worth.append(_follow(subject, env.this_trial, 0))
+            worth.append(_follow(env.this_trial, 0))
             ended = False
             while not ended:
                 ended = env.step(env.oracle())[4]["new_trial"]
@@ -210,11 +210,11 @@ def ground_truth_is_best_paid(subject: Subject) -> None:
         error = STANDARD_ERRORS * gap.std(axis=0) / np.sqrt(len(gap)) + 1e-9
         require(
             np.all(gap.mean(axis=0) >= -error),
-            f"{subject.name}: on average some answer earns more than the ground truth: {gap.mean(axis=0)}",
+            f"on average some answer earns more than the ground truth: {gap.mean(axis=0)}",
         )
 
 
-def _follow(subject: Subject, block: Trials, k: int) -> np.ndarray:
+def _follow(block: Trials, k: int) -> np.ndarray:
     """Follow the ground truth through trial ``k``; return the advantage over every other action at the answer."""
     fields, rule = block.fields, block.env.rule
     first, last = int(block.offset[k]), int(block.offset[k] + block.length[k]) - 1
@@ -226,25 +226,22 @@ def _follow(subject: Subject, block: Trials, k: int) -> np.ndarray:
         value = worth[row - first].max() if strict else worth[row - first][gt[row]]
         answer = rule is None or rule.hold is None or gt[row] != rule.hold
         if strict and answer:
-            _best(subject, worth[row - first], gt[row], row - first)
+            _best(worth[row - first], gt[row], row - first)
     performance, row = 0.0, first
     while True:
         if strict:
-            _best(subject, worth[row - first], gt[row], row - first)
+            _best(worth[row - first], gt[row], row - first)
         performance += fields["performance"][row, gt[row]]
         if ends[row, gt[row]]:
             break
         row += 1
-    require(
-        abs(performance - 1) < 1e-6,
-        f"{subject.name}: following the ground truth gives performance {performance}, not 1",
-    )
+    require(abs(performance - 1) < 1e-6, f"following the ground truth gives performance {performance}, not 1")
     return worth[row - first][gt[row]] - worth[row - first]
 
 
-def _best(subject: Subject, worth: np.ndarray, action: int, step: int) -> None:
+def _best(worth: np.ndarray, action: int, step: int) -> None:
     require(
         worth[action] >= worth.max() - 1e-6,
-        f"{subject.name}: at step {step} the ground truth {action} is worth {worth[action]:.3f}, "
+        f"at step {step} the ground truth {action} is worth {worth[action]:.3f}, "
         f"action {worth.argmax()} {worth.max():.3f}",
     )

@@ -24,36 +24,36 @@ def metadata(subject: Subject) -> None:
     """Check the metadata: paper, tags, description, names of channels and actions, differences."""
     env, meta = subject.example, subject.example.metadata
     for key in REQUIRED:
-        require(key in meta, f"{subject.name}: metadata lacks {key!r}")
+        require(key in meta, f"metadata lacks {key!r}")
     known = entries_of(TaskEntries)
     for key in meta:
-        require(key in known, f"{subject.name}: {unknown('entry of metadata', key, known)}")
+        require(key in known, unknown("entry of metadata", key, known))
     require(
         isinstance(meta["description"], str) and meta["description"] and "\n" not in meta["description"],
-        f"{subject.name}: metadata['description'] must be one line",
+        "metadata['description'] must be one line",
     )
     link = meta["paper_link"]
-    require((meta["paper_name"] is None) == (link is None), f"{subject.name}: give both paper_name and paper_link")
-    require(link is None or link.startswith("https://doi.org/10."), f"{subject.name}: paper_link {link!r} is no DOI")
+    require((meta["paper_name"] is None) == (link is None), "give both paper_name and paper_link")
+    require(link is None or link.startswith("https://doi.org/10."), f"paper_link {link!r} is no DOI")
     for tag in meta["tags"]:
-        require(tag in TAGS, f"{subject.name}: {unknown('tag', tag, TAGS)}")
-    require(isinstance(meta["carries"], bool), f"{subject.name}: metadata['carries'] must be True or False")
+        require(tag in TAGS, unknown("tag", tag, TAGS))
+    require(isinstance(meta["carries"], bool), "metadata['carries'] must be True or False")
     require(
         isinstance(meta["differences"], (list, tuple)) and all(isinstance(d, str) for d in meta["differences"]),
-        f"{subject.name}: metadata['differences'] must be a list of sentences",
+        "metadata['differences'] must be a list of sentences",
     )
     channels = names_of(env.observation_space)
     shape = env.observation_space.shape
     if shape is not None and len(shape) == 1:
-        _covers(subject, "channel", channels, shape[0])
+        _covers("channel", channels, shape[0])
     if isinstance(env.action_space, gym.spaces.Discrete):
-        _covers(subject, "action", names_of(env.action_space), int(env.action_space.n))
+        _covers("action", names_of(env.action_space), int(env.action_space.n))
     for part in meta["necessary"]:
         parts = [*channels, *_periods(subject), "history"]
         for label in [part] if isinstance(part, str) else part:
-            require(label in parts, f"{subject.name}: metadata['necessary']: {unknown('part', label, parts)}")
+            require(label in parts, f"metadata['necessary']: {unknown('part', label, parts)}")
     if "history" in meta["necessary"]:
-        require(meta["carries"], f"{subject.name}: needs history, but metadata['carries'] is False")
+        require(meta["carries"], "needs history, but metadata['carries'] is False")
 
 
 def _periods(subject: Subject) -> list[str]:
@@ -62,9 +62,9 @@ def _periods(subject: Subject) -> list[str]:
     return list(env.start_ind)
 
 
-def _covers(subject: Subject, kind: str, names: dict[str, Any], n: int) -> None:
+def _covers(kind: str, names: dict[str, Any], n: int) -> None:
     named = {int(i) for index in names.values() for i in np.atleast_1d(index)}
-    require(named == set(range(n)), f"{subject.name}: {kind}s without a name: {sorted(set(range(n)) ^ named)}")
+    require(named == set(range(n)), f"{kind}s without a name: {sorted(set(range(n)) ^ named)}")
 
 
 def conditions(subject: Subject) -> None:
@@ -74,18 +74,18 @@ def conditions(subject: Subject) -> None:
     for name, values in env.conditions.items():
         for value in _examples(values):
             trial = env.new_trial(**{name: value})
-            require(name in trial, f"{subject.name}: the trial's record lacks the condition {name!r}")
+            require(name in trial, f"the trial's record lacks the condition {name!r}")
             got = trial[name]
             same = (
                 np.array_equal(got, value)
                 if np.ndim(value) or isinstance(value, str)
                 else abs(got - value) <= (env.dt if name in env.timing else 1e-6)
             )
-            require(same, f"{subject.name}: requested {name}={value!r}, got {got!r}")
-        _refuses(subject, partial(env.new_trial, **{name: IMPOSSIBLE}), f"new_trial({name}={IMPOSSIBLE})", name)
+            require(same, f"requested {name}={value!r}, got {got!r}")
+        _refuses(partial(env.new_trial, **{name: IMPOSSIBLE}), f"new_trial({name}={IMPOSSIBLE})", name)
         wrong = name + "x"
-        _refuses(subject, partial(env.new_trial, **{wrong: 0}), f"new_trial({wrong}=0)", name)
-    _refuses(subject, lambda: env.new_trial(no_such_condition=0), "new_trial(no_such_condition=0)", "no_such_condition")
+        _refuses(partial(env.new_trial, **{wrong: 0}), f"new_trial({wrong}=0)", name)
+    _refuses(lambda: env.new_trial(no_such_condition=0), "new_trial(no_such_condition=0)", "no_such_condition")
 
 
 def _examples(values: Any) -> list[Any]:
@@ -96,14 +96,14 @@ def _examples(values: Any) -> list[Any]:
     return items if len(items) <= 3 else [items[0], items[len(items) // 2], items[-1]]
 
 
-def _refuses(subject: Subject, call: Callable[[], Any], what: str, name: str) -> None:
+def _refuses(call: Callable[[], Any], what: str, name: str) -> None:
     try:
         with strictly():
             call()
     except ValueError as error:
-        require(name in str(error), f"{subject.name}: the message about {what} does not name {name!r}: {error}")
+        require(name in str(error), f"the message about {what} does not name {name!r}: {error}")
     else:
-        raise ContractError(f"{subject.name}: {what} is accepted")
+        raise ContractError(f"{what} is accepted")
 
 
 def arguments(subject: Subject) -> None:
@@ -111,16 +111,11 @@ def arguments(subject: Subject) -> None:
     env = subject.example
     for argument, known in (("rewards", env.default_rewards), ("timing", env.default_timing)):
         for name in list(known)[:1]:
-            _refuses(
-                subject,
-                partial(subject.make, **{argument: {name + "x": 1}}),
-                f"{argument}={{{name + 'x'!r}: 1}}",
-                name,
-            )
+            _refuses(partial(subject.make, **{argument: {name + "x": 1}}), f"{argument}={{{name + 'x'!r}: 1}}", name)
     try:
         subject.make(no_such_argument=1)
     except (TypeError, ValueError):
         pass
     else:
-        raise ContractError(f"{subject.name}: the argument no_such_argument=1 is accepted")
-    _refuses(subject, lambda: subject.make(dt=-1), "dt=-1", "dt")
+        raise ContractError("the argument no_such_argument=1 is accepted")
+    _refuses(lambda: subject.make(dt=-1), "dt=-1", "dt")

@@ -115,7 +115,7 @@ def trials_are_described(subject: Subject) -> None:
     setattr(env, name, watched)
     env.reset(seed=0)
     kinds = sorted({type(trial).__name__ for trial in returned if not isinstance(trial, dict)})
-    require(not kinds, f"{subject.name}: {name} must return the trial's description, a dict, not {', '.join(kinds)}")
+    require(not kinds, f"{name} must return the trial's description, a dict, not {', '.join(kinds)}")
 
 
 def _own(env: Any, name: str) -> Any:
@@ -141,7 +141,7 @@ def ground_truth_is_an_action(subject: Subject) -> None:
             first, last = int(space.start), int(space.start + space.n) - 1
             fits = np.ndim(right) == 0 and float(right) == int(right) and first <= int(right) <= last
             outside = f"the ground truth {right} at step {step} is outside the action space ({first} to {last})"
-            require(fits, f"{subject.name}: {outside}")
+            require(fits, outside)
         if terminated or truncated:
             env.reset()
     if not seen:
@@ -167,4 +167,4 @@ def channels_carry_something(subject: Subject) -> None:
         if terminated or truncated:
             env.reset()
     silent = [channel for channel in nameless if seen[channel] == 0]
-    require(not silent, f"{subject.name}: channel {', '.join(map(str, silent))} has no name and is always 0")
+    require(not silent, f"channel {', '.join(map(str, silent))} has no name and is always 0")

@@ -36,7 +36,6 @@ class AngleReproduction(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Visual perception as retrospective Bayesian decoding from high- to low-level features",
         doi="10.1073/pnas.1706906114",
         tags=["perceptual", "working memory", "delayed response", "motor", "steps action space", "supervised"],
         differences=[

@@ -28,8 +28,6 @@ class ChangingEnvironment(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Hierarchical decision processes that operate over distinct timescales underlie choice and "
-        "changes in strategy",
         doi="10.1073/pnas.1524685113",
         tags=["perceptual", "n-alternative", "context dependent", "learning", "supervised"],
         carries=True,

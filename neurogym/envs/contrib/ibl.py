@@ -24,7 +24,6 @@ class IBL(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="An international laboratory for systems and computational neuroscience",
         doi="10.1016/j.neuron.2017.12.013",
         tags=["perceptual", "two-alternative", "supervised"],
         differences=["the choice is compared with the side shown; the reference rewards every choice"],

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.task import Count, Rule, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.parameters.arguments import PositiveProbability
 
 LONGEST_WAIT = 30  #: steps
 
@@ -35,10 +36,10 @@ class LeverPress(TrialEnv):
     default_rewards = {"abort": -1.0, "correct": 10.0, "fail": 0.0}
     rule = Rule(fixate=("wait",), answer=(), hold=0)
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, n_press: Count = 4, p_signal: float = 0.5):
+    def __init__(
+        self, dt: float = 100, rewards: dict | None = None, n_press: Count = 4, p_signal: PositiveProbability = 0.5
+    ):
         super().__init__(dt=dt, rewards=rewards)
-        if not 0 < p_signal <= 1:
-            raise ValueError(f"p_signal must lie above 0 and not above 1, got {p_signal!r}")
         self.n_press, self.p_signal = n_press, p_signal
         self.conditions = {"wait": np.arange(1, LONGEST_WAIT + 1)}
         self.observation_space = spaces.Box(-1, 1, shape=(1,), dtype=np.float32, name={"signal": 0})

@@ -39,7 +39,6 @@ class MatchingPenny(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Prefrontal cortex and decision making in a mixed-strategy game",
         doi="10.1038/nn1209",
         tags=["two-alternative", "learning"],
         carries=True,

@@ -40,7 +40,6 @@ class Pneumostomeopening(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Operant conditioning of aerial respiratory behaviour in Lymnaea stagnalis",
         doi="10.1242/jeb.199.3.683",
         tags=[
             "operant conditioning",

@@ -40,7 +40,6 @@ class RandomDotMotion(ImageTask):
     """
 
     metadata = TaskInfo(
-        paper_name="The analysis of visual motion: a comparison of neuronal and psychophysical performance",
         doi="10.1523/JNEUROSCI.12-12-04745.1992",
         tags=["perceptual", "two-alternative", "motion", "supervised"],
         differences=[

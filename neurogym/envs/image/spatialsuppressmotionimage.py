@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.envs.image.frames import ImageTask, pixel_positions
 from neurogym.envs.native.spatialsuppressmotion import FRAME, SpatialSuppressMotion
-from neurogym.envs.task import Trials
+from neurogym.envs.task import Positive, Trials
 
 CYCLES = 12.8  #: of each grating across the frame
 HERTZ = 3.2
@@ -56,10 +56,8 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
         win_kwargs: Mapping[str, Any] | None = None,
         timing: dict | None = None,
         rewards: dict | None = None,
-        diameter: float = 1.0,
+        diameter: Positive = 1.0,
     ):
-        if not diameter > 0:
-            raise ValueError(f"diameter must be positive, got {diameter!r}")
         self.diameter = diameter
         super().__init__(win_kwargs, dt=dt, timing=timing, rewards=rewards)
         del self.conditions["diameter"]

@@ -38,7 +38,6 @@ class VisualSearch(ImageTask):
     """
 
     metadata = TaskInfo(
-        paper_name="Top-down versus bottom-up control of attention in the prefrontal and posterior parietal cortices",
         doi="10.1126/science.1138071",
         tags=[
             "perceptual",

@@ -47,7 +47,6 @@ class Combine(JointParameters, TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         order="replaces tasks; pass_reward, pass_action and noise go outside",
     )

@@ -56,7 +56,6 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Task representations in neural networks trained to perform many cognitive tasks",
         doi="10.1038/s41593-018-0310-2",
         order="replaces tasks; pass_reward, pass_action and noise go outside",
     )

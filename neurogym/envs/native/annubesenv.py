@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import Probability, Rule, TaskInfo, TrialEnv, Trials, spaces
 
 CATCH: tuple[str, ...] = ()  #: the stimulus of a catch trial
 Limits = int | Mapping[str, int | None] | None
@@ -57,7 +57,7 @@ class AnnubesEnv(TrialEnv):
     def __init__(
         self,
         session: Mapping[str | tuple[str, ...], float] | None = None,
-        catch_prob: float = 0.5,
+        catch_prob: Probability = 0.5,
         intensities: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
         stim_time: float = 1000,
         max_sequential: Limits = None,
@@ -74,8 +74,6 @@ class AnnubesEnv(TrialEnv):
         stim_intensities: Sequence[float] | None = None,
     ):
         super().__init__(dt=dt, rewards=rewards, timing={"fixation": fix_time, "stimulus": stim_time, "iti": iti})
-        if not 0 <= catch_prob <= 1:
-            raise ValueError(f"catch_prob must be between 0 and 1, got {catch_prob!r}")
         session = {"v": 0.5, "a": 0.5} if session is None else session
         weights = self._weights(session)
         self.modalities = sorted({name for stimulus in weights for name in stimulus})

@@ -22,7 +22,6 @@ class AntiReach(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Look away: the anti-saccade task and the voluntary control of eye movement",
         doi="10.1038/nrn1345",
         tags=["perceptual", "n-alternative", "supervised"],
         differences=["tagged by its ring of targets: directions are chosen at once, not in steps"],

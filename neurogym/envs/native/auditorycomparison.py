@@ -33,7 +33,6 @@ class AuditoryComparison(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Posterior parietal cortex represents sensory history and mediates its effects on behaviour",
         doi="10.1038/nature25510",
         tags=["perceptual", "auditory", "working memory", "two-alternative", "supervised"],
         necessary=("stimulus1", "stimulus2"),

@@ -31,7 +31,6 @@ class Bandit(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         tags=["n-alternative"],
         carries=True,

@@ -32,7 +32,6 @@ class ChangingBandit(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Learning to reinforcement learn",
         doi="10.48550/arXiv.1611.05763",
         tags=["n-alternative", "value-based", "learning"],
         carries=True,

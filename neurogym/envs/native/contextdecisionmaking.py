@@ -32,7 +32,6 @@ class ContextDecisionMaking(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Context-dependent computation by recurrent dynamics in prefrontal cortex",
         doi="10.1038/nature12742",
         tags=["perceptual", "context dependent", "two-alternative", "supervised"],
         differences=["the fixation cue stays on until the decision, so that a go cue exists"],

@@ -27,7 +27,6 @@ class CuedRuleSwitching(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Synchronous oscillatory neural ensembles for rules in the prefrontal cortex",
         doi="10.1016/j.neuron.2012.09.029",
         tags=["perceptual", "context dependent", "two-alternative", "supervised"],
         necessary=("rule", "colour", "orientation"),

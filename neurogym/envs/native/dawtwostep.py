@@ -31,7 +31,6 @@ class DawTwoStep(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Model-based influences on humans' choices and striatal prediction errors",
         doi="10.1016/j.neuron.2011.02.027",
         tags=["two-alternative", "value-based", "learning"],
         carries=True,

@@ -22,7 +22,6 @@ class DelayComparison(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Neuronal population coding of parametric working memory",
         doi="10.1523/JNEUROSCI.1875-10.2010",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         differences=["noise only on the stimulus channel, not on the fixation cue"],

@@ -27,7 +27,6 @@ class DelayEstimation(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Discrete fixed-resolution representations in visual working memory",
         doi="10.1038/nature06860",
         tags=["perceptual", "visual working memory", "working memory", "delayed response", "supervised"],
         differences=[

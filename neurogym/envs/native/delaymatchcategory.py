@@ -25,7 +25,6 @@ class DelayMatchCategory(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Experience-dependent representation of visual categories in parietal cortex",
         doi="10.1038/nature05078",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         differences=["the categories are divided so that the two units of the default ring tell them apart"],

@@ -19,7 +19,6 @@ class DelayMatchSample(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
         doi="10.1523/JNEUROSCI.16-16-05154.1996",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         necessary=("sample", "test"),
@@ -63,7 +62,6 @@ class DelayMatchSampleDistractor1D(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Neural mechanisms of visual working memory in prefrontal cortex of the macaque",
         doi="10.1523/JNEUROSCI.16-16-05154.1996",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
         differences=[

@@ -20,7 +20,6 @@ class DelayPairedAssociation(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Active information maintenance in working memory by a sensory cortex",
         doi="10.7554/eLife.43191",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
         differences=[

@@ -36,8 +36,6 @@ class DriftingBandit(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="From predictive models to cognitive models: Separable behavioral processes underlying reward "
-        "learning in the rat",
         doi="10.1101/461129",
         tags=["n-alternative", "value-based", "learning"],
         carries=True,

@@ -24,7 +24,6 @@ class DualDelayMatchSample(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Reactivation of latent working memories with transcranial magnetic stimulation",
         doi="10.1126/science.aah7011",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         differences=[

@@ -30,7 +30,6 @@ class DualTask(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Active information maintenance in working memory by a sensory cortex",
         doi="10.7554/eLife.43191",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
         carries=True,

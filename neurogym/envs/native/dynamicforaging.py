@@ -40,7 +40,6 @@ class DynamicForaging(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Stable representations of decision variables for flexible behavior",
         doi="10.1016/j.neuron.2019.06.001",
         tags=["two-alternative", "value-based", "learning"],
         carries=True,

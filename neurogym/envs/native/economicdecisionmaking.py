@@ -29,7 +29,6 @@ class EconomicDecisionMaking(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Neurons in the orbitofrontal cortex encode economic value",
         doi="10.1038/nature04676",
         tags=["perceptual", "value-based", "two-alternative", "supervised"],
         differences=["the ground truth is the better option; either option is right if both are worth the same"],

@@ -31,7 +31,6 @@ class FlipFlop(Tracking):
     """
 
     metadata = TaskInfo(
-        paper_name="Opening the black box: low-dimensional dynamics in high-dimensional recurrent neural networks",
         doi="10.1162/NECO_a_00409",
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
         necessary=("pulse",),

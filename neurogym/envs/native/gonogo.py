@@ -12,7 +12,6 @@ class GoNogo(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Active information maintenance in working memory by a sensory cortex",
         doi="10.7554/eLife.43191",
         tags=["delayed response", "go-no-go", "supervised"],
         differences=["withholding on a no-go trial counts as performance 1"],

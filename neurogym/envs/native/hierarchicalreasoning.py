@@ -26,7 +26,6 @@ class HierarchicalReasoning(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Hierarchical reasoning by neural circuits in the frontal cortex",
         doi="10.1126/science.aav8911",
         tags=["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
         carries=True,

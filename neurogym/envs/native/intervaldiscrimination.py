@@ -17,7 +17,6 @@ class IntervalDiscrimination(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Feature- and order-based timing representations in the frontal cortex",
         doi="10.1016/j.neuron.2009.06.018",
         tags=["timing", "working memory", "delayed response", "two-alternative", "supervised"],
         differences=["the two durations always differ, and both answers are equally frequent"],

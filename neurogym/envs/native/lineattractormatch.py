@@ -26,7 +26,6 @@ class LineAttractorMatch(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="How the brain keeps the eyes still",
         doi="10.1073/pnas.93.23.13339",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
         necessary=("sample", "test"),

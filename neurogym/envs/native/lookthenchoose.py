@@ -20,7 +20,6 @@ class LookThenChoose(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Towards a neuroscience of active sampling and curiosity",
         doi="10.1038/s41583-018-0078-0",
         tags=["two-alternative", "working memory", "delayed response", "supervised"],
         necessary=("stimulus",),

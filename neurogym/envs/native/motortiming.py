@@ -20,7 +20,6 @@ class MotorTiming(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Flexible timing by temporal scaling of cortical responses",
         doi="10.1038/s41593-017-0028-6",
         tags=["timing", "go-no-go", "supervised"],
         differences=[

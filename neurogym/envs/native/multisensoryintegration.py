@@ -36,7 +36,6 @@ class MultiSensoryIntegration(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="A category-free neural population supports evolving demands during decision-making",
         doi="10.1038/nn.3865",
         tags=["perceptual", "two-alternative", "supervised"],
         differences=[

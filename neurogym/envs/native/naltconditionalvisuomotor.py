@@ -32,7 +32,6 @@ class NAltConditionalVisuomotor(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Neural activity in the primate prefrontal cortex during associative learning",
         doi="10.1016/S0896-6273(00)80658-3",
         tags=["conditional", "n-alternative", "working memory", "supervised"],
         differences=["patterns and mapping follow from a seed, the same in every copy of the task"],

@@ -32,7 +32,6 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Decision-making with multiple alternatives",
         doi="10.1038/nn.2123",
         tags=["perceptual", "n-alternative", "supervised"],
         differences=["the fixation cue stays on until the decision"],

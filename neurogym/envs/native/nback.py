@@ -27,7 +27,6 @@ class NBack(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Age differences in short-term retention of rapidly changing information",
         doi="10.1037/h0043688",
         tags=["working memory", "two-alternative", "supervised"],
         necessary=("item",),

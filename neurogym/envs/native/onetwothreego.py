@@ -24,7 +24,6 @@ class OneTwoThreeGo(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Internal models of sensorimotor integration regulate cortical dynamics",
         doi="10.1038/s41593-019-0500-6",
         tags=["timing", "go-no-go", "supervised"],
         differences=[

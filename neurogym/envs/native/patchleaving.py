@@ -35,7 +35,6 @@ class PatchLeaving(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Optimal foraging, the marginal value theorem",
         doi="10.1016/0040-5809(76)90040-X",
         tags=["value-based", "timing"],
         carries=True,

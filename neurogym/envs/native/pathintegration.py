@@ -29,8 +29,6 @@ class PathIntegration(Tracking):
     """
 
     metadata = TaskInfo(
-        paper_name="Emergence of grid-like representations by training recurrent neural networks to perform spatial "
-        "localization",
         doi="10.48550/arXiv.1803.07770",
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
         necessary=("velocity",),

@@ -26,7 +26,6 @@ class PerceptualDecisionMaking(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="The analysis of visual motion: a comparison of neuronal and psychophysical performance",
         doi="10.1523/JNEUROSCI.12-12-04745.1992",
         tags=["perceptual", "two-alternative", "supervised"],
         differences=["the fixation cue stays on until the decision, so that a go cue exists"],

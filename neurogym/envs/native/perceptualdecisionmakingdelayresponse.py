@@ -21,7 +21,6 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Discrete attractor dynamics underlies persistent activity in the frontal cortex",
         doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "supervised"],
         differences=[

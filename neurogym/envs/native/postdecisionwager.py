@@ -28,7 +28,6 @@ class PostDecisionWager(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Representation of confidence associated with a decision by neurons in the parietal cortex",
         doi="10.1126/science.1169405",
         tags=["perceptual", "delayed response", "confidence", "two-alternative", "supervised"],
         differences=[

@@ -27,7 +27,6 @@ class Priors(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Response outcomes gate the impact of expectations on perceptual decisions",
         doi="10.1038/s41467-020-14824-w",
         tags=["perceptual", "two-alternative", "supervised"],
         carries=True,

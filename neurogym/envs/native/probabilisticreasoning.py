@@ -40,7 +40,6 @@ class ProbabilisticReasoning(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Probabilistic reasoning by neurons",
         doi="10.1038/nature05852",
         tags=["perceptual", "two-alternative", "supervised"],
         differences=["a ground truth can be requested: shapes are then drawn as they occur with it"],

@@ -34,8 +34,6 @@ class PulseDecisionMaking(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Sources of noise during accumulation of evidence in unrestrained and voluntarily "
-        "head-restrained rats",
         doi="10.7554/eLife.11308",
         tags=["perceptual", "two-alternative", "supervised"],
         differences=[

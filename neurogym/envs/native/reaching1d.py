@@ -31,7 +31,6 @@ class Reaching1D(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Neuronal population coding of movement direction",
         doi="10.1126/science.3749885",
         tags=["motor", "steps action space", "supervised"],
         differences=[

@@ -29,7 +29,6 @@ class ReadySetGo(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Flexible sensorimotor computations through rapid reconfiguration of cortical dynamics",
         doi="10.1016/j.neuron.2018.05.020",
         tags=["timing", "go-no-go", "supervised"],
         differences=[

@@ -24,7 +24,6 @@ class ReversalLearning(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Reversal learning and dopamine: a Bayesian perspective",
         doi="10.1523/JNEUROSCI.1989-14.2015",
         tags=["two-alternative", "value-based", "learning"],
         carries=True,

@@ -27,7 +27,6 @@ class SineGeneration(Tracking):
     """
 
     metadata = TaskInfo(
-        paper_name="Universality and individuality in neural dynamics across large populations of recurrent networks",
         doi="10.48550/arXiv.1907.08549",
         tags=["timing", "continuous action space", "supervised"],
         necessary=("frequency",),

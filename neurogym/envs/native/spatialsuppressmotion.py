@@ -43,7 +43,6 @@ class SpatialSuppressMotion(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Perceptual consequences of centre-surround antagonism in visual motion processing",
         doi="10.1038/nature01800",
         tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
         differences=[

@@ -24,7 +24,6 @@ class Sternberg(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="High-speed scanning in human memory",
         doi="10.1126/science.153.3736.652",
         tags=["working memory", "reaction time", "two-alternative", "supervised"],
         necessary=("list", "probe"),

@@ -29,7 +29,6 @@ class ToneDetection(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Representation of tones in noise in the responses of auditory nerve fibers in cats",
         doi="10.1523/JNEUROSCI.05-12-03261.1985",
         tags=["auditory", "perceptual", "supervised", "decision", "n-alternative"],
         differences=[

@@ -33,7 +33,6 @@ class TwoStep(TrialEnv):
     """
 
     metadata = TaskInfo(
-        paper_name="Prefrontal cortex as a meta-reinforcement learning system",
         doi="10.1038/s41593-018-0147-8",
         tags=["two-alternative", "value-based", "learning"],
         carries=True,

@@ -14,7 +14,7 @@ see images do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from math import inf
@@ -35,6 +35,7 @@ from ngym_cli.agents.algorithms.fused import Fused, PPOSettings, RolloutAgent
 from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Experience, Minibatch, Objective
 from ngym_cli.agents.algorithms.rollout import Minibatches, Rollout, Segments, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.consolidation import SEQUENCES
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import Penalties, silent_units
 
@@ -52,6 +53,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             None for no limit within it.
         trial_gamma: discount of what follows a trial where the state carries over to it, in place of `gamma`. The
             rewards of coming trials are mostly noise to the actions of this one; to explore for their sake needs more.
+        consolidation: strength with which weights that earlier environments depend on keep their values (see
+            `Consolidation`).
         kwargs: penalties (see `Penalties`) and every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the
             number of steps in a minibatch; segments are never split, so it is met on average.
     """
@@ -72,6 +75,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         *,
         bptt: int | None = None,
         trial_gamma: float = 0.0,
+        consolidation: float = 0.0,
         **kwargs: Any,
     ) -> None:
         shares: dict[str, Any] = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
@@ -81,7 +85,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 raise ValueError(f"{name} must be between 0 and 1, got {value}")
         if bptt is not None and bptt < 1:
             raise ValueError(f"bptt must be at least 1 step, got {bptt}")
-        self.bptt, self.trial_gamma = bptt, trial_gamma
+        self.bptt, self.trial_gamma, self._strength = bptt, trial_gamma, consolidation
         self._penalty: list[float] = []
         self.penalties = Penalties(**{name: kwargs.pop(name, 0.0) for name in Penalties.names()})
         super().__init__(policy, env, **kwargs)
@@ -89,11 +93,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def set_up(self) -> None:
         """Make the policy, the rollout and, for supported agents, the compiled pass."""
         self.set_up_learning_rate()
-        self.set_random_seed(self.seed)
-        self.rng = np.random.default_rng(self.seed)
-        build: Any = self.policy_class
-        self.policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
-        self.policy.to(self.device)
+        self.make_policy()
         discrete = isinstance(self.action_space, spaces.Discrete)
         sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
         logits = (int(self.action_space.n),) if discrete else self.action_space.shape
@@ -166,7 +166,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
         fused = self._fused
-        numbers = None if fused is None else fused.descend(parts, self._goal(), most_kl, self.max_grad_norm)
+        numbers = None
+        if fused is not None and not self.consolidation:
+            numbers = fused.descend(parts, self._goal(), most_kl, self.max_grad_norm)
         if numbers is not None:
             statistics.append(numbers)
             return most_kl == inf or not (numbers[:, KL] > most_kl).any()
@@ -178,8 +180,25 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             statistics.append(one[None])
             if one[KL] > most_kl:
                 return False
+            if self.consolidation:
+                slope, penalty = self.consolidation()
+                gradient = gradient + slope
+                self._penalty.append(penalty)
             self.policy.descend(gradient, self.max_grad_norm)
         return True
+
+    def drawn_losses(self) -> Iterator[Tensor]:
+        """See `Learner`: log-probabilities of the actions in the last rollout, which were drawn from the policy."""
+        rollout = self.rollout_buffer
+        segments = cut(rollout.starts[:-1], self.bptt)
+        chosen = segments[self.rng.permutation(len(segments))[:SEQUENCES]]
+        experience, mean = Experience(rollout, self.device), float(chosen.length.mean())
+        for k in range(len(chosen)):
+            batch = experience.minibatch(chosen[k : k + 1], False)
+            if batch is not None:
+                _, log_probs, _ = self.policy.evaluate_sequences(batch.sequences, batch.actions)
+                del self.policy.activity
+                yield -log_probs.sum() / mean**0.5
 
     def _gradients(self) -> Callable[[Segments], Found]:
         """Return a function that computes gradient and statistics of a minibatch; None if no step counts."""
@@ -219,11 +238,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return Objective.apply(log_probs, entropies, values, *old, clip, self.ent_coef, self.vf_coef)
 
     def _log(self, means: list[float]) -> None:
-        if not np.isfinite(means).all():
-            numbers = ", ".join(f"{name} {value}" for name, value in zip(STATISTICS, means, strict=True))
-            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")
-        for name, value in zip(STATISTICS, means, strict=True):
-            self.logger.record(f"train/{name}", value)
+        self.log_update(dict(zip(STATISTICS, means, strict=True)))
         rollout = self.rollout_buffer
         variance = explained_variance(rollout.values.ravel(), rollout.returns.ravel())
         self.logger.record("train/explained_variance", float(variance))
@@ -231,5 +246,6 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.logger.record("train/silent_units", silent_units(rates))
         if isinstance(self.action_space, spaces.Box):
             self.logger.record("train/std", self.policy.log_std.exp().mean().item())
-        self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
         self.logger.record("train/clip_range", self.clip_range(self.left))
+        if self._penalty:
+            self.logger.record("train/penalty_loss", float(np.mean(self._penalty)))

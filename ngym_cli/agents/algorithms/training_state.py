@@ -161,6 +161,8 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
             tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
         if own := model.own_state():
             info["own"] = flatten_tree(copy.deepcopy(own), "own", tensors)
+        if kept := model.consolidation.state():
+            info["consolidation"] = flatten_tree(kept, "consolidation", tensors)
     info["replay"] = _save_replay(_replay(model), tensors)
     info["generators"] = _save_generators(model, tensors)
     return tensors, plain(info)
@@ -186,6 +188,7 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> N
         for i, part in enumerate(model.recurrent_states):
             part[-1] = tensors[f"recurrent/{i}"].numpy()
         model.set_own_state(restore_tree(info.get("own", {}), tensors))
+        model.consolidation.set_state(restore_tree(info.get("consolidation", {}), tensors))
     _load_replay(_replay(model), info["replay"], tensors)
     _load_generators(model, info["generators"], tensors)
 

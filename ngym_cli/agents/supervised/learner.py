@@ -15,7 +15,7 @@ Steps are counted as they are learned from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,10 +33,12 @@ from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.rollout import Segments, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.consolidation import SEQUENCES
+from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import Penalties, silent_units
 from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, row_weights, side_by_side
-from ngym_cli.agents.supervised.objective import SupervisedKernel, losses
+from ngym_cli.agents.supervised.objective import SupervisedKernel, drawn_answers, losses, right_when_due
 from ngym_cli.agents.trained import RecurrentAgent
 from ngym_cli.environments.trial_batch import batch_of, trials_of
 
@@ -69,6 +71,7 @@ class Supervised(Learner):
         l1_rate, l2_rate: penalties on the mean absolute and squared activity of units.
         l1_weight, l2_weight: penalties on the mean absolute and squared input, recurrent and output weights.
         participation: penalty on the fraction of dimensions that activity occupies (see `Penalties`).
+        consolidation: strength with which weights that earlier tasks depend on keep their values (see `Consolidation`).
         policy_kwargs: options of the policy.
         seed: of weights and trials.
         device: device of the network.
@@ -102,6 +105,7 @@ class Supervised(Learner):
         l1_weight: float = 0.0,
         l2_weight: float = 0.0,
         participation: float = 0.0,
+        consolidation: float = 0.0,
         policy_kwargs: dict[str, Any] | None = None,
         seed: int | None = None,
         device: torch.device | str = "auto",
@@ -121,6 +125,7 @@ class Supervised(Learner):
         self.max_grad_norm, self.final_rate = max_grad_norm, final_rate
         self.answer_share, self.loss_weight = answer_share, dict(loss_weight or {})
         self.task_weight, self.draw = dict(task_weight or {}), draw
+        self._strength = consolidation
         self.penalties = Penalties(l1_rate, l2_rate, l1_weight, l2_weight, participation)
         super().__init__(
             policy,
@@ -141,11 +146,7 @@ class Supervised(Learner):
         """Make the policy and the streams of trials."""
         start, end = float(self.learning_rate), float(self.learning_rate) * self.final_rate
         self.lr_schedule = FloatSchedule(lambda left: end + (start - end) * left)
-        self.set_random_seed(self.seed)
-        self.rng = np.random.default_rng(self.seed)
-        build: Any = self.policy_class
-        self.policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
-        self.policy.to(self.device)
+        self.make_policy()
         self.discrete = isinstance(self.action_space, spaces.Discrete)
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
         self.carried = trials_of(self.env).reset_state == "never"
@@ -235,7 +236,7 @@ class Supervised(Learner):
         means = torch.stack(seen).mean(0).tolist()
         if not self.discrete:
             self._match_spread(-means[-1])
-        self._log(means)
+        self.log_update(dict(zip(DISCRETE if self.discrete else CONTINUOUS, means, strict=True)))
 
     @torch.no_grad()
     def _match_spread(self, squared_error: float) -> None:
@@ -257,18 +258,22 @@ class Supervised(Learner):
         """The gradient with respect to all weights, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
         weight = material.weight / material.weight.sum()
         material = replace(material, weight=weight)
-        n_envs = self._sessions
-        noise = self.policy.networks[0].draw_noise(len(material) // n_envs, n_envs, self.rng)
+        noise = self._draw_noise(material)
         if self._taught is None:
             loss, numbers = self.loss(material, sequences, noise)
-            return self.policy.gradient(loss), numbers
-        gradient, (total, per_step, penalty, right) = self._taught.gradient(material, sequences, self._carry, noise)
-        if self.penalties.l1_weight or self.penalties.l2_weight:
-            on_weights = self.penalties.on_weights(self.policy)
-            gradient = gradient + self.policy.gradient(on_weights)
-            total, penalty = total + on_weights.item(), penalty + on_weights.item()
-        due = max(1, int(np.count_nonzero(material.due)))
-        return gradient, torch.tensor([total, per_step, penalty, right / due])
+            gradient = self.policy.gradient(loss)
+        else:
+            gradient, (total, per_step, penalty, right) = self._taught.gradient(material, sequences, self._carry, noise)
+            if self.penalties.l1_weight or self.penalties.l2_weight:
+                on_weights = self.penalties.on_weights(self.policy)
+                gradient = gradient + self.policy.gradient(on_weights)
+                total, penalty = total + on_weights.item(), penalty + on_weights.item()
+            due = max(1, int(np.count_nonzero(material.due)))
+            numbers = torch.tensor([total, per_step, penalty, right / due])
+        if self.consolidation:
+            slope, penalty = self.consolidation()
+            gradient, numbers = gradient + slope, numbers + torch.tensor([penalty, 0, penalty, 0]).to(numbers)
+        return gradient, numbers
 
     @property
     def _sessions(self) -> int:
@@ -285,48 +290,61 @@ class Supervised(Learner):
         """
         layout = pack(sequences.length, sequences.first(self._sessions), self._sessions)
         rows = layout.steps
-        draws = None if noise is None else self._tensor(noise.swapaxes(1, 2).reshape(-1, *noise.shape[1::2])[rows])
-        rates = self._rates(material.ob.take(rows, axis=0), layout.counts.tolist(), draws)
-        outputs = self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
+        rates, after = self._rates(material.ob, rows, layout.counts.tolist(), noise, self._carry)
+        if self._carry is not None:
+            self._carry = tuple(part.detach() for part in after)
+        outputs = self._outputs(rates)
         targets = self._tensor(material.gt[rows])
         per_step = losses(outputs, targets, self.discrete)
         total = per_step.dot(self._tensor(material.weight[rows]))
         penalties = self.penalties(self.policy, rates)
         total = total + penalties
         with torch.no_grad():
-            right = self._right_when_due(outputs, targets, material.due[rows])
+            right = right_when_due(outputs, targets, self._tensor(material.due[rows]))
             numbers = torch.stack([total.detach(), per_step.mean(), penalties.detach(), right])
         return total, numbers
 
-    def _rates(self, ob: np.ndarray, counts: list[int], noise: Tensor | None) -> Tensor:
-        """Activity of the acting network (step, unit) over packed sequences."""
+    def drawn_losses(self) -> Iterator[Tensor]:
+        """See `Learner`: the mean square of the gradients is the curvature of the loss where answers are learned."""
+        given = 0
+        while given < SEQUENCES:
+            material, sequences = self.batch()
+            weight = np.sqrt(material.weight * (len(sequences) / material.weight.sum()))
+            noise = self._draw_noise(material)
+            for k, first in enumerate(sequences.first(self._sessions)):
+                rows = first + self._sessions * np.arange(sequences.length[k])
+                carry = self._carry and tuple(part[:, k : k + 1] for part in self._carry)
+                rates, _ = self._rates(material.ob, rows, [1] * len(rows), noise, carry)
+                outputs = self._outputs(rates)
+                answers = drawn_answers(outputs, self.discrete, self.rng)
+                yield losses(outputs, answers, self.discrete).dot(self._tensor(weight[rows]))
+            given += len(sequences)
+            if self.carried:
+                self.gradient(material, sequences)  # sessions continue from the states that follow
+
+    def _rates(
+        self, ob: np.ndarray, rows: np.ndarray, counts: list[int], noise: np.ndarray | None, state: State | None
+    ) -> tuple[Tensor, State]:
+        """Activity of the acting network (step, unit) over packed sequences, and the states that follow if carried."""
         network = self.policy.networks[0]
+        draws = None if noise is None else self._tensor(noise.swapaxes(1, 2).reshape(-1, *noise.shape[1::2])[rows])
+        ob = ob.take(rows, axis=0)
         if isinstance(self.env, VecTransposeImage):
             ob = np.moveaxis(ob, -1, 1)
         features = self.policy.extract_features(self._tensor(ob))
-        state = network.initial_state(counts[0]) if self._carry is None else self._carry
-        rates, after = network.sequence(features, counts, state, noise, last=self._carry is not None)
-        if self._carry is not None:
-            self._carry = tuple(part.detach() for part in after)
-        return rates
+        begin = network.initial_state(counts[0]) if state is None else state
+        return network.sequence(features, counts, begin, draws, last=state is not None)
 
-    def _right_when_due(self, outputs: Tensor, targets: Tensor, due: np.ndarray) -> Tensor:
-        """Share of correct answers where an answer is due; for continuous actions the negative squared error."""
-        counted = self._tensor(due)
-        found = (outputs.argmax(-1) == targets).float() if self.discrete else -losses(outputs, targets, False)
-        return found[counted].sum() / max(1, int(np.count_nonzero(due)))
+    def _outputs(self, rates: Tensor) -> Tensor:
+        """Action preferences or values (step, action) of rates (step, unit)."""
+        return self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
+
+    def _draw_noise(self, material: TrialBuffer) -> np.ndarray | None:
+        n = self._sessions
+        return self.policy.networks[0].draw_noise(len(material) // n, n, self.rng)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
-
-    def _log(self, means: list[float]) -> None:
-        names = DISCRETE if self.discrete else CONTINUOUS
-        if not np.isfinite(means).all():
-            numbers = ", ".join(f"{name} {value}" for name, value in zip(names, means, strict=True))
-            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")
-        for name, value in zip(names, means, strict=True):
-            self.logger.record(f"train/{name}", value)
-        self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium import spaces
 from torch import Tensor
 
@@ -32,6 +33,27 @@ def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
     if discrete:
         return -Categorical.apply(outputs, targets)[0]
     return (outputs - targets).square().sum(-1)
+
+
+def right_when_due(outputs: Tensor, targets: Tensor, due: Tensor) -> Tensor:
+    """Fraction of correct answers where an answer is due; for continuous actions the negative mean squared error."""
+    discrete = not targets.is_floating_point()
+    found = (outputs.argmax(-1) == targets).float() if discrete else -losses(outputs, targets, False)
+    return found[due].sum() / due.sum().clamp_min(1)
+
+
+def drawn_answers(outputs: Tensor, discrete: bool, rng: np.random.Generator) -> Tensor:
+    """Draw answers from the distribution of which `losses` is the negative log-likelihood, as given by the outputs.
+
+    Args:
+        outputs: Action preferences or values (steps, action).
+        discrete: Whether actions are discrete; otherwise the variance of each component is 1/2.
+        rng: Source of the draws.
+    """
+    with torch.no_grad():
+        if discrete:
+            return (outputs + torch.from_numpy(rng.gumbel(size=outputs.shape)).to(outputs)).argmax(-1)
+        return outputs + torch.from_numpy(rng.normal(0, 0.5**0.5, outputs.shape)).to(outputs)
 
 
 LOSS, STEP_LOSS, RIGHT, RATES = range(4)  #: places of sums, as in `agent.h`
@@ -77,7 +99,7 @@ class SupervisedKernel(Compiled):
         per_rate = [size / (steps * net.hidden_size) for size in self.on_rates]
         own = (*(column.reshape(shape) for column in (material.weight, material.due)), *per_rate)
         parts = Minibatches(sequences, np.array([0, len(sequences)]))
-        columns = (*self.arguments, obs, noise, *state, *actions)
+        columns = (obs, noise, *state, *actions)
         sums = self.update(self._teach, columns, parts, n_envs, NO_STEP, own)[0].tolist()
         numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[RIGHT]]
         return self.found_gradient(), numbers

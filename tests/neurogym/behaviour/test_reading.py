@@ -45,6 +45,15 @@ def test_misses_keep_their_place_and_trials_their_order(tmp_path):
     np.testing.assert_array_equal(table.sessions[1].choice, [-1, 0])
 
 
+def test_words_of_any_alphabet_are_choices_and_columns_of_lists_are_left_out(tmp_path):
+    (tmp_path / "t.csv").write_text("choice,correct\n左,1\n右,0\n-,0\n", encoding="utf-8")
+    table = reading.read(tmp_path / "t.csv")
+    assert table.choices == ("右", "左") and table.join("choice").tolist() == [1, 0, -1]
+    lists = np.array([[1, 2], [3], [4]], dtype=object)
+    table = reading.from_columns({"choice": np.array([0, 1, 0]), "correct": np.array([1, 0, 1]), "spikes": lists})
+    assert table.unused == ()
+
+
 def test_a_trial_number_that_falls_begins_a_session(tmp_path):
     table = reading.read(write(tmp_path, "trial,choice,reward\n1,0,1\n2,1,0\n1,1,1\n2,0,1\n"))
     assert [len(each) for each in table.sessions] == [2, 2]

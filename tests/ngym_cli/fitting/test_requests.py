@@ -13,6 +13,7 @@ from neurogym.behaviour.table import Behaviour, session
 from ngym_cli import fit
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, requests
+from ngym_cli.fitting.settings import Settings
 from ngym_cli.fitting.validation import Protocol, mixture, prepared, validate
 
 
@@ -110,6 +111,31 @@ def test_size_and_expected_time_are_said_first_and_the_table_names_baselines(rat
     )
 
 
+def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
+    seen, bandit = (Settings(str(path)).read()[0] for path in (rat, people))
+    assert registry.suited(seen, "each") == (
+        "logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true", "disentangled:drift=true",
+    )  # fmt: skip
+    assert {"q-learning", "q-learning-forgetting", "psytrack"} < {*registry.suited(bandit, "each")}
+    assert registry.suited(bandit, "hierarchical") == ("logistic:history=5", "q-learning", "q-learning-forgetting")
+    arms = Behaviour((session([0, 1, 2], reward=[1, 0, 1]),), ("a", "b", "c"))
+    assert registry.suited(arms, "each")[-2:] == ("gru", "disentangled") and "q-learning" in registry.suited(
+        arms, "each"
+    )
+    two = Behaviour((session([0, 1], reward=[1, 0], state=[0, 1], choice2=[0, 1]),))
+    assert {"hybrid", "model-based", "model-free"} < {*registry.suited(two, "each")}
+    found = fit(people, subjects="hierarchical", folds=2)
+    assert found["settings"]["model"] == list(registry.suited(bandit, "hierarchical"))
+
+
+def test_a_test_table_with_a_new_subject_is_refused_before_any_fit(people):
+    Path("later.csv").write_text(people.read_text().replace("s3,", "s9,"))
+    with pytest.raises(UserError, match="--test has subject s9"):
+        fit(people, "rescorla-wagner", test="later.csv", folds=2)
+    assert not Path("runs").exists()
+    assert fit(people, "rescorla-wagner", test="later.csv", folds=2, subjects="pooled")["test_scores"]
+
+
 def test_models_that_cannot_be_hierarchical_are_refused_before_any_fit(rat, tmp_path):
     with pytest.raises(UserError, match="hierarchically: psytrack, gru:units=2;"):
         fit(rat, "q-learning,psytrack,gru", subjects="hierarchical", runs=tmp_path / "runs")
@@ -136,6 +162,26 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     assert mean > scores["bias"] + 0.05
     rows = figures.draw(fitted, ["bottlenecks", "simulated"], "png", "screen", None)
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
+
+
+def test_a_pooled_disentangled_network_learns_an_embedding_of_subjects(monkeypatch):
+    from ngym_cli.fitting import disentangled
+
+    monkeypatch.setattr(disentangled, "WARM", 30)
+    monkeypatch.setattr(disentangled, "EPOCHS", 60)
+    rng = np.random.default_rng(5)
+    sessions = []
+    for k in range(10):
+        x, w = rng.normal(size=(60, 1)), 2 if k % 2 else -2
+        choice = rng.random(60) < 1 / (1 + np.exp(-w * x[:, 0]))
+        sessions.append(session(choice, name=str(k), subject="ab"[k % 2], stimuli=x))
+    table = Behaviour(tuple(sessions), stimuli=("x",))
+    model = registry.build(["disentangled:latents=2"], (), 1)["disentangled:latents=2"]
+    fits = model.fit([Problem(table), Problem(table.only(sessions[:6]), 1)])  # folds are trained together
+    policy = model.from_arrays(model.to_arrays(fits[0].policy), table)
+    mean = np.mean([log_likelihoods(p, s.choice) for p, s in zip(predict(policy, sessions), sessions, strict=True)])
+    assert mean > -0.55  # one weight for both subjects gives -0.69
+    assert "subject, 1" in fits[0].details["bottleneck_names"]
 
 
 def test_a_drifting_readout_follows_a_bias_that_changes():
@@ -182,6 +228,10 @@ def test_hierarchical_fits_draw_subjects_together(tmp_path):
         for found in (apart, drawn)
     ]
     assert spread[1] < spread[0]
+    group = drawn["models"]["rescorla-wagner"]["group"]["beta"]
+    assert 0 < group["sd"] < 0.6 and "group" not in apart["models"]["rescorla-wagner"]
+    own = fit(path, "logistic:history=1", folds=2, subjects="hierarchical", runs=tmp_path / "own")
+    assert {"bias", "choice, 1 back"} < set(own["models"]["logistic:history=1"]["group"])
     pooled = fit(path, model="rescorla-wagner", folds=2, subjects="pooled", runs=tmp_path / "pooled")
     assert list(pooled["models"]["rescorla-wagner"]["parameters"]) == ["all"]
 
@@ -227,7 +277,10 @@ def test_recovery_finds_the_model_that_simulated(rat, tmp_path):
         ({"model": "ddm"}, "reaction times"),
         ({"model": "logistic", "folds": 1}, "--folds must be 2"),
         ({"model": "logistic", "subjects": "pool"}, "did you mean 'pooled'"),
-        ({"model": "logistic", "subjects": "hierarchical"}, "cannot be fitted hierarchically"),
+        ({"model": "gru", "subjects": "hierarchical"}, "cannot be fitted hierarchically"),
+        ({"model": "logistic:history=-1"}, "history must be 0 to 50"),
+        ({"model": "gru:learning_rate=0"}, "learning_rate must be 1e-06 to 1"),
+        ({"model": "logistic", "recover": -2}, "--recover must be 0 or more"),
         ({"model": "logistic", "fold": 3}, "did you mean 'folds'"),
         ({"model": "logistic", "choice": "coice"}, "did you mean 'choice'"),
     ],
@@ -236,6 +289,7 @@ def test_mistakes_get_one_line(rat, tmp_path, given, words):
     with pytest.raises(UserError) as error:
         fit(rat, runs=tmp_path / "runs", **given)
     assert words in str(error.value) and "\n" not in str(error.value)
+    assert not list((tmp_path / "runs").rglob("*.*"))
 
 
 @pytest.mark.parametrize(

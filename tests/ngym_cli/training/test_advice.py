@@ -44,6 +44,7 @@ def test_a_shortfall_is_relative_to_chance_and_ceiling(found, text):
         ({"task": "yang19.dm1-v0"}, ("--alg recurrent_ppo (learning from reward)",), "supervised"),
         ({"task": "DualTask-v0"}, ("--recommended (wrappers and settings",), "--units"),
         ({"task": "DualTask-v0", "recommended": True}, ("--timesteps",), "--recommended"),
+        ({"task": "VisualSearch-v0"}, ("no line learns this task yet, see ngym info",), "--recommended"),
         ({"task": "ChangingBandit-v0", "wrappers": "pass_reward,pass_action"}, ("--recommended",), "--network"),
         ({"task": "RandomDotMotion-v0", "wrappers": "motion_energy"}, ("--recommended",), "--units"),
         ({"task": "ChangingBandit-v0", "recommended": True}, ("--timesteps",), "--recommended"),

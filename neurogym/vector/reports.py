@@ -1,0 +1,139 @@
+"""Reports of finished trials as columns, and infos of several environments in the format of Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_NUMBERS = {float, int, bool}
+_SIMPLE = {*_NUMBERS, str, type(None)}
+_NOTHING: dict[str, Any] = {}
+
+#: Per-trial columns of every finished trial, in addition to the scalars of its record, and their names in ``info``.
+FINISHED = {
+    "performance": "performance",
+    "outcome": "outcome",
+    "choice": "choice",
+    "rt": "rt",
+    "reward": "trial_reward",
+    "steps": "trial_steps",
+    "aborts": "aborts",
+}
+#: Entries of a report that is silent about them, where that is not nan.
+_UNSAID = {"outcome": "none", "steps": 0, "aborts": 0}
+
+
+def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
+    """Convert columns of some environments to Gymnasium's format: an entry per environment, and a validity mask.
+
+    Args:
+        columns: One entry for each of ``envs``; the others have nothing (0 or None).
+        envs: Indices of environments.
+        mask: The same as booleans, shape (num_envs,).
+    """
+    infos: dict[str, Any] = {}
+    n = len(mask)
+    for name, column in columns.items():
+        full = np.empty(n, object) if column.dtype.hasobject else np.zeros(n, column.dtype)
+        full[envs] = column
+        infos[name], infos["_" + name] = full, mask
+    return infos
+
+
+def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
+    """Merge the infos of some of ``n`` environments in Gymnasium's format (see :func:`masked`), dictionaries nested.
+
+    Args:
+        infos: Index of an environment to its infos.
+        n: Number of environments.
+    """
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(name for info in infos.values() for name in info):
+        said = {i: info[name] for i, info in infos.items() if name in info}
+        mask = np.zeros(n, bool)
+        mask[list(said)] = True
+        if all(isinstance(value, Mapping) for value in said.values()):
+            found[name] = gathered(said, n)
+        else:
+            column = _column(list(said.values()))
+            full = np.full(n, None) if column.dtype == object else np.zeros((n, *column.shape[1:]), column.dtype)
+            full[list(said)] = column
+            found[name] = full
+        found[f"_{name}"] = mask
+    return found
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    """Convert values of one kind to an array; an array of objects if values are not numbers or differ in shape."""
+    if len({np.shape(value) for value in values}) == 1:
+        column = np.asarray(values) if not any(isinstance(v, (str, Mapping)) for v in values) else np.empty(0, object)
+        if column.dtype.kind in "biuf":
+            return column
+    return _objects(values)
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    """Values as an array of objects, which may be arrays."""
+    column = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        column[i] = value
+    return column
+
+
+def finished_columns(infos: Mapping[int, Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Reports of the trials that ended, as columns, with nan (None among words) where a report lacks an entry.
+
+    Args:
+        infos: Index of an environment to its infos.
+    """
+    several = list(infos.values())
+    found: dict[str, list[Any]] = {"env": list(infos)}
+    for name, said in FINISHED.items():
+        found[name] = [info.get(said, _UNSAID.get(name, np.nan)) for info in several]
+    found["performance"] = list(map(float, found["performance"]))
+    for part in ("trial", "periods"):
+        records = [info.get(part, _NOTHING) for info in several]
+        alike = all(record.keys() == records[0].keys() for record in records)
+        for name in records[0] if alike else dict.fromkeys(name for record in records for name in record):
+            values = [record.get(name, ()) for record in records]
+            kinds = set(map(type, values))
+            large = int in kinds and max(abs(value) for value in values if type(value) is int) >= 2**63
+            if large or not kinds <= _SIMPLE:
+                if all(map(_has_parts, values)):
+                    continue
+                values = list(map(_plain, values))
+            found.setdefault(str(name), values)
+    return {name: _as_column(name, values) for name, values in found.items()}
+
+
+def finished_row(i: int, info: Mapping[str, Any]) -> dict[str, Any]:
+    """Report of the trial that ended in one environment, as a table row."""
+    return {name: column.tolist()[0] for name, column in finished_columns({i: info}).items()}
+
+
+def _has_parts(value: Any) -> bool:
+    """Whether a value of a trial's record has no place in a table: an array, a tuple or a dictionary."""
+    return isinstance(value, (dict, list, tuple)) or np.ndim(value) > 0
+
+
+def _plain(value: Any) -> Any:
+    """A value of a trial's record as what a table holds: a number, a truth value, a word or nothing."""
+    if value is None or isinstance(value, bool | float | str):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else float(value)
+    if _has_parts(value):
+        return None
+    kind = np.asarray(value).dtype.kind
+    return np.asarray(value).item() if kind in "biuf" else str(value)
+
+
+def _as_column(name: str, values: list[Any]) -> np.ndarray:
+    kinds = set(map(type, values))
+    if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
+        return np.array(values)
+    if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
+        return _objects(values)
+    return np.array([np.nan if v is None else v for v in values])
