@@ -122,7 +122,7 @@ class Sweep:
         from ngym_cli.sweeps import folder, status
 
         found = folder.load(self.path)
-        return found, status.Observer(found).rows()
+        return found, status.StatusReader(found).rows()
 
     @property
     def name(self) -> str:

@@ -123,10 +123,16 @@ def _text(row: Row) -> str:
     return " ".join(words).lower()
 
 
+def tag_counts() -> Counter[str]:
+    """Return the number of tasks that carry each tag."""
+    from neurogym.envs import registration
+
+    return Counter(tag for id_ in registration.every_task() for tag in registration.metadata(id_).get("tags", ()))
+
+
 def tags(search: Iterable[str] = ()) -> list[Row]:
     """Return the tags with the number of tasks that carry each."""
-    counts = Counter(tag for row in tasks() for tag in row["tags"])
-    return rows_with_words(search, [{"id": tag, "tasks": count} for tag, count in sorted(counts.items())])
+    return rows_with_words(search, [{"id": tag, "tasks": count} for tag, count in sorted(tag_counts().items())])
 
 
 def differences(search: Iterable[str] = ()) -> list[Row]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from pkgutil import resolve_name
+
+Complete = Callable[[str], list[str]]
 
 
-def _starting_with(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+def _starting_with(names: Callable[[], Iterable[str]]) -> Complete:
     def complete(incomplete: str) -> list[str]:
         with contextlib.suppress(Exception):
             return [name for name in names() if name.lower().startswith(incomplete.lower())]
@@ -16,55 +19,26 @@ def _starting_with(names: Callable[[], Iterable[str]]) -> Callable[[str], list[s
     return complete
 
 
-def _tasks() -> list[str]:
-    from neurogym.envs.collections import COLLECTIONS
-    from ngym_cli.config.tasks import task_names
+def _of(*places: str, offered: str = "") -> Complete:
+    """Return a completion of names that are looked up when needed.
 
-    return [*task_names(), *COLLECTIONS]
+    Args:
+        *places: tables, or functions that return names, as ``module:attribute``.
+        offered: kind of parts that installed packages may offer, too.
+    """
 
+    def names() -> Iterable[str]:
+        for place in places:
+            found = resolve_name(place)
+            yield from found() if callable(found) else found
+        if offered:
+            yield from resolve_name("ngym_cli.config.parts:offered")(offered)
 
-def _wrappers() -> list[str]:
-    from ngym_cli.config.wrappers import wrapper_names
-
-    return wrapper_names()
-
-
-def _algorithms() -> Iterable[str]:
-    from ngym_cli.agents.algorithms import ALGORITHMS
-    from ngym_cli.config.parts import offered
-
-    return [*ALGORITHMS, *offered("algorithm")]
+    return _starting_with(names)
 
 
-def _networks() -> Iterable[str]:
-    from ngym_cli.agents.networks import NETWORKS
-    from ngym_cli.config.parts import offered
-
-    return [*NETWORKS, *offered("network")]
-
-
-def _learners() -> Iterable[str]:
-    from ngym_cli.agents.measured import LEARNERS
-
-    return LEARNERS
-
-
-def _tags() -> Iterable[str]:
-    from ngym_cli.catalog.listing import tags
-
-    return [row["id"] for row in tags()]
-
-
-def _listings() -> Iterable[str]:
-    from ngym_cli.catalog.listing import LISTINGS
-
-    return LISTINGS
-
-
-def _papers() -> Iterable[str]:
-    from ngym_cli.papers.collection import ids
-
-    return ids()
+def _words(*words: str) -> Complete:
+    return _starting_with(lambda: words)
 
 
 def _runs() -> list[str]:
@@ -73,17 +47,20 @@ def _runs() -> list[str]:
     return ["latest", *(str(run.path) for run in runs.find_all(Path("runs"), fits=True))]
 
 
-_task = _starting_with(_tasks)
-algorithms = _starting_with(_algorithms)
-trackers = _starting_with(lambda: ("wandb", "mlflow"))
-export_formats = _starting_with(lambda: ("sb3", "onnx", "torchscript"))
-networks = _starting_with(_networks)
-learners = _starting_with(_learners)
-tags = _starting_with(_tags)
+_task = _of("ngym_cli.config.tasks:task_names", "neurogym.envs.collections:COLLECTIONS")
+_wrapper = _of("ngym_cli.config.wrappers:wrapper_names")
+_named = _of("ngym_cli.catalog.reference:all_names")
+_figure = _of("ngym_cli.figures.registry:FIGURES")
+algorithms = _of("ngym_cli.agents.algorithms:ALGORITHMS", offered="algorithm")
+networks = _of("ngym_cli.agents.networks:NETWORKS", offered="network")
+learners = _of("ngym_cli.agents.measured:LEARNERS")
+tags = _of("ngym_cli.catalog.listing:tag_counts")
+listings = _of("ngym_cli.catalog.listing:LISTINGS")
+papers = _of("ngym_cli.papers.collection:ids")
 run_folders = _starting_with(_runs)
-papers = _starting_with(_papers)
-listings = _starting_with(_listings)
-schedules = _starting_with(lambda: ("random", "norepeat", "sequential", "block:100", "sequential_block:100"))
+trackers = _words("wandb", "mlflow")
+export_formats = _words("sb3", "onnx", "torchscript")
+schedules = _words("random", "norepeat", "sequential", "block:100", "sequential_block:100")
 
 
 def tasks(incomplete: str) -> list[str]:
@@ -95,18 +72,14 @@ def tasks(incomplete: str) -> list[str]:
 def wrappers(incomplete: str) -> list[str]:
     """Complete the last name of a comma-separated stack."""
     before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in _starting_with(_wrappers)(last)]
+    return [f"{before}{comma}{name}" for name in _wrapper(last)]
 
 
 def everything(incomplete: str) -> list[str]:
     """Complete what ``ngym info`` explains."""
-    from ngym_cli.catalog.reference import all_names
-
-    return tasks(incomplete) + _starting_with(all_names)(incomplete)
+    return tasks(incomplete) + _named(incomplete)
 
 
 def runs_and_figures(incomplete: str) -> list[str]:
     """Complete what ``ngym plot`` takes."""
-    from ngym_cli.figures.registry import FIGURES
-
-    return run_folders(incomplete) + _starting_with(lambda: FIGURES)(incomplete)
+    return run_folders(incomplete) + _figure(incomplete)

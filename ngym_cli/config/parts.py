@@ -10,6 +10,7 @@ Wherever the name of a built-in part is accepted, a part of one's own is accepte
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -17,7 +18,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -219,41 +220,29 @@ def _import_module(name: str) -> ModuleType:
             sys.path[:] = [*before, *([] if here in before else [here])]
 
 
-class user_errors:  # noqa: N801 - reads as a statement
+@contextlib.contextmanager
+def user_errors(what: str, everything: bool = True) -> Iterator[None]:
     """Turn exceptions of a user's code into errors of a single line that name the place in that code.
 
     Args:
         what: subject of the message.
         everything: whether every exception is the user's; otherwise only ValueError, TypeError and KeyError.
+
+    Raises:
+        UserError: if the code failed, or tried to end the program.
     """
-
-    def __init__(self, what: str, everything: bool = True):
-        self.what = what
-        self.kinds: Any = Exception if everything else (ValueError, TypeError, KeyError)
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Raise a UserError in place of an exception.
-
-        Raises:
-            UserError: if the code failed.
-        """
-        if error is None or isinstance(error, UserError):
-            return
-        if not isinstance(error, Exception | KeyboardInterrupt):
-            raise UserError(f"{self.what} ended the program while being used: {one_line(error)}") from error
-        if isinstance(error, self.kinds):
-            message = str(error) if isinstance(error, ValueError) and not self._all else one_line(error)
-            raise UserError(f"{self.what}: {' '.join(message.split())}{self._place(error)}") from error
-
-    @property
-    def _all(self) -> bool:
-        return self.kinds is Exception
-
-    def _place(self, error: BaseException) -> str:
-        return place_of(error) if self._all else ""
+    try:
+        yield
+    except (UserError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if not everything and not isinstance(error, ValueError | TypeError | KeyError):
+            raise
+        message = str(error) if isinstance(error, ValueError) and not everything else one_line(error)
+        place = place_of(error) if everything else ""
+        raise UserError(f"{what}: {' '.join(message.split())}{place}") from error
+    except BaseException as error:
+        raise UserError(f"{what} ended the program while being used: {one_line(error)}") from error
 
 
 def place_of(error: BaseException) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ngym_cli.config.tasks import built_in
+
 #: Configuration key that asks for the recommended settings; a complete configuration has the settings in its place.
 KEY = "recommended"
 
@@ -74,18 +76,8 @@ def recommended(task: object) -> Recommended | None:
     Args:
         task: name of a task; None for a user's own task, whose code is not imported, and for unknown names.
     """
-    import gymnasium as gym
-
-    from neurogym.envs import registration
-
-    if not isinstance(task, str) or ":" in task:
-        return None
-    try:
-        id_ = registration.resolve(task)
-        carries = registration.metadata(id_).get("carries")
-    except (gym.error.Error, ValueError, ImportError):
-        return None
-    return OWN.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if carries else None)
+    id_, metadata = built_in(task)
+    return OWN.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if metadata.get("carries") else None)
 
 
 def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,22 +83,29 @@ def find_task(name: str) -> Task:
     return Task(name, id_, registration.entry(id_), own=False)
 
 
-def is_supervised_by_default(name: object) -> bool:
-    """Return whether a built-in task is learned by supervision by default.
+def built_in(name: object) -> tuple[str, Mapping[str, Any]]:
+    """Return id and metadata of a built-in task; of a user's own task, whose code is not imported, nothing.
 
     Args:
-        name: name of a task; False for a user's own task, whose code is not imported, and for unknown names.
+        name: name of a task.
+
+    Returns:
+        An empty id and no metadata for a user's own task and for unknown names.
     """
     import gymnasium as gym
 
     from neurogym.envs import registration
 
-    if not isinstance(name, str) or ":" in name:
-        return False
-    try:
-        return bool(registration.metadata(name).get("taught"))
-    except (gym.error.Error, ValueError, ImportError):
-        return False
+    if isinstance(name, str) and ":" not in name:
+        with contextlib.suppress(gym.error.Error, ValueError, ImportError):
+            id_ = registration.resolve(name)
+            return id_, registration.metadata(id_)
+    return "", {}
+
+
+def is_supervised_by_default(name: object) -> bool:
+    """Return whether a built-in task is learned by supervision by default; False for all other names."""
+    return bool(built_in(name)[1].get("taught"))
 
 
 def usual_algorithm(task: object) -> str:

@@ -76,8 +76,7 @@ def require(config: RunConfig, source: str, given: RunConfig | None = None) -> N
     for name in references(config):
         if name in allowed:
             continue
-        if _is_missing(name):
-            raise UserError(f"{source} needs {name}, but there is no file {file_of(name)} here; copy the file here")
+        _refuse_missing(name, source)
         if name not in _made_here(Path(source)):
             raise UserError(
                 f"{source} names {name}, which is code or files of its own that were not run here before; "
@@ -100,8 +99,7 @@ def require_names(names: Iterable[str], code: object, trusted: bool, source: str
     for name in names:
         if not is_reference(name) or "=" in name:
             continue
-        if _is_missing(name):
-            raise UserError(f"{source} needs {name}, but there is no file {file_of(name)} here; copy the file here")
+        _refuse_missing(name, source)
         if not trusted and name not in unchanged_references(code):
             raise UserError(
                 f"{source} names {name}, which is code that was not run here before in this form; "
@@ -109,9 +107,10 @@ def require_names(names: Iterable[str], code: object, trusted: bool, source: str
             )
 
 
-def _is_missing(name: str) -> bool:
-    """Return whether a reference names a Python file that does not exist."""
-    return ".py:" in name and not file_of(name).is_file()
+def _refuse_missing(name: str, source: str) -> None:
+    """Refuse a reference to a Python file that does not exist."""
+    if ".py:" in name and not file_of(name).is_file():
+        raise UserError(f"{source} needs {name}, but there is no file {file_of(name)} here; copy the file here")
 
 
 def record(config: RunConfig) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from neurogym.dynamics import AGREEMENTS, PopulationTrials, agreement
 from ngym_cli import runs
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.requests import save_figure
-from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure, styled
+from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.populations import WHOLE, columns_of, condition_names, period_spans, read_parts
 from ngym_cli.runs.recordings import ENDINGS, Recording
@@ -145,7 +145,7 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: str, theirs: str) -> Figure:
         ):
             values = np.array([np.nan if row[key] is None else row[key] for row in own.values()], float)
             panel.plot(place, values, marker, color=colour, label=word, markersize=9 if marker == "_" else 5)
-        panel.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        guide(panel, y=0)
         lowest = min([*panel.dataLim.intervaly, 0.0])
         panel.set(title=measure, xlim=(-0.5, len(parts) - 0.5), ylim=(lowest - 0.06, 1.06))
         category_ticks(panel, parts)

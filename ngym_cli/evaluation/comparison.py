@@ -24,8 +24,8 @@ from ngym_cli import runs
 from ngym_cli.figures import wording
 from ngym_cli.figures.behaviour import STRENGTH, chronometric_axes, psychometric_axes
 from ngym_cli.figures.requests import save_figure
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, new_figure, styled
-from ngym_cli.figures.view import Part
+from ngym_cli.figures.series import Series
+from ngym_cli.figures.style import COLOURS, Unavailable, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.fitting import tables
 from ngym_cli.runs.trial_table import Table
@@ -126,17 +126,13 @@ def _described(table: Table, animal: Behaviour) -> Description | None:
     """Return the description of an agent with the stimuli of an animal, where the agent's trials have these."""
     names = [name.removeprefix(SIGNED) for name in animal.stimuli]
     stimuli = names if all(name in table for name in names) else [STRENGTH] if STRENGTH in table else []
-    roles: dict[str, Any] = {"choice": "choice", "correct": "performance", "session": "env", "stimuli": stimuli}
+    roles: dict[str, Any] = {"choice": "choice", "correct": "performance", "session": "env"}
+    columns = {name: np.asarray(table[name]) for name in [*roles.values(), *stimuli, "outcome"]}
     try:
-        found = from_columns({name: np.asarray(table[name]) for name in [*roles_in(roles), "outcome"]}, roles, False)
+        found = from_columns(columns, {**roles, "stimuli": stimuli}, False)
     except TableError:
         return None
     return describe(found)[0] if len(found.choices) == len(animal.choices) else None
-
-
-def roles_in(roles: Mapping[str, Any]) -> list[str]:
-    """Return the columns that roles name."""
-    return [*(name for name in roles.values() if isinstance(name, str)), *roles["stimuli"]]
 
 
 def _rows(ours: Description, theirs: Description) -> list[Comparison]:
@@ -161,7 +157,7 @@ def beside(tables: Mapping[str, Table]) -> Figure:
     Raises:
         Unavailable: if their trials have no graded strength of evidence.
     """
-    parts = [Part(name, colour, table) for (name, table), colour in zip(tables.items(), COLOURS, strict=False)]
+    parts = [Series(name, colour, rows=table) for (name, table), colour in zip(tables.items(), COLOURS, strict=False)]
     graded = [part for part in parts if STRENGTH in part.table and len(np.unique(part.table[STRENGTH])) > 1]
     if not graded:
         raise Unavailable("neither has trials of graded strength")
@@ -190,7 +186,7 @@ def estimates(rows: Sequence[Comparison], names: tuple[str, str]) -> Figure:
         place = np.arange(len(shown)) + 0.2 * k
         widths = np.nan_to_num([value - low, high - value]).clip(0)  # rounding may leave -1e-17 at a rate of 0
         axes.errorbar(value, place, xerr=widths, fmt="o", color=COLOURS[k], label=name)
-    axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    guide(axes, x=0)
     axes.set_yticks(range(len(shown)), [row.name for row in shown])
     axes.invert_yaxis()
     axes.set(xlabel="rate or weight (logit), 95 % interval")

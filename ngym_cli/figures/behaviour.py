@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry, wording
-from ngym_cli.figures.series import Part
-from ngym_cli.figures.style import GREY, Unavailable, interval_points, legend_below, new_figure
+from ngym_cli.figures.series import Series
+from ngym_cli.figures.style import Unavailable, guide, interval_band, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ Table = Mapping[str, np.ndarray]
 def _strengths_vary(view: View) -> None:
     from neurogym.analysis.trial_tables import two_choices
 
-    def looked_at(part: Part) -> None:
+    def looked_at(part: Series) -> None:
         table, column, _ = with_evidence(part.table)
         if len(np.unique(table[column or STRENGTH])) < 2:
             raise ValueError("the strength of the evidence is the same in all trials")
@@ -91,7 +91,7 @@ def psychometric(view: View) -> Figure:
 
 def psychometric_axes(
     axes: Axes,
-    parts: Sequence[Part],
+    parts: Sequence[Series],
     draws: int = DRAWS,
     legend: bool = True,
     labels: Mapping[str, object] | None = None,
@@ -133,13 +133,13 @@ def psychometric_axes(
     for part, fit in fits:
         x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
         if draws and determined(fit):
-            axes.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=part.colour)
+            interval_band(axes, x, *fit.band(x), part.colour)
         if determined(fit):
             axes.plot(x, fit.predict(x), color=part.colour)
         interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit, unit)}")
-    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    guide(axes, y=0.5)
     if fits[0][1].data.x.min() < 0 < fits[0][1].data.x.max():
-        axes.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        guide(axes, x=0)
     how = f"{fits[0][1].model} fit, " if any(determined(fit) for _, fit in fits) else ""
     axes.set(
         xlabel=axis, ylabel=f"P({second})", ylim=(-0.03, 1.03),
@@ -203,7 +203,7 @@ def chronometric(view: View) -> Figure:
     return figure
 
 
-def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> None:
+def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Series]) -> None:
     """Draw chronometric curves: correct (filled) and error trials (open), and the diffusion fitted to both.
 
     Args:
@@ -245,7 +245,7 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Part]) -> Non
     counted = " or ".join(sorted(since - {""})) or "go cue"
     times.set(xlabel=wording.axis(STRENGTH), ylabel=f"reaction time from {counted} (ms)", title="chronometric curve")
     times.set_ylim(bottom=0)
-    accuracy.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    guide(accuracy, y=0.5)
     accuracy.set(
         xlabel=wording.axis(STRENGTH), ylabel="accuracy of answers", ylim=(0.4, 1.03), title="same diffusion, accuracy"
     )

@@ -10,17 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import registry, wording
-from ngym_cli.figures.series import Part
-from ngym_cli.figures.style import (
-    GREY,
-    Unavailable,
-    category_ticks,
-    interval_points,
-    legend_below,
-    new_figure,
-    reference_lines,
-)
+from ngym_cli.figures import registry, style, wording
+from ngym_cli.figures.series import Series
 from ngym_cli.figures.view import View
 from ngym_cli.runs import summary
 
@@ -60,14 +51,14 @@ def _names(view: View) -> list[str]:
     if "task" in names and not view.by:
         names = ["task"]
     if not names:
-        raise Unavailable("no condition of the task takes a few known values")
+        raise style.Unavailable("no condition of the task takes a few known values")
     return names[:MOST_PANELS]
 
 
 @registry.figure("performance by condition, or by task, with chance and ceiling of each", check=_names)
 def conditions(view: View) -> Figure:
     """Draw performance at each value of each condition, with chance and the ceiling of each."""
-    parts = [Part(series.text, series.colour, series.table) for series in view.series]
+    parts = [Series(series.text, series.colour, rows=series.table) for series in view.series]
     words = wording.Wording(view.facts.labels, parts[0].table)
     panels = []
     for name in _names(view):
@@ -82,12 +73,12 @@ def conditions(view: View) -> Figure:
     return condition_panels(parts, panels, view.evaluated_references)
 
 
-def _values(parts: Sequence[Part], name: str) -> list[Any]:
+def _values(parts: Sequence[Series], name: str) -> list[Any]:
     return sorted({row["value"] for part in parts for row in summary.by_condition(part.table, [name])})
 
 
 def condition_panels(
-    parts: Sequence[Part], panels: Sequence[Panel], references: Mapping[str, float | None] | None = None
+    parts: Sequence[Series], panels: Sequence[Panel], references: Mapping[str, float | None] | None = None
 ) -> Figure:
     """Draw performance at each value of each condition.
 
@@ -97,44 +88,45 @@ def condition_panels(
         references: scores of other agents over all conditions, by name; the ceiling is left to each condition.
     """
     columns = min(3, len(panels))
-    figure, axes = new_figure(-(-len(panels) // columns), columns, height=2.9, squeeze=False, sharey=True)
+    figure, axes = style.new_figure(-(-len(panels) // columns), columns, height=2.9, squeeze=False, sharey=True)
     for axis in axes.flat[len(panels) :]:
         axis.remove()
     shared = {name: value for name, value in (references or {}).items() if name != "ceiling"}
     for axis, panel in zip(axes.flat, panels, strict=False):
         _panel(axis, panel, parts)
         axis.set(xlabel=wording.axis(panel.name), ylim=(-0.03, 1.08), title=f"by {wording.short(panel.name)}")
-        reference_lines(axis, {} if any(panel.chance) else shared)
+        style.reference_lines(axis, {} if any(panel.chance) else shared)
     for row in axes:
         row[0].set_ylabel("performance")
     axes[0][0].set_title(f"performance by {wording.short(panels[0].name)}, 95 % intervals")
-    legend_below(axes[0][0], 2 if len(panels) > 1 else 1)
+    style.legend_below(axes[0][0], 2 if len(panels) > 1 else 1)
     return figure
 
 
-def _panel(axis: Axes, panel: Panel, parts: Sequence[Part]) -> None:
+def _panel(axis: Axes, panel: Panel, parts: Sequence[Series]) -> None:
+    from neurogym.analysis import Curve
+
     words = list(panel.words)
     for k, part in enumerate(parts):
         rows = summary.by_condition(part.table, [panel.name])
-        at = np.array([panel.values.index(row["value"]) for row in rows]) + 0.12 * (k - (len(parts) - 1) / 2)
-        value = np.array([row["performance"] for row in rows])
+        at = np.array([panel.values.index(row["value"]) for row in rows]) + style.dodge(k, len(parts))
         low, high = np.array([row["performance_ci"] for row in rows]).T
-        axis.errorbar(
-            at, value, np.clip([value - low, high - value], 0, None), fmt="o", color=part.colour, markersize=4,
-            label=f"{part.label}, n = {len(part.table['trial']):,}",
-        )  # fmt: skip
+        curve = Curve(at, np.array([row["performance"] for row in rows]), low, high, np.array([]))
+        label = f"{part.label}, n = {len(part.table['trial']):,}"
+        style.interval_points(axis, curve, color=part.colour, linewidth=1.5, label=label)
         if len(parts) == 1 and len(panel.values) <= MOST_COUNTS:
             words = [f"{word}\nn = {row['trials']:,}" for word, row in zip(words, rows, strict=True)]
-    for known, style, name in ((panel.ceiling, "-", "ceiling of each"), (panel.chance, ":", "chance of each")):
+    for known, line, name in ((panel.ceiling, "-", "ceiling of each"), (panel.chance, ":", "chance of each")):
         at = np.array([place for place, value in enumerate(known) if value is not None])
         if len(at):
             levels = np.array([value for value in known if value is not None])
-            axis.hlines(levels, at - 0.3, at + 0.3, color=GREY, linestyle=style, linewidth=1.2, zorder=0, label=name)
-    category_ticks(axis, words)
+            marks: Any = {"color": style.GREY, "linestyle": line, "linewidth": 1.2, "zorder": 0}
+            axis.hlines(levels, at - 0.3, at + 0.3, label=name, **marks)
+    style.category_ticks(axis, words)
     axis.set_xlim(-0.5, len(panel.values) - 0.5)
 
 
-def task_bars(parts: Sequence[Part], panel: Panel) -> Figure:
+def task_bars(parts: Sequence[Series], panel: Panel) -> Figure:
     """Draw the performance in each of many tasks as horizontal bars, by family, with chance and ceiling of each.
 
     Args:
@@ -151,7 +143,7 @@ def task_bars(parts: Sequence[Part], panel: Panel) -> Figure:
             place += 1
         middles[family] = (at[members[0]] + at[members[-1]]) / 2
         place += 0.8
-    figure, axes = new_figure(width=6.4, height=1.3 + 0.24 * place)
+    figure, axes = style.new_figure(width=6.4, height=1.3 + 0.24 * place)
     thick = 0.8 / len(parts)
     for k, part in enumerate(parts):
         rows = summary.by_condition(part.table, [panel.name])
@@ -163,17 +155,17 @@ def task_bars(parts: Sequence[Part], panel: Panel) -> Figure:
                   label=f"{part.label}, n = {min(n):,} to {max(n):,} trials each, 95 % intervals")  # fmt: skip
         axes.errorbar(value, y, xerr=np.clip([value - low, high - value], 0, None), fmt="none", color="black",
                       linewidth=0.8)  # fmt: skip
-    for known, style, name in ((panel.ceiling, "-", "ceiling"), (panel.chance, ":", "chance")):
+    for known, line, name in ((panel.ceiling, "-", "ceiling"), (panel.chance, ":", "chance")):
         found = [(at[index], value) for index, value in enumerate(known) if value is not None]
         if found:
             y, levels = np.array(found).T
-            axes.vlines(levels, y - 0.45, y + 0.45, color="black", linestyle=style, linewidth=1.2, label=name)
+            axes.vlines(levels, y - 0.45, y + 0.45, color="black", linestyle=line, linewidth=1.2, label=name)
     axes.set_yticks([at[index] for index in at], [_task_name(panel.values[index]) for index in at])
     axes.invert_yaxis()
     for family, middle in middles.items():
-        axes.annotate(family, (1.02, middle), xycoords=("axes fraction", "data"), va="center", color=GREY)
+        axes.annotate(family, (1.02, middle), xycoords=("axes fraction", "data"), va="center", color=style.GREY)
     axes.set(xlabel="performance", xlim=(0, 1.02), title="performance by task")
-    legend_below(axes, 3)
+    style.legend_below(axes, 3)
     return figure
 
 
@@ -195,10 +187,10 @@ def _task_name(task: str) -> str:
 def _one_answer(view: View) -> None:
     words = wording.Wording(view.facts.labels, view.series[0].table)
     if len(words.actions) != 2 or "fixation" not in words.actions.values():
-        raise Unavailable("the task has more than one answer")
+        raise style.Unavailable("the task has more than one answer")
     for part in view.parts():
         if len(np.unique(part.table["ground_truth"])) != 2:
-            raise Unavailable("an answer is right in all trials or in none")
+            raise style.Unavailable("an answer is right in all trials or in none")
 
 
 @registry.figure(
@@ -211,30 +203,30 @@ def responses(view: View) -> Figure:
 
     parts = view.parts()
     timed = any(len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1 for part in parts)
-    figure, grid = new_figure(1, 2 if timed else 1, width=3.8, squeeze=False)
+    figure, grid = style.new_figure(1, 2 if timed else 1, width=3.8, squeeze=False)
     left = grid[0][0]
     words = wording.Wording(view.facts.labels, parts[0].table)
     for k, part in enumerate(parts):
         truths = sorted(np.unique(part.table["ground_truth"]).tolist())
         went = np.nan_to_num(part.table["choice"]) > 0
         rows = [part.table["ground_truth"] == truth for truth in truths]
-        offset = 0.12 * (k - (len(parts) - 1) / 2)
+        offset = style.dodge(k, len(parts))
         curve = proportion_curve(np.arange(2) + offset, rows[1].astype(int), went, clusters(part.table))
         prime = sensitivity(went[rows[1]].sum(), rows[1].sum(), went[rows[0]].sum(), rows[0].sum())
         text = f"{part.label}: d' {prime:.2f}, n = {len(went):,}"
-        interval_points(left, curve, color=part.colour, label=text)
+        style.interval_points(left, curve, color=part.colour, label=text)
         times = part.table["rt"][rows[1] & went]
         times = times[np.isfinite(times)]
         if timed and len(times):
             grid[0][1].ecdf(times, color=part.colour)
-    category_ticks(left, [words.value("ground_truth", truth) for truth in truths])
+    style.category_ticks(left, [words.value("ground_truth", truth) for truth in truths])
     since = "the go cue" if "rt_from" not in parts[0].table else str(parts[0].table["rt_from"][0])
     left.set(ylabel="share of trials with an answer", xlabel="right answer", xlim=(-0.5, 1.5), ylim=(-0.03, 1.05),
              title="false alarms and hits, 95 % intervals")  # fmt: skip
     for right in grid[0][1:]:
         right.set(xlabel=f"reaction time from {since} (ms)", ylabel="share of hits so far", ylim=(0, 1.05),
                   title="reaction times of hits")  # fmt: skip
-    legend_below(left)
+    style.legend_below(left)
     return figure
 
 

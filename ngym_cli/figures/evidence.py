@@ -9,18 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import registry, wording
+from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.behaviour import second_choice
-from ngym_cli.figures.series import Part
-from ngym_cli.figures.style import (
-    COLOURS,
-    GREY,
-    Unavailable,
-    interval_bars,
-    interval_points,
-    legend_below,
-    new_figure,
-)
+from ngym_cli.figures.series import Series
 from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
@@ -38,7 +29,7 @@ WEAKEST, REACHED = 3, 0.8
 def _stimulus_fluctuates(view: View) -> None:
     _pairs(view)
     if not view.unrecorded(("observations",)) and "stimulus" not in view.recorded.recording.events:
-        raise Unavailable("the task has no period called stimulus")
+        raise style.Unavailable("the task has no period called stimulus")
 
 
 def _pairs(view: View) -> dict[str, tuple[int, int]]:
@@ -52,7 +43,7 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
         elif name.startswith("stim1") and name.replace("stim1", "stim2") in labels:
             found[name.removeprefix("stim1_")] = (int(indices[0]), int(labels[name.replace("stim1", "stim2")]))
     if not found:
-        raise Unavailable("no pair of stimulus channels speaks for the two choices")
+        raise style.Unavailable("no pair of stimulus channels speaks for the two choices")
     return found
 
 
@@ -75,17 +66,17 @@ def kernel(view: View) -> Figure:
     sides = np.unique(choice[responded(table)])[:2]
     rows = responded(table) & np.isin(choice, sides)
     if rows.sum() < 50 or len(sides) < 2:
-        raise Unavailable("too few answered trials with two choices")
+        raise style.Unavailable("too few answered trials with two choices")
     weak = rows & _weak(table)
     steps = int(np.quantile(duration[weak], 1 - REACHED))
     weak &= duration >= steps
     if steps < 2:
-        raise Unavailable("the stimulus lasts less than two steps")
-    figure, axes = new_figure(width=4.6)
+        raise style.Unavailable("the stimulus lasts less than two steps")
+    figure, axes = style.new_figure(width=4.6)
     aligned = channels.align(onset, stop=steps)[weak]
     evidence = {name: aligned[..., second] - aligned[..., first] for name, (first, second) in _pairs(view).items()}
     groups = clusters(table)
-    for (name, signed), colour in zip(_by_relevance(evidence, table, weak).items(), COLOURS, strict=False):
+    for (name, signed), colour in zip(_by_relevance(evidence, table, weak).items(), style.COLOURS, strict=False):
         signed = _fluctuations(signed, table, weak)
         if signed.std() == 0:
             view.left_out[name] = "no fluctuation among trials of the same kind"
@@ -93,14 +84,14 @@ def kernel(view: View) -> Figure:
         second = choice[weak] == sides[1]
         linked = None if groups is None else groups[weak]
         found = psychophysical_kernel(signed / signed.std(), second, dt=recording.dt, groups=linked)
-        text = f"{name}: primacy {found.primacy.value:.2f} [{found.primacy.low:.2f}, {found.primacy.high:.2f}]"
-        interval_points(axes, found.weights, color=colour, fmt="o-", label=text)
-    axes.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        text = f"{name}: primacy {style.in_words(found.primacy)}"
+        style.interval_points(axes, found.weights, color=colour, fmt="o-", label=text)
+    style.guide(axes, y=0)
     axes.set(
         xlabel="time from stimulus onset (ms)", ylabel="weight on choice (log odds per s.d.)",
         title=f"psychophysical kernel, n = {int(weak.sum()):,} trials",
     )  # fmt: skip
-    legend_below(axes)
+    style.legend_below(axes)
     return figure
 
 
@@ -134,7 +125,7 @@ def _fluctuations(signed: np.ndarray, table: dict[str, np.ndarray], rows: np.nda
     return signed - means[index]
 
 
-def _context_uses(view: View) -> list[tuple[Part, ContextUse]]:
+def _context_uses(view: View) -> list[tuple[Series, ContextUse]]:
     from neurogym.analysis import from_trials
 
     return view.analysed(view.parts(), lambda part: from_trials.context_use(part.table))
@@ -151,15 +142,14 @@ def context(view: View) -> Figure:
     """
     found = _context_uses(view)
     contexts = sorted({int(name) for _, use in found for name in use.by_context})  # a task may have only one
-    figure, axes = new_figure(len(contexts), 3, width=2.9, height=2.5, squeeze=False)
+    figure, axes = style.new_figure(len(contexts), 3, width=2.9, height=2.5, squeeze=False)
     for row, context in enumerate(contexts):
         having = [(part, use) for part, use in found if context in use.by_context]
         for modality in range(2):
             axis = axes[row][modality]
             for part, _ in having:
                 evidence_curve(axis, part, context, modality)
-            axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
-            axis.axvline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+            style.guide(axis, x=0, y=0.5)
             kind = "relevant" if context == modality else "irrelevant"
             axis.set(ylim=(-0.03, 1.03), title=f"modality {modality + 1}, {kind}")
             if row == len(contexts) - 1:
@@ -172,16 +162,16 @@ def context(view: View) -> Figure:
             weights = [fit.weights[kind] for kind in ("relevant", "irrelevant")]
             s = use.selectivity
             n = len(part.table["trial"])
-            text = f"{part.label}: selectivity {s.value:.2f} [{s.low:.2f}, {s.high:.2f}], n = {n:,}"
-            interval_bars(bars, ["relevant", "irrelevant"], weights, color=part.colour, label=text,
-                          offset=0.12 * (k - (len(having) - 1) / 2))  # fmt: skip
-        bars.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+            text = f"{part.label}: selectivity {style.in_words(s)}, n = {n:,}"
+            style.interval_bars(bars, ["relevant", "irrelevant"], weights, color=part.colour, label=text,
+                          offset=style.dodge(k, len(having)))  # fmt: skip
+        style.guide(bars, y=0)
         bars.set(ylabel="log odds per %", title=f"weights in context {context + 1}", xlim=(-0.5, 1.5))
-    legend_below(axes[-1][2])
+    style.legend_below(axes[-1][2])
     return figure
 
 
-def evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
+def evidence_curve(axes: Axes, part: Series, context: int, modality: int) -> None:
     """Draw P(second choice) in a context (0 or 1) against the evidence of a modality (0 or 1)."""
     from neurogym.analysis.intervals import clusters, proportion_curve
     from neurogym.analysis.trial_tables import numbers, select, two_choices
@@ -194,7 +184,7 @@ def evidence_curve(axes: Axes, part: Part, context: int, modality: int) -> None:
     signed = np.where(numbers(table[side]) == highest, 1, -1) * numbers(table[f"coh_{modality + 1}"])
     levels, index = np.unique(signed, return_inverse=True)
     curve = proportion_curve(levels, index, second, clusters(table))
-    interval_points(axes, curve, fmt="o-", color=part.colour)
+    style.interval_points(axes, curve, fmt="o-", color=part.colour)
 
 
 def _each_modality(view: View) -> None:
@@ -202,7 +192,7 @@ def _each_modality(view: View) -> None:
         kinds = set(part.table["modality"].astype(str)) - {"conflict"}
         if len(kinds) != 3 or "both" not in kinds:
             there = ", ".join(sorted(kinds))
-            raise Unavailable(
+            raise style.Unavailable(
                 f"cue combination needs trials of each modality and of both, the trials have {there}; "
                 "ngym eval --task-arg modalities=both/first/second"
             )
@@ -217,32 +207,32 @@ def cues(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     parts = view.parts(keep=lambda table: table["modality"].astype(str) != "conflict")
-    parts = [Part(part.label, part.colour, {**part.table, "coh": strength_by_modality(part.table)}) for part in parts]
+    parts = [part.with_table({**part.table, "coh": strength_by_modality(part.table)}) for part in parts]
     found = view.analysed(
         parts, lambda part: from_trials.cue_combination(part.table, n_boot=view.draws(DRAWS), lapse=0.0)
     )
-    figure, (curves, bars) = new_figure(1, 2, width=4.2)
-    for (name, fit), colour in zip(found[0][1].fits.items(), COLOURS, strict=False):
+    figure, (curves, bars) = style.new_figure(1, 2, width=4.2)
+    for (name, fit), colour in zip(found[0][1].fits.items(), style.COLOURS, strict=False):
         x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
-        curves.fill_between(x, *fit.band(x), alpha=0.2, linewidth=0, color=colour)
+        style.interval_band(curves, x, *fit.band(x), colour)
         curves.plot(x, fit.predict(x), color=colour)
-        interval_points(curves, fit.data, color=colour, label=f"{_presented(name)}, n = {fit.n:,}")
+        style.interval_points(curves, fit.data, color=colour, label=f"{_presented(name)}, n = {fit.n:,}")
     for k, (part, use) in enumerate(found):
         names = [*(_presented(name) for name in use.sigma), "optimal"]
         r = use.ratio
-        text = f"{part.label}: observed / optimal {r.value:.2f} [{r.low:.2f}, {r.high:.2f}]"
-        offset = 0.12 * (k - (len(found) - 1) / 2)
-        interval_bars(
+        text = f"{part.label}: observed / optimal {style.in_words(r)}"
+        offset = style.dodge(k, len(found))
+        style.interval_bars(
             bars, names, [*use.sigma.values(), use.optimal_sigma], color=part.colour, label=text, offset=offset
         )
-    curves.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    style.guide(curves, y=0.5)
     second = second_choice(found[0][0].table, view.facts.labels)
     title = f"by what was presented, {found[0][0].label}"
     curves.set(xlabel="signed coherence in each modality (%)", ylabel=f"P({second})", title=title)
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
     bars.set_ylim(bottom=0)
-    legend_below(curves)
-    legend_below(bars, side="right")
+    style.legend_below(curves)
+    style.legend_below(bars, side="right")
     return figure
 
 
@@ -268,28 +258,28 @@ def wagering(view: View) -> Figure:
     from neurogym.analysis import from_trials
 
     sure = view.facts.labels.get("action", {}).get("sure", 3)
-    figure, (left, right) = new_figure(1, 2)
+    figure, (left, right) = style.new_figure(1, 2)
     parts = view.parts()
     analysis = lambda part: from_trials.wagering(part.table, sure=float(sure), n_boot=view.draws(DRAWS))  # noqa: E731
     for part, found in view.analysed(parts, analysis):
         p = found.p_sure
         text = f"{part.label}: {p.value:.2f} of the offers, n = {int(found.sure.n.sum()):,}"
-        interval_points(left, found.sure, fmt="o-", color=part.colour, label=text)
+        style.interval_points(left, found.sure, fmt="o-", color=part.colour, label=text)
         a = found.advantage
-        known = f"; advantage {a.value:+.3f} [{a.low:+.3f}, {a.high:+.3f}]" if np.isfinite(a.value) else ""
+        known = f"; advantage {style.in_words(a, '+.3f')}" if np.isfinite(a.value) else ""
         waived = f"{part.label}: offered and waived, n = {int(found.accuracy_offered.n.sum()):,}"
         forced = f"{part.label}: not offered, n = {int(found.accuracy_not_offered.n.sum()):,}{known}"
         there = found.accuracy_offered.n > 0
-        interval_points(right, _only(found.accuracy_offered, there), fmt="o-", color=part.colour, label=waived)
-        interval_points(
+        style.interval_points(right, _only(found.accuracy_offered, there), fmt="o-", color=part.colour, label=waived)
+        style.interval_points(
             right, found.accuracy_not_offered, fmt="o--", color=part.colour, markerfacecolor="white", label=forced
         )
     strength = wording.axis("coh")
     left.set(xlabel=strength, ylabel="P(sure option | offered)", ylim=(-0.03, 1.05), title="use of the sure option")
-    right.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    style.guide(right, y=0.5)
     right.set(xlabel=strength, ylabel="accuracy", ylim=(0.3, 1.05), title="accuracy of answers, 95 % intervals")
-    legend_below(left)
-    legend_below(right, side="right")
+    style.legend_below(left)
+    style.legend_below(right, side="right")
     return figure
 
 

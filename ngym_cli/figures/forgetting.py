@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ngym_cli.figures import registry
 from ngym_cli.figures.learning import thousands
 from ngym_cli.figures.source import Source
-from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
+from ngym_cli.figures.style import COLOURS, Unavailable, interval_band, legend_below, new_figure
 from ngym_cli.figures.view import View
 
 #: Equal stretches of training in which the most frequent task is found.
@@ -44,7 +44,7 @@ def forgetting(view: View) -> Figure:
     figure, (left, right) = new_figure(1, 2)
     for task, colour in colours.items():
         value, low, high = np.array([row["tasks"][task] for row in found], float).T
-        left.fill_between(steps, low, high, alpha=0.25, linewidth=0, color=colour)
+        interval_band(left, steps, low, high, colour)
         left.plot(steps, value, "o-", markersize=3, color=colour, label=task)
     _trained(left, view.first, colours)
     n = found[0]["trials"]

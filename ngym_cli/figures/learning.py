@@ -8,9 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import registry, wording
+from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Source
-from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure, reference_lines, shades
 from ngym_cli.figures.view import View
 from ngym_cli.runs.trial_table import Table
 
@@ -28,7 +27,7 @@ MOST_BINS, FEWEST_BINS = 60, 4
 def _trained(view: View) -> None:
     for source in view.sources:
         if not len(source.training.get("trial", ())):
-            raise Unavailable(f"{source.run.name}: no training trials were recorded")
+            raise style.Unavailable(f"{source.run.name}: no training trials were recorded")
 
 
 @registry.figure("performance along training; over seeds the interquartile mean", check=_trained)
@@ -39,13 +38,13 @@ def learning(view: View) -> Figure:
     groups: dict[str, list[Source]] = {}
     for source in view.sources:
         groups.setdefault(source.property(view.compare or "run"), []).append(source)
-    figure, axes = new_figure(width=5.2)
-    for (label, sources), colour in zip(groups.items(), COLOURS * (1 + len(groups) // 7), strict=False):
+    figure, axes = style.new_figure(width=5.2)
+    for (label, sources), colour in zip(groups.items(), style.COLOURS * (1 + len(groups) // 7), strict=False):
         name = f"seed {label}" if view.compare == "seed" else label
         _group(axes, name, sources, colour)
-    reference_lines(axes, view.references)
+    style.reference_lines(axes, view.references)
     axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=f"learning, {DRAWN}")
-    legend_below(axes)
+    style.legend_below(axes)
     thousands(axes)
     return figure
 
@@ -61,14 +60,11 @@ def _group(axes: Axes, label: str, sources: list[Source], colour: ColorType) -> 
     try:
         curve = from_trials.learning_curve([source.training for source in sources], n_bins=MOST_BINS)
     except ValueError as error:
-        raise Unavailable(str(error)) from None
+        raise style.Unavailable(str(error)) from None
     for seed in curve.seeds:
         axes.plot(curve.iqm.x, seed, color=colour, linewidth=0.5, alpha=0.4)
-    axes.fill_between(curve.iqm.x, curve.iqm.low, curve.iqm.high, alpha=0.25, linewidth=0, color=colour)
-    axes.plot(
-        curve.iqm.x, curve.iqm.value, color=colour,
-        label=f"{label}, interquartile mean of {len(sources)} runs, bootstrap interval",
-    )  # fmt: skip
+    words = f"{label}, interquartile mean of {len(sources)} runs, bootstrap interval"
+    style.interval_line(axes, curve.iqm, colour, words)
 
 
 def _bins(table: Table) -> tuple[list[np.ndarray], np.ndarray]:
@@ -87,31 +83,31 @@ def _performance(
     place = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
     groups = None if linked is None else linked[order]
     curve = proportion_curve(steps, place, table["performance"][order], groups)
-    axes.fill_between(curve.x, curve.low, curve.high, alpha=0.25, linewidth=0, color=colour)
-    axes.plot(curve.x, curve.value, color=colour, label=label)
+    style.interval_line(axes, curve, colour, label)
 
 
 def _one(view: View) -> Figure:
     source = view.first
     table = source.training
     rows, steps = _bins(table)
-    figure, (left, right) = new_figure(1, 2)
-    _performance(left, table, rows, steps, COLOURS[0], f"training, {DRAWN}, {len(rows[0]):,} trials per point")
+    figure, (left, right) = style.new_figure(1, 2)
+    _performance(left, table, rows, steps, style.COLOURS[0], f"training, {DRAWN}, {len(rows[0]):,} trials per point")
     _evaluated(left, source)
-    reference_lines(left, view.references)
+    style.reference_lines(left, view.references)
     n = len(table["trial"])
     title = f"learning, n = {n:,} trials, 95 % intervals"
     left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
-    right.plot(steps, [table["reward"][r].mean() for r in rows], color=COLOURS[2], label="reward per trial")
+    right.plot(steps, [table["reward"][r].mean() for r in rows], color=style.COLOURS[2], label="reward per trial")
     breaks = [((table["aborts"][r] > 0) | (table["outcome"][r] == "abort")).mean() for r in rows]
-    right.plot(steps, breaks, color=COLOURS[1], label="trials with a fixation break")
-    right.plot(steps, [(table["outcome"][r] == "miss").mean() for r in rows], color=COLOURS[4], label="missed trials")
+    right.plot(steps, breaks, color=style.COLOURS[1], label="trials with a fixation break")
+    misses = [(table["outcome"][r] == "miss").mean() for r in rows]
+    right.plot(steps, misses, color=style.COLOURS[4], label="missed trials")
     right.set(xlabel="training steps", ylabel="per trial", title="reward, fixation breaks, misses")
     for axes in (left, right):
         _stages(axes, source)
         thousands(axes)
-    legend_below(left)
-    legend_below(right, side="right")
+    style.legend_below(left)
+    style.legend_below(right, side="right")
     return figure
 
 
@@ -121,7 +117,7 @@ def _evaluated(axes: Axes, source: Source) -> None:
     for each in source.evaluations:
         if each.intact and each.summary.get("model_steps") is not None:
             found[each.summary["model_steps"]] = {**each.summary, "step": each.summary["model_steps"]}
-    for probable, colour in ((True, COLOURS[1]), (False, COLOURS[3])):
+    for probable, colour in ((True, style.COLOURS[1]), (False, style.COLOURS[3])):
         rows = [row for _, row in sorted(found.items()) if row.get("deterministic", True) == probable]
         if not rows:
             continue
@@ -154,7 +150,7 @@ def thousands(axes: Axes) -> None:
 
 def _checkpoints_evaluated(view: View) -> None:
     if not any(_development(source) for source in view.sources):
-        raise Unavailable("no evaluations along training; ngym eval --checkpoints all makes them")
+        raise style.Unavailable("no evaluations along training; ngym eval --checkpoints all makes them")
 
 
 def _development(source: Source) -> dict[int, Any]:
@@ -166,20 +162,20 @@ def _development(source: Source) -> dict[int, Any]:
 @registry.figure("evaluations of the checkpoints along training", check=_checkpoints_evaluated)
 def development(view: View) -> Figure:
     """Draw performance of the checkpoints, over all trials and at each value of the first condition."""
-    figure, (left, right) = new_figure(1, 2)
-    for source, colour in zip(view.sources, COLOURS * (1 + len(view.sources) // 7), strict=False):
+    figure, (left, right) = style.new_figure(1, 2)
+    for source, colour in zip(view.sources, style.COLOURS * (1 + len(view.sources) // 7), strict=False):
         found = [evaluated.summary for evaluated in _development(source).values()]
         if found:
             steps = [each["checkpoint"] for each in found]
             low, high = np.array([each["performance_ci"] for each in found]).T
-            left.fill_between(steps, low, high, alpha=0.25, linewidth=0, color=colour)
+            style.interval_band(left, steps, low, high, colour)
             how = MOST_PROBABLE if found[0].get("deterministic", True) else DRAWN
             label = f"{source.run.name}, {how}, n = {found[0]['trials']:,} trials each"
             left.plot(steps, [each["performance"] for each in found], "o-", markersize=3, color=colour, label=label)
-    reference_lines(left, view.references)
+    style.reference_lines(left, view.references)
     title = "development, 95 % intervals"
     left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
-    legend_below(left)
+    style.legend_below(left)
     _by_condition(right, next(source for source in view.sources if _development(source)))
     thousands(left)
     thousands(right)
@@ -192,11 +188,11 @@ def _by_condition(axes: Axes, source: Source) -> None:
     names = list(dict.fromkeys(row["condition"] for _, row in rows))
     name = "coh" if "coh" in names else names[0] if names else None
     values = sorted({row["value"] for _, row in rows if row["condition"] == name})
-    for value, colour in zip(values, shades(len(values)), strict=True):
+    for value, colour in zip(values, style.shades(len(values)), strict=True):
         line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
         words = wording.Wording(source.facts.labels).phrase(str(name), value)
         axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=words)
     title = f"by {wording.short(str(name))}, {source.run.name}"
     axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
     if values:
-        legend_below(axes, side="right")
+        style.legend_below(axes, side="right")

@@ -8,9 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import registry
+from ngym_cli.figures import registry, style
 from ngym_cli.figures.aligned import FEWEST, MOST_CONDITIONS, RESPONSE, Population, population, to_response
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, legend_below, new_figure, shades
 from ngym_cli.figures.view import View
 from ngym_cli.figures.wording import Wording, short
 from ngym_cli.runs.trial_table import Table
@@ -24,7 +23,7 @@ MOST_DECODED, MOST_UNITS, MOST_STEPS = 400, 5, 30
 
 def _several_steps(view: View) -> None:
     if not view.unrecorded(("activity",)) and int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
-        raise Unavailable("every trial is a single step: there is no course of time to draw")
+        raise style.Unavailable("every trial is a single step: there is no course of time to draw")
 
 
 def _psth(found: Population) -> PSTH:
@@ -34,7 +33,7 @@ def _psth(found: Population) -> PSTH:
     rows = psth(found.activity, found.conditions, found.at, start=found.start, stop=found.stop)
     keep = np.flatnonzero(rows.n.max(axis=1) >= FEWEST)[:MOST_CONDITIONS]
     if not len(keep):
-        raise Unavailable(f"no condition has {FEWEST} recorded trials")
+        raise style.Unavailable(f"no condition has {FEWEST} recorded trials")
     conditions = tuple(rows.conditions[k] for k in keep)
     mean = np.where(rows.n[keep][:, :, None] >= FEWEST, rows.mean[keep], np.nan)
     return PSTH(conditions, rows.time, mean, rows.sem[keep], rows.n[keep])
@@ -43,12 +42,12 @@ def _psth(found: Population) -> PSTH:
 def _styles(conditions: tuple[dict[str, Any], ...], words: Wording) -> list[dict[str, Any]]:
     """Return colour and line style of each condition: the last column by shade, the previous column by line style."""
     if not conditions or not conditions[0]:
-        return [{"color": COLOURS[0], "label": "all trials"} for _ in conditions]
+        return [{"color": style.COLOURS[0], "label": "all trials"} for _ in conditions]
     names = list(conditions[0])
     last, rest = names[-1], names[:-1]
     levels = sorted({c[last] for c in conditions}, key=lambda v: (str(type(v)), v))
     others = list(dict.fromkeys(tuple(c[name] for name in rest) for c in conditions))
-    colours = shades(len(levels)) if len(levels) > 2 else list(COLOURS[: len(levels)])
+    colours = style.shades(len(levels)) if len(levels) > 2 else list(style.COLOURS[: len(levels)])
     lines = ("-", "--", ":", "-.")
     return [
         {
@@ -61,7 +60,7 @@ def _styles(conditions: tuple[dict[str, Any], ...], words: Wording) -> list[dict
 
 
 def _mark_event(axes: Axes, found: Population, label: bool = True) -> None:
-    axes.axvline(0, color=GREY, linestyle="--", linewidth=0.8, zorder=0)
+    axes.axvline(0, color=style.GREY, linestyle="--", linewidth=0.8, zorder=0)
     if label:
         axes.set_xlabel(f"time from {_event_name(found.event)} (ms)")
 
@@ -79,24 +78,24 @@ def psth(view: View) -> Figure:
     rows = averages[0]
     spread = np.nanmean(np.nanvar(rows.mean, axis=0), axis=0) if len(rows.mean) > 1 else np.nanvar(rows.mean[0], axis=0)
     units = np.argsort(-spread)[:MOST_UNITS]
-    figure, axes = new_figure(
+    figure, axes = style.new_figure(
         len(units), len(aligned), width=3.4, height=1.5, squeeze=False, sharex="col", sharey="row"
     )
     words = Wording(view.facts.labels, found.table)
     for column, (each, average) in enumerate(zip(aligned, averages, strict=True)):
         for place, unit in enumerate(units):
             axis = axes[place][column]
-            for mean, sem, style in zip(
+            for mean, sem, look in zip(
                 average.mean[..., unit], average.sem[..., unit], _styles(average.conditions, words), strict=True
             ):
-                axis.fill_between(average.time, mean - sem, mean + sem, alpha=0.2, linewidth=0, color=style["color"])
-                axis.plot(average.time, mean, **style)
+                style.interval_band(axis, average.time, mean - sem, mean + sem, look["color"])
+                axis.plot(average.time, mean, **look)
             _mark_event(axis, each, label=place == len(units) - 1)
         axes[0][column].set_title(f"aligned to the {each.event or 'start'}")
     for place, unit in enumerate(units):
         axes[place][0].set_ylabel(f"unit {unit} (a.u.)")
     figure.suptitle(f"most selective units, mean and s.e.m., n = {len(found.activity):,} trials", fontsize="medium")
-    legend_below(axes[0][0], 3)
+    style.legend_below(axes[0][0], 3)
     return figure
 
 
@@ -108,18 +107,18 @@ def trajectories(view: View) -> Figure:
     found = population(view)
     rows = _psth(found)
     if found.activity.n_units < 3:
-        raise Unavailable("fewer than three units")
+        raise style.Unavailable("fewer than three units")
     space = pca_trajectories(rows.mean, 3)
-    figure, (plane, first, second) = new_figure(1, 3, width=3.6)
+    figure, (plane, first, second) = style.new_figure(1, 3, width=3.6)
     words = Wording(view.facts.labels, found.table)
-    for path, style in zip(space.projection, _styles(rows.conditions, words), strict=True):
+    for path, look in zip(space.projection, _styles(rows.conditions, words), strict=True):
         known = np.flatnonzero(np.isfinite(path[:, 0]))
         if not len(known):
             continue
-        plane.plot(path[:, 0], path[:, 1], **style)
-        plane.plot(*path[known[0], :2], "o", color=style["color"], markersize=4)
+        plane.plot(path[:, 0], path[:, 1], **look)
+        plane.plot(*path[known[0], :2], "o", color=look["color"], markersize=4)
         for axis, component in ((first, 0), (second, 1)):
-            axis.plot(rows.time, path[:, component], **style)
+            axis.plot(rows.time, path[:, component], **look)
     share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
     plane.set(
         xlabel=share[0], ylabel=share[1], title=f"trajectories (circle: start), n = {len(found.activity):,} trials"
@@ -127,7 +126,7 @@ def trajectories(view: View) -> Figure:
     for axis, name in ((first, share[0]), (second, share[1])):
         axis.set(ylabel=f"{name}, a.u.", title=f"along {name.split()[0]}")
         _mark_event(axis, found)
-    legend_below(plane, 3)
+    style.legend_below(plane, 3)
     return figure
 
 
@@ -161,31 +160,31 @@ def decoding(view: View) -> Figure:
     thin = np.arange(0, activity.shape[1], -(-activity.shape[1] // MOST_STEPS))
     activity, time = activity[:, thin], found.time[thin]
     targets, sessions = _targets(view, found.table), clusters(found.table)
-    figure, (left, right) = new_figure(1, 2, width=4.2)
+    figure, (left, right) = style.new_figure(1, 2, width=4.2)
     across = None
-    for (name, labels), colour in zip(list(targets.items())[:4], COLOURS, strict=False):
+    for (name, labels), colour in zip(list(targets.items())[:4], style.COLOURS, strict=False):
         chosen = labels[trials]
         known = chosen != "nan" if chosen.dtype.kind in "UO" else np.isfinite(chosen)
         try:
             groups = None if sessions is None else sessions[trials][known]
             result = decode(activity[known], chosen[known], across_time=across is None, folds=3, groups=groups)
         except ModuleNotFoundError as error:
-            raise Unavailable(str(error)) from None
+            raise style.Unavailable(str(error)) from None
         except ValueError:
             continue
         low, value, high = result.low, result.accuracy, result.high
         if across is None:
             low, value, high = np.diag(low), np.diag(value), np.diag(high)
         across = (name, result.accuracy) if across is None else across
-        left.fill_between(time, low, high, alpha=0.2, linewidth=0, color=colour)
+        style.interval_band(left, time, low, high, colour)
         label = f"{short(name)}, {len(result.classes)} classes, n = {int(known.sum()):,}"
         left.plot(time, value, color=colour, label=label + (", corrected for drift" if result.corrected else ""))
         left.axhline(result.chance, color=colour, linestyle=":", linewidth=0.8, zorder=0)
     if across is None:
-        raise Unavailable("nothing to decode: no choice or condition takes a few values often enough")
+        raise style.Unavailable("nothing to decode: no choice or condition takes a few values often enough")
     _mark_event(left, found)
     left.set(ylabel="accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance")
-    legend_below(left)
+    style.legend_below(left)
     image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1, rasterized=True)
     figure.colorbar(image, ax=right, label="accuracy")
     right.set(ylabel="trained at (ms)", title=f"{short(across[0])} across time")
@@ -205,15 +204,15 @@ def selectivity(view: View) -> Figure:
         known &= labels != "nan" if labels.dtype.kind in "UO" else np.isfinite(labels)
     targets = {name: labels[known] for name, labels in targets.items() if len(np.unique(labels[known])) > 1}
     if not targets:
-        raise Unavailable("no task variable takes a few values often enough")
+        raise style.Unavailable("no task variable takes a few values often enough")
     rate = found.activity.mean_rate(found.at, stop=found.stop)[known]
     try:
         table = selectivity_table(rate, targets)
     except ValueError as error:
-        raise Unavailable(str(error)) from None
-    figure, (left, right) = new_figure(1, 2)
+        raise style.Unavailable(str(error)) from None
+    figure, (left, right) = style.new_figure(1, 2)
     share = (table.p < table.alpha).mean(axis=0)
-    left.barh(range(len(table.terms)), share, color=COLOURS[0])
+    left.barh(range(len(table.terms)), share, color=style.COLOURS[0])
     left.set_yticks(range(len(table.terms)), [" x ".join(map(short, term.split(":"))) for term in table.terms])
     left.invert_yaxis()
     left.set(
@@ -221,7 +220,7 @@ def selectivity(view: View) -> Figure:
         title=f"selectivity, n = {int(known.sum()):,} trials",
     )  # fmt: skip
     kinds = table.share()
-    right.bar(range(len(kinds)), list(kinds.values()), color=[GREY, *COLOURS[:3]])
-    category_ticks(right, [kind.replace(" ", "\n") for kind in kinds])
+    right.bar(range(len(kinds)), list(kinds.values()), color=[style.GREY, *style.COLOURS[:3]])
+    style.category_ticks(right, [kind.replace(" ", "\n") for kind in kinds])
     right.set(ylabel="share of units", ylim=(0, 1.02), title="pure and mixed selectivity")
     return figure

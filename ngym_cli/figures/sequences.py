@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ngym_cli.figures import registry
-from ngym_cli.figures.series import Part
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, interval_bars, interval_points, legend_below, new_figure
+from ngym_cli.figures import registry, style
+from ngym_cli.figures.series import Series
 from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
@@ -31,10 +30,10 @@ def _two_choices(view: View) -> None:
     for part in view.parts():
         choices = np.unique(numbers(part.table["choice"])[responded(part.table)])
         if view.pair is not None and not np.isin(view.pair, choices).all():
-            raise Unavailable(f"the trials do not hold both choices of the pair, only {choices.tolist()}")
+            raise style.Unavailable(f"the trials do not hold both choices of the pair, only {choices.tolist()}")
         if view.pair is None and len(choices) != 2:
             n = len(choices)
-            raise Unavailable(f"a history regression needs two choices, the trials hold {n}; --pair names two")
+            raise style.Unavailable(f"a history regression needs two choices, the trials hold {n}; --pair names two")
 
 
 @registry.figure(
@@ -43,51 +42,47 @@ def _two_choices(view: View) -> None:
 )  # fmt: skip
 def history(view: View) -> Figure:
     """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
-    from neurogym.analysis import from_trials
+    from neurogym.analysis import Curve, from_trials
 
-    def analysis(part: Part) -> tuple[Any, Any]:
+    def analysis(part: Series) -> tuple[Any, Any]:
         strength = "coh" if "coh" in part.table else None
         history = from_trials.choice_history(part.table, strength, view.pair, n_lags=LAGS)
         return history, from_trials.win_stay_lose_shift(part.table)
 
     parts = view.parts()
-    figure, axes = new_figure(1, 3, width=3.6, sharey="row")
+    figure, axes = style.new_figure(1, 3, width=3.6, sharey="row")
     for part, (found, shift) in view.analysed(parts, analysis):
         for fit, colour, after in (
-            (found.after_correct, COLOURS[2], "correct"),
-            (found.after_error, COLOURS[1], "error"),
+            (found.after_correct, style.COLOURS[2], "correct"),
+            (found.after_error, style.COLOURS[1], "error"),
         ):
-            style = {
+            words = f"after {after}, n = {fit.n:,}"
+            look = {
                 "color": colour if len(parts) == 1 else part.colour,
-                "linestyle": "-" if after == "correct" else "--",
+                "fmt": "o-" if after == "correct" else "o--",
+                "label": words if len(parts) == 1 else f"{part.label}, {words}",
             }
-            label = (
-                f"after {after}, n = {fit.n:,}" if len(parts) == 1 else f"{part.label}, after {after}, n = {fit.n:,}"
-            )
-            for axis, kinds in zip(axes, (("win",), ("lose",), ("transition",)), strict=True):
-                for kind in kinds:
-                    lags = [k for k in range(1, LAGS + 1) if f"{kind}_{k}" in fit.weights]
-                    rows = [fit.weights[f"{kind}_{k}"] for k in lags]
-                    value = np.array([row.value for row in rows])
-                    spread = [[r.value - r.low for r in rows], [r.high - r.value for r in rows]]
-                    axis.errorbar(lags, value, spread, marker="o", markersize=4, label=label, **style)
+            for axis, kind in zip(axes, ("win", "lose", "transition"), strict=True):
+                lags = [k for k in range(1, LAGS + 1) if f"{kind}_{k}" in fit.weights]
+                curve = Curve.estimates(lags, [fit.weights[f"{kind}_{k}"] for k in lags], fit.n)
+                style.interval_points(axis, curve, linewidth=1.5, **look)
         reset = found.reset_index
-        text = f"{part.label}: reset index {reset.value:.2f} [{reset.low:.2f}, {reset.high:.2f}], "
+        text = f"{part.label}: reset index {style.in_words(reset)}, "
         text += f"win-stay {shift.win_stay.value:.2f}, lose-shift {shift.lose_shift.value:.2f}"
         axes[0].plot([], [], " ", label=text)
     titles = ("past correct choices", "past wrong choices", "past transitions, both correct")
     for axis, title in zip(axes, titles, strict=True):
-        axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        style.guide(axis, y=0)
         axis.set(xlabel="trials back", title=title, xticks=range(1, LAGS + 1))
     axes[0].set_ylabel("weight on choice (log odds)")
-    legend_below(axes[0], 2)
+    style.legend_below(axes[0], 2)
     return figure
 
 
 def _both_transitions(view: View) -> None:
     for part in view.parts():
         if len(np.unique(part.table["common"])) < 2:
-            raise Unavailable("all transitions are of one kind")
+            raise style.Unavailable("all transitions are of one kind")
 
 
 @registry.figure(
@@ -98,28 +93,25 @@ def stay(view: View) -> Figure:
     """Draw the probability of repeating the first choice, by reward and transition of the previous trial."""
     from neurogym.analysis import from_trials
 
-    figure, axes = new_figure(width=4.8)
+    figure, axes = style.new_figure(width=4.8)
     parts = view.parts()
     for k, (part, found) in enumerate(view.analysed(parts, lambda part: from_trials.two_step(part.table))):
         names = [name.replace("_", "\n") for name in found.stay]
-        text = f"{part.label}: model-based {found.model_based.value:.2f} "
-        text += (
-            f"[{found.model_based.low:.2f}, {found.model_based.high:.2f}],\nmodel-free {found.model_free.value:.2f} "
-        )
-        text += f"[{found.model_free.low:.2f}, {found.model_free.high:.2f}]; n = {sum(found.n.values()):,}"
-        offset = 0.15 * (k - (len(parts) - 1) / 2)
+        text = f"{part.label}: model-based {style.in_words(found.model_based)},\n"
+        text += f"model-free {style.in_words(found.model_free)}; n = {sum(found.n.values()):,}"
+        offset = style.dodge(k, len(parts), 0.15)
         if len(parts) == 1:
-            colours = [COLOURS[0], COLOURS[1], COLOURS[0], COLOURS[1]]
+            colours = [style.COLOURS[0], style.COLOURS[1], style.COLOURS[0], style.COLOURS[1]]
             axes.bar(names, [e.value for e in found.stay.values()], color=colours, alpha=0.6, width=0.6)
-        interval_bars(axes, names, list(found.stay.values()), color="black" if len(parts) == 1 else part.colour,
+        style.interval_bars(axes, names, list(found.stay.values()), color="black" if len(parts) == 1 else part.colour,
                       label=text, offset=offset)  # fmt: skip
-    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    style.guide(axes, y=0.5)
     axes.set(ylabel="P(stay)", ylim=(0, 1.05), title="stay probability, 95 % intervals", xlabel="trial before")
-    legend_below(axes)
+    style.legend_below(axes)
     return figure
 
 
-def _sessions(part: Part) -> Part:
+def _sessions(part: Series) -> Series:
     """Return complete trials, with sessions numbered separately where the task has several in a row."""
     from neurogym.analysis.trial_tables import in_sequence, select
 
@@ -131,7 +123,7 @@ def _sessions(part: Part) -> Part:
     session = np.cumsum(begins) - 1
     lengths = np.bincount(session)
     whole = np.isin(session, np.flatnonzero(lengths == lengths.max()))
-    return Part(part.label, part.colour, select({**table, "env": session}, whole))
+    return part.with_table(select({**table, "env": session}, whole))
 
 
 @registry.figure("bandit: cumulative regret", ["n-alternative"], columns=("p0", "p1", "choice"))
@@ -139,27 +131,26 @@ def regret(view: View) -> Figure:
     """Draw the expected reward lost relative to the best arm, next to the loss of random choices."""
     from neurogym.analysis import from_trials
 
-    figure, axes = new_figure(width=4.6)
+    figure, axes = style.new_figure(width=4.6)
     parts = [_sessions(part) for part in view.parts()]
     analysis = lambda part: from_trials.cumulative_regret(part.table, _arms(part), n_boot=view.draws(200))  # noqa: E731
     for part, curve in view.analysed(parts, analysis):
         label = f"{part.label}, {int(curve.n[0])} sessions"
-        axes.fill_between(curve.x, curve.low, curve.high, alpha=0.25, linewidth=0, color=part.colour)
-        axes.plot(curve.x, curve.value, color=part.colour, label=label)
+        style.interval_line(axes, curve, part.colour, label)
         expected = np.stack([part.table[name] for name in _arms(part)], axis=1)
         random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
         if part is parts[0]:
             _compared(axes, part, expected, curve)
-    axes.plot(curve.x, random * curve.x, color=GREY, linestyle=":", label="random choices")
+    axes.plot(curve.x, random * curve.x, color=style.GREY, linestyle=":", label="random choices")
     axes.set(
         xlabel="trial of the session", ylabel="cumulative regret (reward)",
         title="regret, mean over sessions, 95 % interval",
     )  # fmt: skip
-    legend_below(axes)
+    style.legend_below(axes)
     return figure
 
 
-def _compared(axes: Axes, part: Part, expected: np.ndarray, curve: Curve) -> None:
+def _compared(axes: Axes, part: Series, expected: np.ndarray, curve: Curve) -> None:
     """Draw the regret of Thompson sampling, and of the best policy for two independent arms, in the same sessions."""
     from neurogym.analysis.best_arms import best_choices, thompson
 
@@ -169,13 +160,13 @@ def _compared(axes: Axes, part: Part, expected: np.ndarray, curve: Curve) -> Non
     agents = [("Thompson sampling", thompson, "--")]
     if arms.shape[1] == 2 and trials <= LONGEST:
         agents.append(("best policy for independent arms", best_choices, "-."))
-    for name, agent, style in agents:
+    for name, agent, line in agents:
         chosen = agent(arms, trials, np.random.default_rng(0))
         lost = arms.max(axis=1)[:, None] - np.take_along_axis(arms, chosen, axis=1)
-        axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=GREY, linestyle=style, label=name)
+        axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=style.GREY, linestyle=line, label=name)
 
 
-def _arms(part: Part) -> list[str]:
+def _arms(part: Series) -> list[str]:
     """Return the columns with each arm's probability of reward."""
     return sorted((name for name in part.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:]))
 
@@ -186,7 +177,7 @@ def reversal(view: View) -> Figure:
     from neurogym.analysis import from_trials
     from neurogym.analysis.trial_tables import numbers
 
-    def analysis(part: Part) -> Any:
+    def analysis(part: Series) -> Any:
         better, levels = numbers(part.table["better"]), np.unique(numbers(part.table["better"]))
         if len(levels) != 2:
             raise ValueError("what is better never changes")
@@ -194,21 +185,21 @@ def reversal(view: View) -> Figure:
         chosen = np.where(right, better, levels.sum() - better)
         return from_trials.reversal_curve({**part.table, "choice": chosen, "best": better})
 
-    figure, axes = new_figure(width=4.6)
+    figure, axes = style.new_figure(width=4.6)
     parts = [_sessions(part) for part in view.parts()]
     for part, found in view.analysed(parts, analysis):
         s = found.trials_to_switch
         text = (
             f"{part.label}: {found.n_reversals:,} reversals, {s.value:.1f} trials to switch [{s.low:.1f}, {s.high:.1f}]"
         )
-        interval_points(axes, found.correct, fmt="o-", color=part.colour, label=text)
-    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    axes.axvline(-0.5, color=GREY, linestyle="--", linewidth=1, zorder=0)
+        style.interval_points(axes, found.correct, fmt="o-", color=part.colour, label=text)
+    style.guide(axes, y=0.5)
+    axes.axvline(-0.5, color=style.GREY, linestyle="--", linewidth=1, zorder=0)
     axes.set(
         xlabel="trial from reversal", ylabel="P(what is better after it)", ylim=(-0.03, 1.05),
         title="reversals, 95 % interval",
     )  # fmt: skip
-    legend_below(axes)
+    style.legend_below(axes)
     return figure
 
 
@@ -223,7 +214,7 @@ def indifference(view: View) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
     from neurogym.analysis import Curve, from_trials
 
-    figure, axes = new_figure(width=4.6)
+    figure, axes = style.new_figure(width=4.6)
     ends = (np.inf, 0.0)
     parts = view.parts()
     for part, found in view.analysed(
@@ -234,14 +225,14 @@ def indifference(view: View) -> Figure:
         ratios = curve.x[both]
         ends = (min(ends[0], float(ratios.min()) / 2), max(ends[1], float(ratios.max()) * 2))
         x = np.geomspace(ratios.min(), ratios.max(), 200)
-        axes.fill_between(x, *found.fit.band(np.log(x)), alpha=0.2, linewidth=0, color=part.colour)
+        style.interval_band(axes, x, *found.fit.band(np.log(x)), part.colour)
         axes.plot(x, found.fit.predict(np.log(x)), color=part.colour)
         shown = Curve(np.clip(curve.x, *ends), curve.value, curve.low, curve.high, curve.n)
         v = found.relative_value
         text = f"{part.label}: 1 A = {v.value:.2f} B [{v.low:.2f}, {v.high:.2f}], n = {int(curve.n.sum()):,}"
-        interval_points(axes, shown, color=part.colour, label=text)
+        style.interval_points(axes, shown, color=part.colour, label=text)
         axes.axvline(v.value, color=part.colour, linestyle="--", linewidth=0.8)
-    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    style.guide(axes, y=0.5)
     axes.set_xscale("log")
     ticks = [0.25, 0.5, 1, 2, 4]
     inside = [tick for tick in ticks if 1.5 * ends[0] < tick < ends[1] / 1.5]  # clear of the words at both ends
@@ -251,16 +242,16 @@ def indifference(view: View) -> Figure:
         xlabel="offered amounts, B : A", ylabel="P(choose B)", ylim=(-0.03, 1.05),
         title="choice between two goods, 95 % intervals",
     )  # fmt: skip
-    legend_below(axes)
+    style.legend_below(axes)
     return figure
 
 
 def _intervals_vary(view: View) -> None:
     for part in view.parts():
         if len(np.unique(part.table["production"])) < 2:
-            raise Unavailable("there is a single interval to produce")
+            raise style.Unavailable("there is a single interval to produce")
         if not np.isfinite(part.table["rt"]).any():
-            raise Unavailable("no interval was produced")
+            raise style.Unavailable("no interval was produced")
 
 
 @registry.figure(
@@ -270,33 +261,33 @@ def interval(view: View) -> Figure:
     """Draw produced against target intervals, and the error."""
     from neurogym.analysis import Curve
 
-    figure, (left, right) = new_figure(1, 2)
+    figure, (left, right) = style.new_figure(1, 2)
     parts = view.parts()
     for part, found in view.analysed(parts, lambda part: _reproduced(part, view.draws(DRAWS))):
         target, produced = _intervals(part)
         rng = np.random.default_rng(0)
         shown = rng.permutation(len(target))[:500]
         left.plot(target[shown], produced[shown], ".", color=part.colour, markersize=2, alpha=0.4)
-        text = f"{part.label}, n = {len(target):,}: slope {found.slope.value:.2f} "
-        text += f"[{found.slope.low:.2f}, {found.slope.high:.2f}], Weber fraction {found.weber_fraction.value:.3f}"
-        interval_points(left, found.produced, fmt="o-", color=part.colour, label=text)
+        text = f"{part.label}, n = {len(target):,}: slope {style.in_words(found.slope)}, "
+        text += f"Weber fraction {found.weber_fraction.value:.3f}"
+        style.interval_points(left, found.produced, fmt="o-", color=part.colour, label=text)
         made = found.produced
         curve = Curve(made.x, made.value - made.x, made.low - made.x, made.high - made.x, made.n)
         b = found.bias
-        interval_points(
+        style.interval_points(
             right, curve, fmt="o-", color=part.colour, label=f"bias {b.value:.0f} ms [{b.low:.0f}, {b.high:.0f}]"
         )
     ends = [min(p.table["production"].min() for p in parts), max(p.table["production"].max() for p in parts)]
-    left.plot(ends, ends, color=GREY, linestyle="--", linewidth=1, label="equal")
-    right.axhline(0, color=GREY, linestyle="--", linewidth=1)
+    left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, label="equal")
+    right.axhline(0, color=style.GREY, linestyle="--", linewidth=1)
     left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")
     right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")
-    legend_below(left)
-    legend_below(right, side="right")
+    style.legend_below(left)
+    style.legend_below(right, side="right")
     return figure
 
 
-def _intervals(part: Part) -> tuple[np.ndarray, np.ndarray]:
+def _intervals(part: Series) -> tuple[np.ndarray, np.ndarray]:
     """Return the target interval and the produced interval (ms) of the answered trials."""
     table = part.table
     lag = table["period_set"] if "period_set" in table and _counts_from(table, "production") else 0.0
@@ -304,7 +295,7 @@ def _intervals(part: Part) -> tuple[np.ndarray, np.ndarray]:
     return table["production"][rows], (table["rt"] + lag)[rows]
 
 
-def _reproduced(part: Part, draws: int) -> IntervalReproduction:
+def _reproduced(part: Series, draws: int) -> IntervalReproduction:
     from neurogym.analysis import interval_reproduction
 
     target, produced = _intervals(part)

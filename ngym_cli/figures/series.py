@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,21 +18,29 @@ if TYPE_CHECKING:
 
 @dataclass
 class Series:
-    """Trials that are drawn together: of a single evaluation, or of several runs.
+    """Trials that are drawn together, with name and colour: of evaluations, or some of their trials.
 
     Attributes:
         label: name in the legend.
         colour: colour of the series.
-        members: run and evaluation of each part.
+        members: run and evaluation of each part; empty for trials of other origin.
+        rows: the trials, by default all trials of the evaluations.
     """
 
     label: str
     colour: ColorType
-    members: list[tuple[Source, Evaluated]]
+    members: list[tuple[Source, Evaluated]] = field(default_factory=list)
+    rows: Table | None = None
+
+    def with_table(self, table: Table, label: str = "") -> Series:
+        """Return a series of other trials, with the same colour."""
+        return replace(self, label=label or self.label, rows=table)
 
     @cached_property
     def table(self) -> Table:
         """The trials; environments of different runs are distinguished."""
+        if self.rows is not None:
+            return self.rows
         tables, first = [], 0
         for _, evaluated in self.members:
             table = read_trials(evaluated.folder / "trials.parquet")
@@ -63,18 +71,3 @@ class Series:
     def text(self) -> str:
         """The label, with the number of runs where there are several."""
         return f"{self.label} ({len(self.members)} runs)" if len(self.members) > 1 else self.label
-
-
-@dataclass
-class Part:
-    """Trials of a series under a condition, as drawn.
-
-    Attributes:
-        label: name in the legend.
-        colour: colour of the part.
-        table: the trials.
-    """
-
-    label: str
-    colour: ColorType
-    table: Table

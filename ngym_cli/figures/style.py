@@ -19,6 +19,8 @@ from matplotlib.text import Text
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.container import ErrorbarContainer
+    from matplotlib.typing import ColorType
+    from numpy.typing import ArrayLike
 
     from neurogym.analysis import Curve, Estimate
 
@@ -114,6 +116,36 @@ def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Estimate
     place = options.pop("offset", 0.0) + np.arange(len(names))
     axes.errorbar(place, values, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
     category_ticks(axes, names)
+
+
+def interval_band(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: ColorType) -> None:
+    """Draw the intervals around a line as a band."""
+    axes.fill_between(x, low, high, alpha=0.22, linewidth=0, color=colour)
+
+
+def interval_line(axes: Axes, curve: Curve, colour: ColorType, label: str = "") -> None:
+    """Draw a ``Curve`` as a line with a band of intervals."""
+    interval_band(axes, curve.x, curve.low, curve.high, colour)
+    axes.plot(curve.x, curve.value, color=colour, label=label)
+
+
+def guide(axes: Axes, x: float | None = None, y: float | None = None) -> None:
+    """Draw dotted grey lines across a panel, at a position of either axis."""
+    style: Any = {"color": GREY, "linestyle": ":", "linewidth": 1, "zorder": 0}
+    if x is not None:
+        axes.axvline(x, **style)
+    if y is not None:
+        axes.axhline(y, **style)
+
+
+def dodge(place: int, n: int, distance: float = 0.12) -> float:
+    """Return how far the points of one of ``n`` series stand from the middle of a category."""
+    return distance * (place - (n - 1) / 2)
+
+
+def in_words(estimate: Estimate, form: str = ".2f") -> str:
+    """Return an estimate with interval for a legend: ``0.85 [0.80, 0.90]``."""
+    return f"{estimate.value:{form}} [{estimate.low:{form}}, {estimate.high:{form}}]"
 
 
 def figure_of(axes: Axes) -> Figure:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ngym_cli.errors import UserError
-from ngym_cli.figures.series import Part, Series
+from ngym_cli.figures.series import Series
 from ngym_cli.figures.source import Evaluated, Source
 from ngym_cli.figures.style import COLOURS, Unavailable, shades
 from ngym_cli.runs import recordings
@@ -238,7 +238,7 @@ class View:
             for source in self.sources if every_run else self.sources[:1]:
                 self.recorded_of(source, quantities)
 
-    def parts(self, *required: str, keep: Callable[[Table], np.ndarray] | None = None) -> list[Part]:
+    def parts(self, *required: str, keep: Callable[[Table], np.ndarray] | None = None) -> list[Series]:
         """Return the trials of every series, split by the requested columns.
 
         A series that lacks a column is noted in ``left_out`` if another has it.
@@ -269,7 +269,7 @@ class View:
             raise Unavailable("no trials of this kind")
         return found
 
-    def analysed(self, parts: Sequence[Part], analysis: Callable[[Part], Found]) -> list[tuple[Part, Found]]:
+    def analysed(self, parts: Sequence[Series], analysis: Callable[[Series], Found]) -> list[tuple[Series, Found]]:
         """Return every part with the result of an analysis; parts that cannot be analysed are noted in ``left_out``.
 
         Args:
@@ -290,11 +290,11 @@ class View:
         self.left_out.update(failed)
         return found
 
-    def _split(self, series: Series, table: Table) -> Iterator[Part]:
+    def _split(self, series: Series, table: Table) -> Iterator[Series]:
         from neurogym.analysis.trial_tables import groups, select
 
         if not self.by:
-            yield Part(series.text, series.colour, table)
+            yield Series(series.text, series.colour, rows=table)
             return
         known = np.ones(len(table["trial"]), bool)
         for name in self.by:
@@ -306,7 +306,7 @@ class View:
         for (values, part), colour in zip(rows, colours, strict=True):
             words = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
                               for name, value in values.items())  # fmt: skip
-            yield Part(words if len(self.series) == 1 else f"{series.text}, {words}", colour, part)
+            yield Series(words if len(self.series) == 1 else f"{series.text}, {words}", colour, rows=part)
 
 
 def common_references(records: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from neurogym.behaviour.describe import Description
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.figures.requests import save_figure
-from ngym_cli.figures.style import GREY, interval_points, new_figure, styled
+from ngym_cli.figures.style import guide, interval_points, new_figure, styled
 
 
 def draw(table: Behaviour, found: list[Description], folder: Path, form: str = "png") -> list[str]:
@@ -38,7 +38,7 @@ def _curves(table: Behaviour, found: list[Description]) -> Figure | None:
         interval_points(
             axes, each.psychometric, fmt="o-", label=f"{each.subject}, {each.trials - each.misses:,} trials"
         )
-    axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    guide(axes, y=0.5)
     axes.set(xlabel=f"evidence: {shown[0].evidence}", ylabel=f"P({table.choices[1]})", ylim=(-0.02, 1.02))
     axes.legend()
     return figure
@@ -82,7 +82,7 @@ def _history(found: list[Description]) -> Figure | None:
             linewidth=1,
             label=kind,
         )
-    axes.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
+    guide(axes, y=0)
     axes.set(
         xlabel="trials back", ylabel="weight (logit)", title=f"{each.subject}, {each.trials - each.misses:,} trials"
     )

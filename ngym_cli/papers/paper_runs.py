@@ -12,7 +12,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents.perturbation import Perturbation
-from ngym_cli.figures.series import Part
+from ngym_cli.figures.series import Series
 from ngym_cli.figures.source import Evaluated, Source
 from ngym_cli.figures.style import COLOURS, Unavailable
 from ngym_cli.papers.model import EvaluationRequest, PaperConfig
@@ -172,11 +172,11 @@ class Reproduction:
 
     def part(
         self, part: str, label: str | None = None, colour: ColorType | None = None, evaluation: str | None = None
-    ) -> Part:
+    ) -> Series:
         """Return the trials of a part for the panels of ``ngym_cli.figures``, with a label and a colour."""
         place = list(self.config.parts).index(part)
         words = self.config.parts[part].what if label is None else label
-        return Part(words, colour or COLOURS[place % len(COLOURS)], self.trials(part, evaluation))
+        return Series(words, colour or COLOURS[place % len(COLOURS)], rows=self.trials(part, evaluation))
 
     def value(self, claim: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the numbers of a claim, each with the mean over seeds, the interval and the value of each seed.

@@ -120,7 +120,7 @@ def resume(sweep: Sweep, launch: Mapping[str, object], trust: bool, detach: bool
 def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, json: bool) -> int:
     """Do the remaining jobs of a sweep and print the results; return the exit code."""
     err = terminal.console(stderr=True)
-    rows = status.Observer(sweep).rows()
+    rows = status.StatusReader(sweep).rows()
     err.print(f"{len(rows) - _open(rows):,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
     if status.unfinished_jobs(sweep, rows):
         err.print(f"tensorboard --logdir {sweep.root}; ngym sweep status {sweep.name}", soft_wrap=True)
@@ -143,7 +143,7 @@ def do_jobs(
         trust: let the recipe name a user's own code.
         detach: as in ``Order``.
     """
-    observer = status.Observer(sweep)
+    observer = status.StatusReader(sweep)
     jobs = status.unfinished_jobs(sweep, observer.rows())
     if not jobs:
         return observer.rows(), False
@@ -226,7 +226,7 @@ def result(sweep: Sweep, rows: list[status.Row]) -> status.Row:
 
 def show(sweep: Sweep, json: bool) -> int:
     """Print the progress of a sweep; return the exit code."""
-    rows = status.Observer(sweep).rows()
+    rows = status.StatusReader(sweep).rows()
     if json:
         terminal.print_json(result(sweep, rows))
         return 0

@@ -74,7 +74,7 @@ def draw(
     if file_format not in FORMATS:
         raise unknown("format", file_format, FORMATS)
     keys = parameters(sweep, by)
-    rows = [row for row in status.Observer(sweep).rows() if row["state"] in (*status.FINAL, "running")]
+    rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
     folder = out or sweep.path / "figures"
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
     found = []
@@ -140,7 +140,7 @@ def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figu
     return figure
 
 
-def _ranges(sweep: Sweep) -> dict[str, space.Kind]:
+def _ranges(sweep: Sweep) -> dict[str, space.SearchParameter]:
     """Return the parameters that a search draws from a range of numbers."""
     kinds = space.kinds(sweep.recipe.search.space) if sweep.recipe.search else {}
     return {key: kind for key, kind in kinds.items() if kind.name != "choice"}

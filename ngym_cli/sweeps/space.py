@@ -13,8 +13,8 @@ KINDS = ("log", "float", "int", "logint", "choice")
 
 
 @dataclass(frozen=True)
-class Kind:
-    """Parameter of a search.
+class SearchParameter:
+    """Parameter of a search and its values.
 
     Attributes:
         name: a name in ``KINDS``.
@@ -47,7 +47,7 @@ class Kind:
         return self.values if self.name == "choice" else self.values[:2]
 
 
-def parse_kind(key: str, text: str) -> Kind:
+def parse_kind(key: str, text: str) -> SearchParameter:
     """Read ``log:1e-4:1e-2``, ``float:0:1``, ``int:16:256[:16]``, ``logint:16:256`` or ``choice:lstm:gru``.
 
     Raises:
@@ -61,7 +61,7 @@ def parse_kind(key: str, text: str) -> Kind:
     if name == "choice":
         if len(values) < 2:
             raise ValueError(f"space {key}: a choice needs two values or more")
-        return Kind(name, values)
+        return SearchParameter(name, values)
     whole = name in ("int", "logint")
     given = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if whole:
@@ -73,9 +73,9 @@ def parse_kind(key: str, text: str) -> Kind:
     low, high, *step = given
     if not low < high or (name in ("log", "logint") and low <= 0) or (step and step[0] < 1):
         raise ValueError(f"space {key}: '{text}' is not a range{' above 0' if name.startswith('log') else ''}")
-    return Kind(name, values)
+    return SearchParameter(name, values)
 
 
-def kinds(space: Mapping[str, str]) -> dict[str, Kind]:
+def kinds(space: Mapping[str, str]) -> dict[str, SearchParameter]:
     """Return all parameters of a search."""
     return {key: parse_kind(key, text) for key, text in space.items()}

@@ -83,7 +83,7 @@ def _progress(manifest: dict[str, Any], steps: int, total: int) -> Row:
     return {"seconds": seconds, "left": left}
 
 
-class Observer:
+class StatusReader:
     """Repeated reader of a sweep's state; final states are read once.
 
     Args:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ngym_cli.sweeps import plan, status
 from ngym_cli.sweeps.folder import Sweep
-from ngym_cli.sweeps.status import Observer, Row
+from ngym_cli.sweeps.status import Row, StatusReader
 from ngym_cli.terminal import SECONDS_PER_LINE, in_words
 
 #: Seconds between two pictures.
@@ -37,7 +37,7 @@ class LiveTable:
         workers: number of parallel runs, from which the time left is estimated.
     """
 
-    def __init__(self, observer: Observer, console: Console, workers: int):
+    def __init__(self, observer: StatusReader, console: Console, workers: int):
         self.observer, self.console, self.workers = observer, console, workers
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
         self._last, self._pause, self._said = 0.0, 0.0, ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
-from ngym_cli.agents.elsewhere import elsewhere
+from ngym_cli.agents.elsewhere import ELSEWHERE
 from ngym_cli.agents.from_config import UNITS, default_steps
 from ngym_cli.agents.measured import Measured, learner_of, measured
 from ngym_cli.config import RunConfig
@@ -39,7 +39,7 @@ def advice(config: RunConfig, facts: Facts, found: Mapping[str, Any]) -> str | N
         return result
     tried = [*_suggestions(config, facts)][:MOST]
     said = f"{result}; try {' or '.join(tried)}" if tried else result
-    return f"{said}; no line learns this task yet, see ngym info {facts.id}" if elsewhere(facts.id) else said
+    return f"{said}; no line learns this task yet, see ngym info {facts.id}" if facts.id in ELSEWHERE else said
 
 
 def shortfall(found: Mapping[str, Any]) -> str | None:

@@ -34,15 +34,14 @@ from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.rollout import Segments, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.consolidation import SEQUENCES, Consolidation
+from ngym_cli.agents.consolidation import SEQUENCES
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import Penalties, silent_units
 from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, row_weights, side_by_side
 from ngym_cli.agents.supervised.objective import SupervisedKernel, drawn_answers, losses, right_when_due
 from ngym_cli.agents.trained import RecurrentAgent
-from ngym_cli.environments.boundaries import UNITS
-from ngym_cli.environments.trial_batch import batch_of, trials_of
+from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
 
 if TYPE_CHECKING:
     from neurogym.trials import Trials
@@ -148,12 +147,7 @@ class Supervised(Learner):
         """Make the policy and the streams of trials."""
         start, end = float(self.learning_rate), float(self.learning_rate) * self.final_rate
         self.lr_schedule = FloatSchedule(lambda left: end + (start - end) * left)
-        self.set_random_seed(self.seed)
-        self.rng = np.random.default_rng(self.seed)
-        build: Any = self.policy_class
-        self.policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
-        self.policy.to(self.device)
-        self.consolidation = Consolidation(self.policy, self._strength)
+        self.make_policy()
         self.discrete = isinstance(self.action_space, spaces.Discrete)
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
         self.carried = trials_of(self.env).reset_state != "trial"
@@ -180,7 +174,7 @@ class Supervised(Learner):
         rows = max(2 * self.seq_len, 4096) if self.carried else size if self.draw == "batch" else 8 * size
         seeds = self.rng.integers(2**31, size=self.batch_size if self.carried else 1)
         reset = trials_of(self.env).reset_state
-        unit = reset if reset in UNITS else None
+        unit = reset if reset in STRETCHES else None
         return [TrialStream(env, int(seed), self.weigh, not self.carried, draw, rows, unit) for seed in seeds]
 
     def weigh(self, trials: Trials, keep: np.ndarray | None) -> np.ndarray:
@@ -245,7 +239,7 @@ class Supervised(Learner):
         means = torch.stack(seen).mean(0).tolist()
         if not self.discrete:
             self._match_spread(-means[-1])
-        self._log(means)
+        self.log_update(dict(zip(DISCRETE if self.discrete else CONTINUOUS, means, strict=True)))
 
     @torch.no_grad()
     def _match_spread(self, squared_error: float) -> None:
@@ -359,15 +353,6 @@ class Supervised(Learner):
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
-
-    def _log(self, means: list[float]) -> None:
-        names = DISCRETE if self.discrete else CONTINUOUS
-        if not np.isfinite(means).all():
-            numbers = ", ".join(f"{name} {value}" for name, value in zip(names, means, strict=True))
-            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")
-        for name, value in zip(names, means, strict=True):
-            self.logger.record(f"train/{name}", value)
-        self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 

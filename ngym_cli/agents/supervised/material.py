@@ -24,7 +24,7 @@ from neurogym.state import capture, restore
 from neurogym.stream import Frame, GroundTruthStream
 from neurogym.trials import Trials
 from neurogym.vector import layers
-from ngym_cli.environments.boundaries import begins, labels
+from ngym_cli.environments.trial_batch import begins, labels
 
 
 def answer_rows(trials: Trials) -> np.ndarray:

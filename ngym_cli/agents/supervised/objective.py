@@ -99,7 +99,7 @@ class SupervisedKernel(Compiled):
         per_rate = [size / (steps * net.hidden_size) for size in self.on_rates]
         own = (*(column.reshape(shape) for column in (material.weight, material.due)), *per_rate)
         parts = Minibatches(sequences, np.array([0, len(sequences)]))
-        columns = (*self.arguments, obs, noise, *state, *actions)
+        columns = (obs, noise, *state, *actions)
         sums = self.update(self._teach, columns, parts, n_envs, NO_STEP, own)[0].tolist()
         numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[RIGHT]]
         return self.found_gradient(), numbers

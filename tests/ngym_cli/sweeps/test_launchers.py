@@ -36,7 +36,7 @@ def order(sweep, look=lambda: None):
 
 
 def states(sweep):
-    return [row["state"] for row in status.Observer(sweep).rows()]
+    return [row["state"] for row in status.StatusReader(sweep).rows()]
 
 
 def test_a_worker_that_is_killed_is_replaced_and_its_run_resumed(make_sweep, tmp_path, monkeypatch):
@@ -58,7 +58,7 @@ def test_interrupting_lets_workers_write_checkpoints_and_leaves_no_process(make_
     seen = []
 
     def look():
-        rows = status.Observer(sweep).rows()
+        rows = status.StatusReader(sweep).rows()
         if any(row["state"] == "running" for row in rows):
             seen.extend(child.pid for child in psutil.Process().children(recursive=True))
             raise KeyboardInterrupt

@@ -32,7 +32,7 @@ def test_a_search_tries_the_default_first_and_goes_on_where_it_stopped(make_swee
         assert worker.perform(str(sweep.path), job) == worker.DONE
     assert sweep.drawn(1) == drawn
     assert [t.number for t in complete(sweep)] == [0, number, number + 1]
-    rows = status.Observer(sweep).rows()
+    rows = status.StatusReader(sweep).rows()
     assert [row["state"] for row in rows] == ["done"] * 3
     assert status.unfinished_jobs(sweep, rows) == []
     for trial, row in zip(complete(sweep), rows, strict=True):
@@ -61,7 +61,7 @@ def test_the_value_of_a_trial_is_the_mean_over_its_seeds(make_sweep):
     sweep = make_sweep(grid={"seed": [0, 1]}, search={"trials": 1, "space": SPACE, "pruner": "none"})
     worker.prepare(sweep)
     assert worker.perform(str(sweep.path), 0) == worker.DONE
-    rows = status.Observer(sweep).rows()
+    rows = status.StatusReader(sweep).rows()
     assert complete(sweep)[0].value == pytest.approx(sum(row["performance"] for row in rows) / 2)
 
 
@@ -72,13 +72,13 @@ def test_a_poor_trial_is_ended_early_and_not_taken_up_again(make_sweep, monkeypa
     monkeypatch.setattr("ngym_cli.training.curves.STEPS_PER_POINT", 128)
     monkeypatch.setattr("ngym_cli.training.sb3_callback.STEPS_PER_POINT", 128)
     assert [worker.perform(str(sweep.path), job) for job in (0, 1)] == [worker.DONE, worker.DONE]
-    rows = status.Observer(sweep).rows()
+    rows = status.StatusReader(sweep).rows()
     assert [row["state"] for row in rows] == ["done", "pruned"]
     assert rows[1]["steps"] < 1024
     assert status.unfinished_jobs(sweep, rows) == []
     assert [t.state.name for t in worker.open_study(sweep)[0].get_trials()] == ["COMPLETE", "PRUNED"]
     assert worker.perform(str(sweep.path), 1) == worker.DONE
-    assert status.Observer(sweep).rows() == rows
+    assert status.StatusReader(sweep).rows() == rows
 
 
 def test_a_search_without_optuna_says_how_to_install_it(monkeypatch, ngym):

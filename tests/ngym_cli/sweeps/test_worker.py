@@ -32,7 +32,7 @@ class Failing(ngym.envs.registration.task_class("GoNogo-v0")):
 
 
 def states(sweep):
-    return [row["state"] for row in status.Observer(sweep).rows()]
+    return [row["state"] for row in status.StatusReader(sweep).rows()]
 
 
 def test_a_job_becomes_an_ordinary_run_and_is_not_done_twice(make_sweep):
@@ -45,7 +45,7 @@ def test_a_job_becomes_an_ordinary_run_and_is_not_done_twice(make_sweep):
     assert run.manifest()["status"] == "finished"
     assert worker.perform(str(sweep.path), 0) == worker.DONE
     assert (run.path / runs.MANIFEST).stat().st_mtime_ns == before
-    assert status.unfinished_jobs(sweep, status.Observer(sweep).rows()) == [1]
+    assert status.unfinished_jobs(sweep, status.StatusReader(sweep).rows()) == [1]
 
 
 @pytest.mark.parametrize("variant", [kernels.variant(), kernels.PLAIN])
@@ -101,7 +101,7 @@ def test_a_failing_run_says_why_and_the_others_go_on(make_sweep, tmp_path, monke
     (tmp_path / "rig.py").write_text(FAILING)
     sweep = make_sweep(run={"task": "rig.py:Failing"}, grid={"task_args.when": [1.0, 0.0]})
     assert [worker.perform(str(sweep.path), job, trust=True) for job in (0, 1)] == [worker.FAILED, worker.DONE]
-    rows = status.Observer(sweep).rows()
+    rows = status.StatusReader(sweep).rows()
     assert [row["state"] for row in rows] == ["failed", "done"]
     assert "the rig is on fire" in rows[0]["error"]
     assert "Traceback" in sweep.error_path(0).read_text()
@@ -133,7 +133,7 @@ def test_settings_have_mean_interquartile_mean_and_intervals_over_seeds(make_swe
     sweep = make_sweep(grid={"network": ["lstm", "gru"], "seed": "0:8"})
     scores = [0.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0, *np.linspace(0.6, 0.9, 8)]
     pretend(sweep, scores)
-    rows = status.Observer(sweep).rows()
+    rows = status.StatusReader(sweep).rows()
     one, two = results.settings(sweep, rows)
     assert one["values"] == {"network": "lstm"}
     assert (one["n"], one["mean"], one["iqm"]) == (8, 0.5, 0.5)
