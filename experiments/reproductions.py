@@ -119,7 +119,7 @@ def claims_table(rows: Rows) -> str:
             row = claim_row(claim, verdict)
             found = list(results.number_lines(row))
             published = "; ".join(f"{name}{said}".strip() for name, said, _ in found if said and said != "-")
-            here = "; ".join(f"{name}{ours}" if name.endswith(": ") else ours for name, _, ours in found if ours)
+            here = "; ".join(f"{name.strip(': ')}: {ours}" if name else ours for name, _, ours in found if ours)
             lines.append(f"| `{item}` | {claim.title} | {published} | {here} | {results.verdict_words(row)} |")
     return "\n".join(lines)
 

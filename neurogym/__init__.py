@@ -10,7 +10,7 @@ from __future__ import annotations
 import pkgutil
 from typing import Any
 
-from neurogym import ceilings, spaces
+from neurogym import ceilings, spaces, utils
 from neurogym.compat import finder as _finder
 from neurogym.core import BaseEnv, EpochEnv, InvalidOperationError, PeriodEnv, TrialEnv, TrialWrapper
 from neurogym.envs.registration import all_envs, all_tags, get_collection, make, make_vec, register, register_all
@@ -25,19 +25,12 @@ register_all()
 
 #: Names that need more than the core, and where they are.
 _LAZY = {
+    **utils.NAMES,
     "Config": "neurogym.config",
-    "Dataset": "neurogym.utils.data",
-    "RandomBlockSchedule": "neurogym.sampling.scheduler",
-    "RandomSchedule": "neurogym.sampling.scheduler",
-    "SequentialBlockSchedule": "neurogym.sampling.scheduler",
-    "SequentialSchedule": "neurogym.sampling.scheduler",
-    "TruncExp": "neurogym.utils.ngym_random",
     "all_wrappers": "neurogym.wrappers",
     "env_string": "neurogym.core",
     "logger": "neurogym.messages.console",
     "make_multi": "neurogym.envs.multi",
-    "plot_env": "neurogym.plotting.runs",
-    "plot_psychometric": "neurogym.plotting.psychometric",
 }
 
 __all__ = [

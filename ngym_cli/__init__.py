@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
     from ngym_cli.agents.networks.cell import Cell
     from ngym_cli.agents.supervised.learner import Supervised
-    from ngym_cli.api.comparison import Comparison, compare
-    from ngym_cli.api.evaluation import Evaluation
+    from ngym_cli.api.evaluation import Comparison, Evaluation, compare
     from ngym_cli.api.sweeps import Reproduction, Sweep, reproduce, sweep
     from ngym_cli.api.trained import Run, load
     from ngym_cli.api.training import resume, simulate, train
@@ -56,8 +55,8 @@ __all__ = [
 
 #: Public names and the modules that define them; imported on first use, because some of them need torch.
 _MODULES = {
-    "Comparison": "ngym_cli.api.comparison",
-    "compare": "ngym_cli.api.comparison",
+    "Comparison": "ngym_cli.api.evaluation",
+    "compare": "ngym_cli.api.evaluation",
     "fit": "ngym_cli.fitting.requests",
     "Cell": "ngym_cli.agents.networks.cell",
     "RecurrentA2C": "ngym_cli.agents.algorithms.recurrent_a2c",

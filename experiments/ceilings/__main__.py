@@ -19,7 +19,7 @@ from experiments.ceilings import bandits, foraging, hidden, single
 from experiments.ceilings.blind import blind_entry, chance_entry
 from experiments.ceilings.detection import detection_ceiling
 from experiments.ceilings.result import Ceiling, make
-from neurogym.ceilings.observer import OBSERVED, Observer
+from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.envs import registration
 
 FOLDER = Path(__file__).parents[2] / "neurogym" / "ceilings"
@@ -29,7 +29,7 @@ FAR = "the alternatives are more than ten standard deviations apart"
 def observed(task: str, timings: int = 40, trials: int = 500) -> Ceiling:
     """By the observer of noise-free trials, with as many timings and trials as are needed for a small error."""
     env = make(task)
-    scores, said = Observer(env, OBSERVED[task]).scores(timings, trials), OBSERVED[task].said
+    scores, said = IdealObserver(env, OBSERVED[task]).scores(timings, trials), OBSERVED[task].said
     performance, reward = float(scores.performance.mean()), float(scores.reward.mean())
     return Ceiling(performance, reward, scores.error, f"{said}, simulated")
 

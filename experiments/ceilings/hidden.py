@@ -14,7 +14,7 @@ import numpy as np
 import neurogym as ngym
 from experiments.ceilings.result import Ceiling, guessed, make, mean_and_error, paid
 from neurogym.ceilings import ceiling
-from neurogym.ceilings.observer import OBSERVED, Observer
+from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.ceilings.processes import Process, filtered_accuracy
 from neurogym.core import TrialEnv
 from neurogym.envs.collections.perceptualdecisionmaking import BLOCK, PROBABILITIES
@@ -238,7 +238,7 @@ def _ibl_block(env: TrialEnv, outcomes: bool) -> Ceiling:
 def chain(task: str) -> Ceiling:
     """Sides that repeat or alternate in blocks: the exact filter, with or without the outcomes."""
     env = make(task)
-    log, truth = Observer(env, OBSERVED[task]).likelihoods(1, 40_000)
+    log, truth = IdealObserver(env, OBSERVED[task]).likelihoods(1, 40_000)
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     repeats = np.array([[[p, 1 - p], [1 - p, p]] for p in env.rep_prob])
     process = Process(repeats, np.array([[0.0, 1.0], [1.0, 0.0]]), env.block_dur, env.block_dur)

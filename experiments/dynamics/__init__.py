@@ -36,7 +36,7 @@ SETTINGS: dict[str, Any] = {"task": "FlipFlop-v0", "alg": "supervised"}
 #: Training of the networks whose dynamics are compared: positions on a track lie along a line, a bit has two points.
 KINDS: dict[str, dict[str, Any]] = {
     kind: {"task": task, "task_args": task_args, "alg": "supervised", "network": "ctrnn", "units": 32,
-           "timesteps": 400_000, "eval_every": 0}
+           "timesteps": 200_000, "eval_every": 0}
     for kind, task, task_args in (("line", "PathIntegration-v0", {"dimensions": 1}),
                                   ("point", "FlipFlop-v0", {"n_bits": 1}))
 }  # fmt: skip
@@ -47,8 +47,8 @@ ROOT = Path(__file__).parents[2] / "reproductions" / "records"
 #: Trials from which visited states are taken, starts of the search, and starts between pairs of stable points.
 TRIALS, STARTS, BETWEEN = 200, 1000, 7
 
-#: Repeats with the built network, its units, inputs and starts of the measured search, networks of each kind.
-REPEATS, BUILT_UNITS, INPUTS, KIND = 20, 12, 10, 8
+#: Repeats with the built network, its units, inputs of the measured search; built and trained networks of each kind.
+REPEATS, BUILT_UNITS, INPUTS, BUILT, TRAINED = 20, 12, 10, 8, 5
 
 #: Multiple of our CPU time after which gradient descent is stopped, and largest speed of a point.
 MULTIPLE, TOLERANCE = 3, 1e-12
@@ -66,7 +66,7 @@ def trained(settings: dict[str, Any], seed: int) -> tuple[Run, System]:
 
 def visited(system: System, rng: np.random.Generator) -> np.ndarray:
     """Return the states visited in trials with pulses as in training, shape (states, units)."""
-    pulses = (rng.random((64, TRIALS, 3)) < 0.1) * rng.choice([-1.0, 1.0], size=(64, TRIALS, 3))
+    pulses = (rng.random((128, TRIALS, 3)) < 0.05) * rng.choice([-1.0, 1.0], size=(128, TRIALS, 3))
     pulses[0] = rng.choice([-1.0, 1.0], size=(TRIALS, 3))
     states, found = np.zeros((TRIALS, system.units)), []
     for now in pulses:
@@ -188,15 +188,15 @@ def driven(label: str, net: System, scale: float, rng: np.random.Generator) -> P
     return PopulationTrials(label, list(trials), np.full(60, "all"), list(inputs))
 
 
-def similarity(make_population: Callable[[str, int], PopulationTrials]) -> Row:
-    """Compare networks of two kinds, each with other weights and noise."""
-    populations = [make_population(kind, seed) for kind in ("line", "point") for seed in range(KIND)]
+def similarity(make_population: Callable[[str, int], PopulationTrials], n: int) -> Row:
+    """Compare n networks of each of two kinds, each with other weights and noise."""
+    populations = [make_population(kind, seed) for kind in ("line", "point") for seed in range(n)]
     row: Row = {"networks": len(populations)}
     for metric in ("dsa", "input-dsa"):
         apart = compare_populations(populations, metric).distance  # type: ignore[arg-type]
         pairs = list(combinations(range(len(populations)), 2))
-        other = [apart[i, j] for i, j in pairs if (i < KIND) != (j < KIND)]
-        same = [apart[i, j] for i, j in pairs if (i < KIND) == (j < KIND)]
+        other = [apart[i, j] for i, j in pairs if (i < n) != (j < n)]
+        same = [apart[i, j] for i, j in pairs if (i < n) == (j < n)]
         higher = np.subtract.outer(other, same)
         row[metric] = float((higher > 0).mean() + 0.5 * (higher == 0).mean())
         row[f"{metric}_medians"] = [float(np.median(other)), float(np.median(same))]
@@ -206,7 +206,8 @@ def similarity(make_population: Callable[[str, int], PopulationTrials]) -> Row:
 
 ITEMS: dict[str, Callable[[], Row]] = {
     "built": built, "speed": speed,
-    "similarity": lambda: similarity(built_population), "similarity-trained": lambda: similarity(trained_population),
+    "similarity": lambda: similarity(built_population, BUILT),
+    "similarity-trained": lambda: similarity(trained_population, TRAINED),
 }  # fmt: skip
 
 

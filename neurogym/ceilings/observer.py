@@ -31,7 +31,7 @@ TIMINGS, TRIALS = 96, 400  #: draws of the random durations, and noisy trials of
 
 
 @dataclass(frozen=True)
-class Settings:
+class ObserverSettings:
     """Settings of a task's ideal observer.
 
     Attributes:
@@ -50,24 +50,24 @@ class Settings:
 REPEATING = "exact posterior in the long run (the kind of block is then known)"
 
 #: Tasks with one answer, at the last step at the latest, and finitely many noise-free trials.
-OBSERVED: dict[str, Settings] = {
-    "AuditoryComparison-v0": Settings(),
-    "ContextDecisionMaking-v0": Settings(),
-    "DelayComparison-v0": Settings(),
-    "DelayMatchSample-v0": Settings(),
-    "DelayPairedAssociation-v0": Settings(),
-    "GenTask-v0": Settings(),
-    "NAltConditionalVisuomotor-v0": Settings(),
-    "NAltPerceptualDecisionMaking-v0": Settings(),
-    "PerceptualDecisionMaking-v0": Settings(),
-    "PerceptualDecisionMakingDelayResponse-v0": Settings(),
-    "PostDecisionWager-v0": Settings(),
-    "Priors-v0": Settings(draws=2000, prior={1: 0.8, 2: 0.2}, said=REPEATING),
-    "RDMHist-v0": Settings(prior={1: 0.8, 2: 0.2}, said=REPEATING),
-    "RateDiscrimination-v0": Settings(floor=True),
-    "ToneDetection-v0": Settings(),
-    **{f"perceptualdecisionmaking.{name}-v0": Settings() for name in ("ibl20", "roitman02")},
-    **{f"yang19.{name}-v0": Settings(draws=20_000) for name in ("dms", "dnms", "dmc", "dnmc")},
+OBSERVED: dict[str, ObserverSettings] = {
+    "AuditoryComparison-v0": ObserverSettings(),
+    "ContextDecisionMaking-v0": ObserverSettings(),
+    "DelayComparison-v0": ObserverSettings(),
+    "DelayMatchSample-v0": ObserverSettings(),
+    "DelayPairedAssociation-v0": ObserverSettings(),
+    "GenTask-v0": ObserverSettings(),
+    "NAltConditionalVisuomotor-v0": ObserverSettings(),
+    "NAltPerceptualDecisionMaking-v0": ObserverSettings(),
+    "PerceptualDecisionMaking-v0": ObserverSettings(),
+    "PerceptualDecisionMakingDelayResponse-v0": ObserverSettings(),
+    "PostDecisionWager-v0": ObserverSettings(),
+    "Priors-v0": ObserverSettings(draws=2000, prior={1: 0.8, 2: 0.2}, said=REPEATING),
+    "RDMHist-v0": ObserverSettings(prior={1: 0.8, 2: 0.2}, said=REPEATING),
+    "RateDiscrimination-v0": ObserverSettings(floor=True),
+    "ToneDetection-v0": ObserverSettings(),
+    **{f"perceptualdecisionmaking.{name}-v0": ObserverSettings() for name in ("ibl20", "roitman02")},
+    **{f"yang19.{name}-v0": ObserverSettings(draws=20_000) for name in ("dms", "dnms", "dmc", "dnmc")},
 }
 
 
@@ -88,17 +88,17 @@ class Scores:
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
-class Observer:
+class IdealObserver:
     """Ideal observer of a task and of the wrappers that add noise.
 
     Args:
         env: The task, wrapped or not; it is not disturbed.
-        settings: See :class:`Settings`.
+        settings: See :class:`ObserverSettings`.
         noises: The wrappers of the stack that add noise.
         seed: Of the trials that are drawn.
     """
 
-    def __init__(self, env: TrialCycle, settings: Settings, noises: tuple[Any, ...] = (), seed: int = 0):
+    def __init__(self, env: TrialCycle, settings: ObserverSettings, noises: tuple[Any, ...] = (), seed: int = 0):
         self.settings, self.rng = settings, np.random.default_rng(seed)
         index = [env.wrappers.index(noise) for noise in noises]
         self.noisy, self.clean = copy.deepcopy(env), copy.deepcopy(env)

@@ -12,7 +12,7 @@ import numpy as np
 
 from neurogym.ceilings import stored
 from neurogym.ceilings.effects import Effect
-from neurogym.ceilings.observer import OBSERVED, Observer
+from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.ceilings.processes import LONGEST, Floats, Process, expected_accuracy, filtered_accuracy, long_run_shares
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
@@ -236,7 +236,7 @@ def _computed(stack: _Stack, noises: tuple[Any, ...], process: Process | None) -
     id_ = stored.id_of(task)
     if id_ not in OBSERVED:
         return Verdict(None, "no exact observer is known for the task with this wrapper")
-    observer = Observer(task, OBSERVED[id_], noises)
+    observer = IdealObserver(task, OBSERVED[id_], noises)
     if noises and not observer.timed:
         return Verdict(None, "noise hides when the periods of a trial begin, whose durations vary")
     if process is None:
@@ -268,7 +268,7 @@ def _with_reward(stack: _Stack, found: Verdict) -> Verdict:
     id_, reward = stored.id_of(task), None
     if stored.is_plain(task) and not stack.linked and id_ in OBSERVED and _skipping_is_best_escape(task):
         with contextlib.suppress(ValueError):
-            reward = Observer(task, OBSERVED[id_]).score("")["reward"]
+            reward = IdealObserver(task, OBSERVED[id_]).score("")["reward"]
     return Verdict({**score, "reward": reward})
 
 

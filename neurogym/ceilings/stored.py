@@ -104,13 +104,13 @@ def own_wrappers(env: TrialCycle) -> int:
 
 def _computed(env: TrialCycle) -> Score | None:
     """Ceiling from the observer of noise-free trials, for tasks with such an observer."""
-    from neurogym.ceilings.observer import OBSERVED, Observer
+    from neurogym.ceilings.observer import OBSERVED, IdealObserver
 
     settings = OBSERVED.get(id_of(env))
     if settings is None:
         return None
     try:
-        return Observer(env, settings).score(settings.said)
+        return IdealObserver(env, settings).score(settings.said)
     except ValueError:  # more than one answer, or trials of one timing that differ in length
         return None
 

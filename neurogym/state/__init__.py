@@ -22,6 +22,23 @@ attribute. Its class then defines what to save::
 An environment or wrapper with these two methods has its other attributes saved as always; any other object is saved as
 what its ``state_dict`` returns, and nothing else. One that never changes returns ``{}``.
 
+Every value is saved as itself if it is plain, else as a dictionary with its kind under ``"__kind__"``; the methods of
+:class:`~neurogym.state.encoding.Encoder` and :class:`~neurogym.state.restoring.Decoder` follow the kinds:
+
+======================================  ===============================================  ==============================
+kind                                    saved as                                         put back as
+======================================  ===============================================  ==============================
+``array``, ``scalar``, ``objects``      numbers; items of an object array, each once     a new array
+``list``, ``dict``, ``deque``, ...      the items, and attributes of a class of one's    a new container
+                                        own that is derived from the container
+``generator``, ``random``, ...          state of the generator                           a new generator in this state
+``block``                               arrays of a block of trials                      a new block, checked first
+``object``                              name of the class and attributes, or what        the object that is there,
+                                        ``state_dict`` returned under ``"own"``          filled
+``same``                                ``number`` of an object that was met before      the same object
+``constant``                            nothing (functions, classes, spaces)             what the constructor made
+======================================  ===============================================  ==============================
+
 Belongs here: saving, checking and restoring. May use: `trials`, `rules`.
 """
 

@@ -17,7 +17,7 @@ from neurogym.sampling.distributions import Distribution, values_of
 from neurogym.sampling.generator import Generators
 from neurogym.trials.base import Info
 from neurogym.trials.layout import Period, broadcast_to_trials
-from neurogym.trials.row_arrays import RowArrays, Task
+from neurogym.trials.row_arrays import RowArrays, TaskLike
 
 
 class Trials(RowArrays):
@@ -39,7 +39,7 @@ class Trials(RowArrays):
         go: Step from which reaction times count, shape (n,), and ``go_period`` its name.
     """
 
-    def __init__(self, env: Task, n: int, given: dict[str, np.ndarray] | None = None):
+    def __init__(self, env: TaskLike, n: int, given: dict[str, np.ndarray] | None = None):
         super().__init__(env, n)
         self.given = given or {}
         self.info: dict[str, np.ndarray] = {}
@@ -48,7 +48,7 @@ class Trials(RowArrays):
         self.bonus: Any = 0.0
         self.go: np.ndarray | None = None
         self.go_period = ""
-        self.owners: Sequence[Task] | None = None
+        self.owners: Sequence[TaskLike] | None = None
         self._records: tuple[_Records, _Records] | None = None
 
     # -- what is drawn ------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from neurogym.trials.rows import Rows
 Where = str | int | Sequence[int] | np.ndarray | range | None
 
 
-class Task(Protocol):
+class TaskLike(Protocol):
     """Interface of tasks as seen by a block of trials."""
 
     rule: ClassVar[Any]
@@ -66,7 +66,7 @@ class RowArrays(Layout):
         has_gt: Whether a ground truth has been set.
     """
 
-    def __init__(self, env: Task, n: int):
+    def __init__(self, env: TaskLike, n: int):
         super().__init__(n, env.dt, type(env).__name__, int(env.tmax_default // env.dt))
         self.env = env
         self.rng: Any = env.np_random  # of the session, or for trials of several sessions `Generators`

@@ -1,4 +1,4 @@
-"""Import paths of scripts for NeuroGym; ``_NAMES`` and ``neurogym.compat.table`` list the present locations.
+"""Import paths of scripts for NeuroGym; ``NAMES`` and ``neurogym.compat.table`` list the present locations.
 
 Belongs here: helpers that only such scripts use. May use: everything but `envs` and `wrappers`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import pkgutil
 from typing import Any
 
-_NAMES = {
+NAMES = {
     "Dataset": "neurogym.utils.data",
     "RandomBlockSchedule": "neurogym.sampling.scheduler",
     "RandomSchedule": "neurogym.sampling.scheduler",
@@ -20,11 +20,11 @@ _NAMES = {
     "run_env": "neurogym.recording.rollout",
 }
 
-__all__ = sorted(_NAMES)
+__all__ = sorted(NAMES)
 
 
 def __getattr__(name: str) -> Any:
     """Import a helper on first use."""
-    if name in _NAMES:
-        return pkgutil.resolve_name(f"{_NAMES[name]}:{name}")
+    if name in NAMES:
+        return pkgutil.resolve_name(f"{NAMES[name]}:{name}")
     raise AttributeError(f"module 'neurogym.utils' has no attribute {name!r}")

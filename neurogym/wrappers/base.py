@@ -15,7 +15,7 @@ import numpy as np
 from neurogym.compat.members import forgive_reset
 from neurogym.parameters.arguments import within_ranges
 from neurogym.trials import Info, ResetResult, StepResult, Trials
-from neurogym.trials.row_arrays import Task
+from neurogym.trials.row_arrays import TaskLike
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
 
@@ -53,7 +53,7 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
         return self.env.step(action)  # type: ignore[return-value]
 
 
-class TrialTask(Task, Protocol):
+class TrialTask(TaskLike, Protocol):
     """Interface of tasks as seen by wrappers; :class:`neurogym.core.TrialEnv` implements this protocol."""
 
     trial: Info

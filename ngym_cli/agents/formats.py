@@ -35,6 +35,12 @@ FORMATS: dict[str, tuple[str, str]] = {
     "torchscript": ("one step of the network as TorchScript: torch.jit.load needs no ngym", ".pt"),
 }
 
+#: Arguments of sb3-contrib's learner that are attributes of both.
+ALIKE = (
+    *("n_steps", "n_epochs", "gamma", "gae_lambda", "normalize_advantage", "ent_coef", "vf_coef", "max_grad_norm"),
+    *("target_kl", "device"),
+)
+
 
 def export(run: runs.Run, to: str, out: Path | None = None, trust: bool = False, overwrite: bool = False) -> Path:
     """Write the agent of a run in another program's format.
@@ -176,19 +182,10 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
         "CnnLstmPolicy" if policy.features_extractor_kwargs else "MlpLstmPolicy",
         PlainSpaces(env),
         learning_rate=first if (first := float(model.lr_schedule(1.0))) == model.lr_schedule(0.0) else _falling(model),
-        n_steps=model.n_steps,
         batch_size=model.batch_size or model.n_steps * model.n_envs,
-        n_epochs=model.n_epochs,
-        gamma=model.gamma,
-        gae_lambda=model.gae_lambda,
         clip_range=float(model.clip_range(1.0)),
         clip_range_vf=None if limit is None else float(limit(1.0)),
-        normalize_advantage=model.normalize_advantage,
-        ent_coef=model.ent_coef,
-        vf_coef=model.vf_coef,
-        max_grad_norm=model.max_grad_norm,
-        target_kl=model.target_kl,
-        device=model.device,
+        **{name: getattr(model, name) for name in ALIKE},
         policy_kwargs={
             "lstm_hidden_size": policy.lstm_actor.hidden_size,
             "n_lstm_layers": policy.lstm_actor.num_layers,

@@ -15,7 +15,6 @@ from ngym_cli.agents.networks.structure import Structure, read_areas
 from ngym_cli.agents.options import Values
 from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.config.tasks import is_supervised_by_default
-from ngym_cli.environments import boundaries
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line
 
@@ -51,11 +50,6 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    if algorithm.needs_truth and config.reset_state in boundaries.UNITS:
-        raise UserError(
-            f"{config.alg} learns from whole trials or from endless sessions, not reset at each {config.reset_state}; "
-            "expected reset_state auto, trial or never"
-        )
     hyperparameters, usual_args = exceptions(config.alg, facts)
     here = {**algorithm.network_defaults, **{k: v for k, v in usual_args.items() if k in network.options}}
     if "dt" in network.options:

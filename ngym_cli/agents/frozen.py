@@ -5,6 +5,7 @@ Importing torch and Stable-Baselines3 takes longer than thousands of trials.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,14 @@ from ngym_cli.agents.networks.steps import Network, Stepper, joint, leak, scale_
 from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.stack import build_batch
-from ngym_cli.files.reading import read_arrays
+from ngym_cli.files.reading import read_tensors
 from ngym_cli.runs import records
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
-Arrays = dict[str, np.ndarray]
+#: Function from the name and the shape of a stored array to the array; a KeyError if there is none.
+Take = Callable[..., np.ndarray]
 #: Rows of a layer's stored weights for each unit.
 ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
 #: Output layers, with the hidden layers before each.
@@ -65,68 +67,47 @@ def _read(run: runs.Run, config: RunConfig) -> Actor | None:
     shape = seen.shape or ()
     if not isinstance(seen, spaces.Box) or len(shape) == 3 or not isinstance(acts, spaces.Discrete | spaces.Box):
         return None
-    parts = ["lstm_actor"] + ["lstm_critic"] * (not args["shared"])
-    arrays = read_arrays(folder / WEIGHTS)
-    expected = _shapes_of_heads(units, args["readout"], acts)
-    for part in parts:
-        expected |= _shapes_of_network(part, network, units, args["layers"], prod(shape))
-    if {name: part.shape for name, part in arrays.items()} != expected:
-        return None
-    if not all(part.dtype == np.float32 and np.isfinite(part).all() for part in arrays.values()):
-        return None
-    networks: list[Network] = [_stepper(arrays, part, network, units, args) for part in parts]
-    policy, value = (_layers(arrays, head, len(args["readout"])) for head in HEADS)
-    return Actor(networks, ReadOut(policy, value, arrays.get("log_std", np.zeros(0))), acts)
+    left = read_tensors(folder / WEIGHTS, "numpy")
 
+    def take(name: str, *expected: int) -> np.ndarray:
+        part = left.pop(name)
+        if part.shape != expected or part.dtype != np.float32 or not np.isfinite(part).all():
+            raise KeyError(name)
+        return part
 
-def _shapes_of_heads(units: int, readout: list[int], acts: spaces.Discrete | spaces.Box) -> dict[str, tuple[int, ...]]:
-    """Shapes of the tensors of the read-out."""
     n = int(acts.n) if isinstance(acts, spaces.Discrete) else prod(acts.shape)
-    found: dict[str, tuple[int, ...]] = {} if isinstance(acts, spaces.Discrete) else {"log_std": (n,)}
-    for head, last in zip(HEADS, (n, 1), strict=True):
-        sizes = [units, *readout, last]
-        for name, size, before in zip(_names(head, len(readout)), sizes[1:], sizes, strict=False):
-            found |= {f"{name}.weight": (size, before), f"{name}.bias": (size,)}
-    return found
+    parts = ["lstm_actor"] + ["lstm_critic"] * (not args["shared"])
+    try:
+        networks: list[Network] = [_stepper(take, part, network, units, prod(shape), args) for part in parts]
+        policy = _head(take, "action_net", [units, *args["readout"], n])
+        value = _head(take, "value_net", [units, *args["readout"], 1])
+        log_std = np.zeros(0) if isinstance(acts, spaces.Discrete) else take("log_std", n)
+    except KeyError:
+        return None
+    return None if left else Actor(networks, ReadOut(policy, value, log_std), acts)
 
 
-def _shapes_of_network(part: str, network: str, units: int, layers: int, features: int) -> dict[str, tuple[int, ...]]:
-    """The tensors of a network."""
-    rows, signed = ROWS[network] * units, network == "ei_rnn"
-    found: dict[str, tuple[int, ...]] = {f"{part}.sign": (units,)} if signed else {}
-    for layer in range(layers):
-        inputs = units if layer else features
-        found |= {f"{part}.weight_hh_l{layer}": (rows, units), f"{part}.weight_ih_l{layer}": (rows, inputs)}
-        found |= {f"{part}.bias_{end}_l{layer}": (rows,) for end in ("ih", "hh")}
-        if signed:
-            found[f"{part}.mask_l{layer}"] = (units, units)
-    return found
+def _head(take: Take, head: str, sizes: list[int]) -> list[Layer]:
+    """Return the layers up to a head, given the number of units before and after each layer."""
+    names = [*(f"{HEADS[head]}.{2 * k}" for k in range(len(sizes) - 2)), head]  # between are activations
+    layers: list[Layer] = []
+    for name, size, before in zip(names, sizes[1:], sizes, strict=False):
+        weight, bias = take(f"{name}.weight", size, before), take(f"{name}.bias", size)
+        layers.append((np.array(weight.T, order="C"), bias, "" if name == head else "Tanh"))
+    return layers
 
 
-def _names(head: str, hidden: int) -> list[str]:
-    """Names of the linear layers up to a head; every second index belongs to an activation."""
-    return [*(f"{HEADS[head]}.{2 * k}" for k in range(hidden)), head]
-
-
-def _layers(arrays: Arrays, head: str, hidden: int) -> list[Layer]:
-    """The layers up to a head, and itself."""
-    return [
-        (np.array(arrays[f"{name}.weight"].T, order="C"), arrays[f"{name}.bias"], "" if name == head else "Tanh")
-        for name in _names(head, hidden)
-    ]
-
-
-def _stepper(arrays: Arrays, part: str, network: str, units: int, args: options.Values) -> Stepper:
+def _stepper(take: Take, part: str, network: str, units: int, features: int, args: options.Values) -> Stepper:
+    """Return a recurrent network from its stored weights and arguments."""
     cell = args["activation"] if "activation" in args else {"ei_rnn": "relu"}.get(network, network)
     alpha = leak(args["dt"], args["tau"]) if "tau" in args else 1.0
-    noise = args.get("noise", 0.0)
-    weights = [_joint(arrays, part, network, layer, units) for layer in range(args["layers"])]
+    noise, weights = args.get("noise", 0.0), []
+    sign = take(f"{part}.sign", units) if network == "ei_rnn" else None
+    for layer in range(args["layers"]):
+        rows, inputs = ROWS[network] * units, units if layer else features
+        found = [take(f"{part}.weight_hh_l{layer}", rows, units), take(f"{part}.weight_ih_l{layer}", rows, inputs)]
+        found += [take(f"{part}.bias_{end}_l{layer}", rows) for end in ("ih", "hh")]
+        if sign is not None:
+            found[0] = np.abs(found[0]) * (take(f"{part}.mask_l{layer}", units, units) * sign)
+        weights.append(joint(np, *(unpack_weights(np, units, found) if network == "gru" else found)))
     return Stepper(cell, weights, units, alpha, scale_of_noise(noise, alpha), bool(noise))
-
-
-def _joint(arrays: Arrays, part: str, network: str, layer: int, units: int) -> np.ndarray:
-    names = ("weight_hh", "weight_ih", "bias_ih", "bias_hh")
-    found = [arrays[f"{part}.{name}_l{layer}"] for name in names]
-    if network == "ei_rnn":
-        found[0] = np.abs(found[0]) * (arrays[f"{part}.mask_l{layer}"] * arrays[f"{part}.sign"])
-    return joint(np, *(unpack_weights(np, units, found) if network == "gru" else found))

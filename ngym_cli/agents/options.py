@@ -1,12 +1,13 @@
 """Options of algorithms and networks: name, type, default, range, meaning. No torch here.
 
-One list per algorithm and network says what a user may set; a configuration spells out every entry, so that it means
+The tables of ``learners.toml`` say what a user may set; a configuration spells out every entry, so that it means
 the same under the next version of the library that learns.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from ngym_cli.files import reading
 
 #: Options by name.
 Values = dict[str, Any]
+
+FILE = Path(__file__).with_name("learners.toml")
 
 Kind = Literal["number", "whole", "truth", "word", "list", "table", "any"]
 
@@ -64,10 +67,6 @@ class Option:
     required: bool = False
     spelled: bool = True
 
-    def with_default(self, default: object) -> Option:
-        """Return the same option with another default."""
-        return dataclasses.replace(self, default=default)
-
     def read(self, value: object) -> Any:
         """Return a given value in the option's type.
 
@@ -106,6 +105,29 @@ class Option:
         most = "" if self.high is None else f"at most {self.high:g}"
         said = " and ".join(part for part in (least, most) if part)
         return said or WORDS_FOR.get(self.kind, "any number")
+
+
+@functools.cache
+def tables() -> dict[str, dict[str, Any]]:
+    """Return the tables of algorithms, networks and options in ``learners.toml``."""
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+def read_options(kind: str, chosen: Mapping[str, Any], **more: Any) -> tuple[Option, ...]:
+    """Return options that are defined in a table.
+
+    Args:
+        kind: ``hyperparameters`` or ``network_options``.
+        chosen: name to default, or to a table of entries that replace those of the definition.
+        **more: entries that replace those of all definitions.
+    """
+    found = []
+    for name, given in chosen.items():
+        entry = {"default": None, **tables()[kind][name], **(given if isinstance(given, dict) else {"default": given})}
+        entry |= {key: tuple(entry[key]) for key in ("words", "also") if key in entry}
+        entry["default"] = None if entry["default"] == "none" else entry["default"]
+        found.append(Option(name, **{**entry, **more}))
+    return tuple(found)
 
 
 def complete(

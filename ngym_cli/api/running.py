@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
-from ngym_cli.training.progress import Display, LiveDisplay, Silent
+from ngym_cli.training.progress import Display, LiveDisplay
 
 if TYPE_CHECKING:
     from ngym_cli.config import RunConfig
@@ -56,11 +56,11 @@ def hooks(progress: bool) -> Hooks:
     def display(resolved: RunConfig, facts: Facts, path: Path) -> Display:
         total = int(resolved.timesteps or 0)
         if not progress:
-            return Silent()
+            return Display()
         if in_notebook():
             return NotebookDisplay(total, facts.references)
-        actions = "most probable actions" if find_algorithm(resolved.alg).needs_truth else "sampled actions"
-        return LiveDisplay(terminal.console(stderr=True), total, facts.references, actions)
+        taught = find_algorithm(resolved.alg).needs_truth
+        return LiveDisplay(terminal.console(stderr=True), total, facts.references, taught)
 
     return Hooks(lambda resolved, facts: threads.one_in_torch(), display)
 

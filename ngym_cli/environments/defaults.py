@@ -46,8 +46,11 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     if not task.several and (takes is None or "timing" in takes):
         found["timing"] = {**_written(inner.timing), **config.timing}
     if not task.several and (takes is None or "rewards" in takes):
-        numbers = {key: value for key, value in inner.rewards.items() if isinstance(key, str) and _is_finite(value)}
-        found["rewards"] = {**numbers, **config.rewards}
+        found["rewards"] = {
+            key: value
+            for key, value in inner.rewards.items()
+            if isinstance(key, str) and isinstance(value, int | float) and math.isfinite(value)
+        } | config.rewards
     found["wrappers"] = [
         {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers
     ]
@@ -55,10 +58,6 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         remembered = facts.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
         found["reset_state"] = "never" if remembered else "trial"
     return from_dict(found), facts
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _stage_links_trials(config: RunConfig, index: int) -> bool:

@@ -25,8 +25,8 @@ from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
 from ngym_cli.config.parts import user_errors
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.environments.boundaries import UNITS, reported_units
 from ngym_cli.environments.stack import inner_task, make_env
+from ngym_cli.environments.trial_batch import STRETCHES, reported_units
 from ngym_cli.errors import UserError
 
 #: Steps with random actions for which every new stack is tried before anything is written.
@@ -218,7 +218,7 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
 def _refuse_reset(config: RunConfig, env: gym.Env) -> None:
     """Raise UserError if the state is to be reset at sessions or blocks that trials do not report."""
     found = reported_units(inner_task(env).trial)
-    if config.reset_state in UNITS and config.reset_state not in found:
+    if config.reset_state in STRETCHES and config.reset_state not in found:
         raise UserError(
             f"reset_state {config.reset_state!r}: the trials of {config.task} report no {config.reset_state}s; "
             f"expected {', '.join(('auto', 'trial', *found))} or never"

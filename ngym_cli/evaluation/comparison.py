@@ -126,17 +126,13 @@ def _described(table: Table, animal: Behaviour) -> Description | None:
     """Return the description of an agent with the stimuli of an animal, where the agent's trials have these."""
     names = [name.removeprefix(SIGNED) for name in animal.stimuli]
     stimuli = names if all(name in table for name in names) else [STRENGTH] if STRENGTH in table else []
-    roles: dict[str, Any] = {"choice": "choice", "correct": "performance", "session": "env", "stimuli": stimuli}
+    roles: dict[str, Any] = {"choice": "choice", "correct": "performance", "session": "env"}
+    columns = {name: np.asarray(table[name]) for name in [*roles.values(), *stimuli, "outcome"]}
     try:
-        found = from_columns({name: np.asarray(table[name]) for name in [*roles_in(roles), "outcome"]}, roles, False)
+        found = from_columns(columns, {**roles, "stimuli": stimuli}, False)
     except TableError:
         return None
     return describe(found)[0] if len(found.choices) == len(animal.choices) else None
-
-
-def roles_in(roles: Mapping[str, Any]) -> list[str]:
-    """Return the columns that roles name."""
-    return [*(name for name in roles.values() if isinstance(name, str)), *roles["stimuli"]]
 
 
 def _rows(ours: Description, theirs: Description) -> list[Comparison]:

@@ -11,8 +11,9 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, one_line
-from ngym_cli.evaluation import arrays, spikes
+from ngym_cli.evaluation import spikes
 from ngym_cli.files.writing import atomic_path
+from ngym_cli.runs.populations import CONDITION
 from ngym_cli.runs.recordings import FILE, Recording
 from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
 
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 GAP = 1_000.0
 
 
+#: Names of recorded quantities in the file where they differ.
+NAMES = {"observations": "inputs", "logits": "outputs"}
+
+#: Largest size of the padded arrays, bytes.
+MOST_BYTES = 8 << 30
+
+
 def export(folder: Path, run: runs.Run, form: str) -> Path:
     """Write an evaluation as ``trials.csv``, ``trials.npz`` or ``session.nwb`` in the folder of the evaluation.
 
@@ -39,9 +47,7 @@ def export(folder: Path, run: runs.Run, form: str) -> Path:
         UserError: if pynwb is needed and not installed or finds fault with the file, nothing was recorded for padded
             arrays, or these would be too large.
     """
-    if form == "npz":
-        return arrays.write(folder)
-    return {"csv": _csv, "nwb": _nwb}[form](folder, run)
+    return {"csv": _csv, "npz": _npz, "nwb": _nwb}[form](folder, run)
 
 
 def _csv(folder: Path, run: runs.Run) -> Path:
@@ -64,6 +70,49 @@ def _csv(folder: Path, run: runs.Run) -> Path:
 def _cell(word: str | None) -> str | None:
     """Return a word with a quote in front if a spreadsheet would run the word as a formula."""
     return f"'{word}" if word and word[0] in "=+-@\t\r" else word
+
+
+def _npz(folder: Path, run: runs.Run) -> Path:
+    """Write ``trials.npz`` in the folder of an evaluation that was recorded.
+
+    Arrays: each recorded quantity, shape (trials, steps, ...), 0 after the end of a trial; ``mask`` (trials, steps),
+    true within trials; ``rates`` (Hz) where spikes were drawn; ``dt`` (ms); and ``condition_NAME`` for each column of
+    the trial table.
+
+    Raises:
+        UserError: if the arrays would be larger than 8 GB.
+    """
+    recording, table = Recording(folder), read_trials(folder / "trials.parquet")
+    lengths = np.diff(recording.offsets)
+    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    arrays = {"mask": mask, "dt": np.array(recording.dt)}
+    found = {NAMES.get(name, name): recording[name] for name in recording.quantities}
+    if spikes.SPIKES in found:
+        found["rates"] = spikes.rates(recording)
+    size = sum(mask.size * values[:1].nbytes for values in found.values())
+    if size > MOST_BYTES:
+        raise UserError(f"the padded arrays would take {size / 1e9:.0f} GB; ask for fewer --trials, or record less")
+    for name, values in found.items():
+        arrays[name] = np.zeros((*mask.shape, *values.shape[1:]), values.dtype)
+        arrays[name][mask] = values
+    arrays |= {CONDITION + name: values for name, values in _columns(table).items()}
+    with atomic_path(folder / "trials.npz") as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    return folder / "trials.npz"
+
+
+def _columns(table: Table) -> Table:
+    """Return the columns of a trial table as numbers and words; columns of unequal vectors are left out."""
+    found = {}
+    for name, values in table.items():
+        if values.dtype != object:
+            found[name] = values
+        elif any(isinstance(value, list | np.ndarray) for value in values):
+            if len({np.shape(value) for value in values}) == 1:
+                found[name] = np.array(values.tolist(), float)
+        else:
+            found[name] = np.array(["" if value is None else str(value) for value in values], str)
+    return found
 
 
 def _nwb(folder: Path, run: runs.Run) -> Path:

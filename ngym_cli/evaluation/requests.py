@@ -15,6 +15,7 @@ from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.evaluation.activity import parse_quantities
 from ngym_cli.evaluation.fresh_trials import Progress, Protocol
 from ngym_cli.evaluation.spikes import SPIKES
 from ngym_cli.files.reading import read_json
@@ -135,7 +136,7 @@ def request(
     names = [word for word in references if word not in loose] or ["latest"]
     return names, Request(
         perturbations=tuple(perturbation.parse(kind, text) for kind, text in given),
-        record=_quantities(record),
+        record=() if record is None else parse_quantities(record),
         exports=exports,
         compare=comparison_of(compare, columns),
         activity=None if compare_activity is None else (compare_activity, tuple(split_entries(by or ""))),
@@ -152,12 +153,6 @@ def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Pat
     if compare is None and columns is not None:
         raise UserError("--columns maps the columns of a table of trials, which --compare names")
     return None if compare is None else (compare, columns)
-
-
-def _quantities(text: str | None) -> tuple[str, ...]:
-    from ngym_cli.evaluation.activity import parse_quantities
-
-    return () if text is None else parse_quantities(text)
 
 
 def evaluate(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
-    from torch import Tensor
 
 #: Largest text file of a run (bytes); the largest that we write is the state in a checkpoint.
 LARGEST_TEXT = 4 << 20
@@ -222,28 +220,20 @@ def read_json(path: Path) -> Any:
         raise UserError(f"damaged run folder {path.parent}: {path.name}: {error.strerror}") from None
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read a safetensors file as torch tensors by name.
+def read_tensors(path: Path, library: str = "torch") -> dict[str, Any]:
+    """Read a safetensors file as arrays by name.
+
+    Args:
+        path: the file.
+        library: of the arrays, `torch` or `numpy`.
 
     Raises:
         UserError: if it is not one, or names more arrays than any that we write.
         OSError: if it cannot be read.
     """
-    from safetensors.torch import load_file
-
-    return _read_safetensors(path, load_file)
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read a safetensors file as NumPy arrays by name; see `read_tensors`."""
-    from safetensors.numpy import load_file
-
-    return _read_safetensors(path, load_file)
-
-
-def _read_safetensors(path: Path, load: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
     from safetensors import SafetensorError
 
+    load = importlib.import_module(f"safetensors.{library}").load_file
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         if size > LARGEST_HEADER:

@@ -109,19 +109,20 @@ def number_lines(row: Row) -> Iterator[tuple[str, str, str]]:
     """Yield each number of a claim: name, published value and result."""
     published, unit = row["published"], f" {row['unit']}" if row.get("unit") else ""
     numbers = row["numbers"]
-    if isinstance(published, str):
+    if not isinstance(published, Mapping):
+        said = published if isinstance(published, str) else f"{published:g}{unit}"
         if set(numbers) <= {""}:
-            yield "", published, _here(numbers.get(""), unit)
+            yield "", said, _here(numbers.get(""), unit)
             return
-        yield "", published, ""
+        yield "", said, ""
         for name, found in numbers.items():
             yield f"  {name}", "", _here(found, unit)
         return
     known = published_numbers(published)
     for name in dict.fromkeys([*known, *numbers]):
-        value = known.get(name, known.get(""))
+        value = known.get(name)
         said = "-" if value is None else f"{value:g}{unit}"
-        yield (f"{name}: " if name else ""), said, _here(numbers.get(name), unit)
+        yield f"{name}: ", said, _here(numbers.get(name), unit)
 
 
 def _here(found: Row | None, unit: str) -> str:

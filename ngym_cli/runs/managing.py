@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs, terminal
 from ngym_cli.config import flatten, read_toml
 from ngym_cli.errors import UserError
-from ngym_cli.files.reading import read_json
+from ngym_cli.files.reading import digest, read_json
 from ngym_cli.files.writing import foreign
 from ngym_cli.runs.folder import EVERYTHING, Run, refuse_existing
 
@@ -108,17 +108,16 @@ def between(one: str, other: str, root: Path) -> list[dict[str, Any]]:
     Raises:
         UserError: if there is no such run, or it is damaged.
     """
-    pair = [dict(_facts(runs.find(reference, root, fits=True))) for reference in (one, other)]
+    pair = [_facts(runs.find(reference, root, fits=True)) for reference in (one, other)]
     names = list(dict.fromkeys([*pair[0], *pair[1]]))
     rows = [{"id": name, "one": pair[0].get(name), "other": pair[1].get(name)} for name in names]
     return [row for row in rows if row["one"] != row["other"]]
 
 
-def _facts(run: runs.Run) -> Iterator[tuple[str, Any]]:
+def _facts(run: runs.Run) -> dict[str, Any]:
     manifest = run.manifest()
     if run.is_fit:
-        yield from _facts_of_fit(run, manifest)
-        return
+        return _facts_of_fit(run, manifest)
     parts: dict[str, Any] = {
         "configuration": read_toml(run.path / runs.CONFIG),
         SEEDS: manifest.get(SEEDS),
@@ -129,12 +128,10 @@ def _facts(run: runs.Run) -> Iterator[tuple[str, Any]]:
             name: _digest(run.path / name) for name in ("model/weights.safetensors", "eval/final/trials.parquet")
         },
     }
-    for part, values in parts.items():
-        for name, value in flatten(_mapping(values)).items():
-            yield f"{part}.{name}", value
+    return flatten({part: _mapping(values) for part, values in parts.items()})
 
 
-def _facts_of_fit(run: runs.Run, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _facts_of_fit(run: runs.Run, manifest: Mapping[str, Any]) -> dict[str, Any]:
     found = read_json(run.path / runs.FIT)
     scores = _mapping(found.get("scores"))
     parts: dict[str, Any] = {
@@ -148,9 +145,7 @@ def _facts_of_fit(run: runs.Run, manifest: Mapping[str, Any]) -> Iterator[tuple[
     for label, about in _mapping(found.get("models")).items():
         for who, estimates in _mapping(about.get("parameters")).items():
             parts[f"{label}, {who}"] = {name: _mapping(row).get("value") for name, row in estimates.items()}
-    for part, values in parts.items():
-        for name, value in flatten(_mapping(values)).items():
-            yield f"{part}.{name}", value
+    return flatten({part: _mapping(values) for part, values in parts.items()})
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -158,8 +153,6 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _digest(path: Path) -> str | None:
-    from ngym_cli.files.reading import digest
-
     return digest(path)[:12] if path.is_file() else None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +45,25 @@ def read_parts(path: Path, by: Sequence[str]) -> dict[str, PopulationTrials]:
     Raises:
         UserError: if the file cannot be read or lacks a column.
     """
+    with _opened(path) as file:
+        if path.suffix == ".nwb":
+            return _from_nwb(path, file, by)
+        arrays = dict(file) if path.suffix == ".npz" else {name: _read(file, name) for name in file}
+        return _from_arrays(path, arrays, by)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file of arrays; any error of reading is reported in a single line."""
     try:
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as arrays:
-                return _from_arrays(path, dict(arrays), by)
-        import h5py
+                yield arrays
+        else:
+            import h5py
 
-        with h5py.File(path, "r") as file:
-            if path.suffix == ".nwb":
-                return _from_nwb(path, file, by)
-            return _from_arrays(path, {name: _read(file, name) for name in file}, by)
+            with h5py.File(path, "r") as file:
+                yield file
     except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
         raise UserError(f"{path} has no trials that can be read: {' '.join(str(error).split())}") from None
 
@@ -85,20 +95,10 @@ def columns_of(path: Path) -> tuple[str, ...]:
     Raises:
         UserError: if the file cannot be read.
     """
-    try:
-        if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                names = list(arrays)
-        else:
-            import h5py
-
-            with h5py.File(path, "r") as file:
-                if path.suffix == ".nwb":
-                    return tuple(file["intervals/trials"])
-                names = list(file)
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise UserError(f"{path} has no trials that can be read: {' '.join(str(error).split())}") from None
-    return tuple(name.removeprefix(CONDITION) for name in names if name.startswith(CONDITION))
+    with _opened(path) as file:
+        if path.suffix == ".nwb":
+            return tuple(file["intervals/trials"])
+        return tuple(name.removeprefix(CONDITION) for name in file if name.startswith(CONDITION))
 
 
 def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]) -> dict[str, PopulationTrials]:

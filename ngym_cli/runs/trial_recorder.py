@@ -53,23 +53,21 @@ class TrialRecorder:
         self._last: dict[str, list[Any]] = {name: [None] * n_envs for name in PREVIOUS}
         self._extra: list[str] = []  # columns beyond the usual ones, in the order in which they appeared in the run
 
-    def begin_stage(self, stage: int, task: str, dt: float, rt_from: str) -> None:
-        """Record the coming trials under a stage of a curriculum; sessions begin anew.
+    def describe(self, stage: int, task: str, dt: float, rt_from: str, anew: bool = False) -> None:
+        """Set the stage of a curriculum to which the coming trials belong.
 
         Args:
             stage: number of the stage.
             task: id of its task.
             dt: time step of the task in ms.
             rt_from: name of the period that reaction times count from.
+            anew: whether sessions begin anew.
         """
-        self.describe(stage, task, dt, rt_from)
-        self._last = {name: [None] * len(values) for name, values in self._last.items()}
-
-    def describe(self, stage: int, task: str, dt: float, rt_from: str) -> None:
-        """Set the stage of the coming trials; arguments as in ``begin_stage``."""
         self.constants["stage"] = stage
         self.defaults = {"task": task, "rt_from": rt_from}
         self.dt = dt
+        if anew:
+            self._last = {name: [None] * len(values) for name, values in self._last.items()}
 
     def add(self, finished: Mapping[str, np.ndarray] | None, step: int) -> None:
         """Add the trials that ended in a step of the batch.

@@ -17,7 +17,7 @@ from ngym_cli.runs import summary
 from ngym_cli.terminal import REFERENCES
 from ngym_cli.training.curriculum import Stage
 from ngym_cli.training.curves import Board
-from ngym_cli.training.progress import Display
+from ngym_cli.training.progress import Display, actions_in_words
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -153,5 +153,4 @@ def sentence(found: Mapping[str, Any]) -> str:
     low, high = found["performance_ci"]
     text = f"performance {found['performance']:.3f} [{low:.3f}, {high:.3f}] over {found['trials']:,} fresh trials"
     beside = [f"{name} {found[name]:.3f}" for name in REFERENCES if found.get(name) is not None]
-    how = "most probable actions" if found["deterministic"] else "sampled actions"
-    return f"{text}, {how}" + (f" ({', '.join(beside)})" if beside else "")
+    return f"{text}, {actions_in_words(found['deterministic'])}" + (f" ({', '.join(beside)})" if beside else "")

@@ -23,10 +23,10 @@ from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training import ending, tracking
-from ngym_cli.training.curriculum import Curriculum, Stage, renew, stages_of
+from ngym_cli.training.curriculum import Curriculum, renew, stages_of
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
-from ngym_cli.training.progress import Display, Silent
+from ngym_cli.training.progress import Display
 from ngym_cli.training.session import CheckpointKeeper, Metrics, Plan, Session, Watch
 from ngym_cli.training.stopping import Stop, Until, stopping_on_signals
 
@@ -62,7 +62,7 @@ class Hooks:
     """
 
     announce: Callable[[RunConfig, Facts], None] = lambda *_: None
-    make_display: Callable[[RunConfig, Facts, Path], Display] = lambda *_: Silent()
+    make_display: Callable[[RunConfig, Facts, Path], Display] = lambda *_: Display()
     watch: Watch | None = None
     begun: Callable[[runs.Run], object] = lambda *_: None
 
@@ -229,7 +229,7 @@ class _Parts:
         session = Session(
             self.run,
             facts,
-            learner=self,
+            change_stage=lambda stage: renew(self.model, self.venv, stage.config, stage.seed),
             curves=Curves(recorder, board, display, int(self.config.timesteps or 0)),
             evaluator=Evaluator(
                 self.run,
@@ -240,7 +240,11 @@ class _Parts:
                 display,
                 self.course.stages if self.course else (),
             ),
-            checkpoints=CheckpointKeeper(path / checkpoints.FOLDER, self.config.checkpoint, self.write_checkpoint),
+            checkpoints=CheckpointKeeper(
+                path / checkpoints.FOLDER,
+                self.config.checkpoint,
+                lambda step, of: checkpoints.write(path / checkpoints.FOLDER, step, self.model, self.venv, of),
+            ),
             plan=Plan(self.course, _until(self.config, facts), self.hooks.watch),
         )
         if saved is None:
@@ -249,14 +253,6 @@ class _Parts:
         else:
             session.set_state(saved.step, state)
         return session
-
-    def write_checkpoint(self, step: int, state: Metrics) -> Path:
-        """Write a checkpoint of the present step with the given state of the session."""
-        return checkpoints.write(self.run.path / checkpoints.FOLDER, step, self.model, self.venv, state)
-
-    def change_stage(self, stage: Stage) -> None:
-        """Learn in the environments of another stage."""
-        renew(self.model, self.venv, stage.config, stage.seed)
 
 
 def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[str] | None = None) -> Outcome:

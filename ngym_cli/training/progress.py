@@ -15,8 +15,13 @@ from ngym_cli.terminal import EveryFewSeconds, left_in_words, progress_bars
 WARM_UP = 2.0
 
 
+def actions_in_words(deterministic: bool) -> str:
+    """Return how an agent selects actions, in words."""
+    return "most probable actions" if deterministic else "sampled actions"
+
+
 class Display:
-    """Interface of the displays of a run's progress."""
+    """Interface of the displays of a run's progress; this one shows nothing."""
 
     def start(self, step: int = 0) -> None:
         """Begin, at a step."""
@@ -37,10 +42,6 @@ class Display:
         """End."""
 
 
-class Silent(Display):
-    """Display that shows nothing."""
-
-
 class LiveDisplay(Display):
     """A bar and a line of numbers on a terminal; plain lines now and then where there is none.
 
@@ -50,17 +51,13 @@ class LiveDisplay(Display):
         console: console to draw on.
         total: steps of the whole run.
         references: performance of random choices, of the best blind and of the best possible agent, by name.
-        actions: selection of actions in training, in words.
+        deterministic: whether the agent takes the most probable actions in training.
     """
 
     def __init__(
-        self,
-        console: Console,
-        total: int,
-        references: Mapping[str, float | None],
-        actions: str = "sampled actions",
+        self, console: Console, total: int, references: Mapping[str, float | None], deterministic: bool = False
     ):
-        self.actions = actions
+        self.actions = actions_in_words(deterministic)
         self.console = console
         self.total = total
         self.references = dict(references)

@@ -21,7 +21,6 @@ from ngym_cli.runs import managing
 
 if TYPE_CHECKING:
     from ngym_cli.environments.facts import Facts
-    from ngym_cli.training.progress import Display
 
 
 INTERRUPTED = 130
@@ -58,7 +57,7 @@ def run(
     err = terminal.console(stderr=True)
     from ngym_cli.evaluation import printing
     from ngym_cli.training import advice, main_loop, timing
-    from ngym_cli.training.progress import LiveDisplay, Silent
+    from ngym_cli.training.progress import Display, LiveDisplay
 
     setting: list[tuple[RunConfig, Facts]] = []
 
@@ -85,8 +84,8 @@ def run(
                 "the ceiling is that without it",
                 soft_wrap=True,
             )
-        actions = "most probable actions" if find_algorithm(resolved.alg).needs_truth else "sampled actions"
-        return Silent() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references, actions)
+        taught = find_algorithm(resolved.alg).needs_truth
+        return Display() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references, taught)
 
     hooks = main_loop.Hooks(announce, display, begun=lambda run: managing.tag(run, tags) if tags else None)
     if config is None:

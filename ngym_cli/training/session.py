@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,16 +29,6 @@ Metrics = dict[str, Any]
 
 #: Callback after each evaluation, with step and summary; returns a reason to end the run early, or None.
 Watch = Callable[[int, Mapping[str, Any]], str | None]
-
-
-class Learner(Protocol):
-    """Interface that a session requires of a learner."""
-
-    def write_checkpoint(self, step: int, state: Metrics) -> Path:
-        """Write a checkpoint of the present step with the given state of the session."""
-
-    def change_stage(self, stage: Stage) -> None:
-        """Learn in the environments of another stage."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +111,7 @@ class Session:
     Attributes:
         run: the folder.
         facts: known properties of the task to be learned.
-        learner: the reporting learner.
+        change_stage: lets the learner continue in the environments of another stage.
         curves: trials, losses and the user's view of both.
         evaluator: evaluates the present agent.
         checkpoints: keeper of the run's checkpoints.
@@ -133,7 +123,7 @@ class Session:
 
     run: runs.Run
     facts: Facts
-    learner: Learner
+    change_stage: Callable[[Stage], None]
     curves: Curves
     evaluator: Evaluator
     checkpoints: CheckpointKeeper
@@ -224,8 +214,8 @@ class Session:
             self._complete(said)
         else:
             stage = curriculum.advance(why, self.step, recorder.trials, self.clock.times()[0])
-            recorder.begin_stage(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
-            self.learner.change_stage(stage)
+            recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from, anew=True)
+            self.change_stage(stage)
             self.curves.begin_stage()
             self.curves.display.say(f"{said}; now {curriculum.label}")
         self.run.update(stages=curriculum.record())

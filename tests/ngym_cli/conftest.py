@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from ngym_cli.commands import app
-from ngym_cli.training.progress import Silent
+from ngym_cli.training.progress import Display
 
 
 class Result(NamedTuple):
@@ -101,7 +101,7 @@ QUICK = {
 }
 
 
-class Interrupting(Silent):
+class Interrupting(Display):
     """Sends this process a signal when a run has come to a step."""
 
     def __init__(self, step, number=signal.SIGTERM):

@@ -17,7 +17,7 @@ from ngym_cli.agents import checkpoints
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.errors import UserError
 from ngym_cli.training.main_loop import Hooks, resume, train
-from ngym_cli.training.progress import Silent
+from ngym_cli.training.progress import Display
 from tests.ngym_cli.conftest import Interrupting, configuration, interrupt
 from tests.ngym_cli.files.test_writing import killed_while_writing
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
@@ -104,7 +104,7 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, whole):
     data[-1] ^= 1
     file.write_bytes(data)
     said = []
-    display = Silent()
+    display = Display()
     display.say = said.append
     resume(run, hooks=Hooks(make_display=lambda *_: display))
     assert any(newest.name in line and "checksum" in line for line in said)
@@ -158,7 +158,7 @@ def test_resuming_takes_no_settings(ngym, whole):
 def test_a_run_in_use_is_left_alone(ngym, tmp_path):
     started, go_on = threading.Event(), threading.Event()
 
-    class Waiting(Silent):
+    class Waiting(Display):
         def update(self, step, numbers):
             started.set()
             go_on.wait(20)

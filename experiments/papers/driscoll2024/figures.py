@@ -170,7 +170,8 @@ def control_random_kinds(run):
 def figure_4_points_in_the_delay(paper):
     """First network that has points for two tasks of one kind. Left: stable points of each task in the delay along the
     first two principal components of all of them; a colour for each kind of task, a marker for each task. Right:
-    distance between the points of two tasks, sorted by kind; squares along the diagonal are of one kind.
+    distance between the points of two tasks, sorted by kind. Where tasks of one kind share points, one colour lies
+    together and the squares along the diagonal are darker than the rest.
     """
     run, *_ = _first_with_points(paper)
     found = _points(run)
@@ -202,6 +203,7 @@ def figure_4_points_in_the_delay(paper):
 def figure_3_from_task_to_task(paper):
     """The same network: stable points in the delay (open: at the input of the first task, full: at that of the second)
     as the input goes over in twenty steps; left between two tasks of one kind, right between two of different kinds.
+    Lines that stay apart are points that are followed; lines that meet are points that merge on the way.
     """
     run, *pairs = _first_with_points(paper)
     figure, panels = new_figure(1, 2, width=3.6)

@@ -126,7 +126,8 @@ def control_shuffled(run):
 
 def figure_2_universality(paper):
     """Left: SVCCA distances of the activity of all networks for the same inputs, sorted by architecture. Right: number
-    of stable points and of edges of the cube of patterns with a saddle, for each network.
+    of stable points and of edges of the cube of patterns with a saddle, for each network. Dark squares along the
+    diagonal: geometry goes with the architecture. Dots at 8 and at 12: the points are the same in all.
     """
     parts = [f"{cell}-{units}" for cell in ("rnn", "gru", "lstm") for units in (48, 64)]
     networks = [run for part in parts for run in paper.runs(part)]

@@ -245,10 +245,11 @@ def figure_2_targeted_axes(paper):
     state along both axes, irrelevant evidence along its own axis only.
     """
     figure, panels = new_figure(2, 2, width=3.0, height=2.6, sharex=True, sharey=True)
-    axes, aligned, table, coherences = _axes(paper.runs("context")[0])
+    run = paper.runs("context")[0]
+    axes, aligned, table, coherences = _axes(run)
     projected = axes.project(aligned)
     along = projected[..., axes.names.index("choice")]
-    every = max(1, round(100 / paper.runs("context")[0].source.facts.dt))
+    every = max(1, round(100 / run.source.facts.dt))
     for context in CONTEXTS:
         for source in range(2):
             panel, levels = panels[context][source], np.unique(coherences[source])
@@ -263,6 +264,7 @@ def figure_2_targeted_axes(paper):
             )
     for source in range(2):
         panels[1][source].set_xlabel("choice axis (s.d. of units)")
+    figure.suptitle(f"seed {run.seed}")
     return figure
 
 

@@ -162,7 +162,8 @@ def _normal(n):
 def figure_1_bias_to_the_mean_of_each_prior(paper):
     """Left: mean produced interval by true interval under both priors, all networks with 95 % intervals over networks;
     lines: the Bayesian least-squares observer of the same noisy measurements; dashed: no bias. Right: the biases of
-    each network against the observer's.
+    each network against the observer's. Means that are flatter than the dashed line regress to the middle of their
+    prior.
     """
     figure, (left, right) = new_figure(1, 2, width=3.8)
     networks = paper.runs("priors")
@@ -190,6 +191,7 @@ def figure_1_bias_to_the_mean_of_each_prior(paper):
 def figure_5_state_at_set(paper):
     """Place of the population state at the set pulse along the axis from the shortest to the longest interval of each
     prior, by measured interval; a line for each network. Dashed: an even spacing, without compression at the ends.
+    Lines that are flatter at their ends than in the middle are compressed.
     """
     figure, panels = new_figure(1, 2, width=3.2, sharey=True)
     for axes, word, colour in zip(panels, PRIORS.values(), COLOURS, strict=False):

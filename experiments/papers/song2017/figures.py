@@ -94,7 +94,8 @@ def _channels(run):
 def figure_1_random_dots(paper):
     """Random dots. Left: choices against motion coherence where the viewing time is fixed by the experimenter, and
     where it is the network's. Right: reaction time from motion onset of correct answers and errors in the latter.
-    Trials of all networks; 95 % intervals.
+    Trials of all networks; 95 % intervals. Both curves rise through one half without motion, and strong motion is
+    answered sooner.
     """
     figure, (left, right) = new_figure(1, 2)
     parts = [paper.part("rdm-fixed", "viewing time fixed", COLOURS[0]), paper.part("rdm-rt", "own time", COLOURS[1])]
@@ -113,7 +114,7 @@ def figure_1_random_dots(paper):
 
 def figure_2_context(paper):
     """Choices against the evidence of each modality (columns) in each context (rows). Trials of all networks; 95 %
-    intervals.
+    intervals. On the diagonal the evidence decides; beside it curves are flat.
     """
     figure, axes = new_figure(2, 2, width=3, height=2.6, sharey=True)
     part = paper.part("mante", "networks")
@@ -131,7 +132,8 @@ def figure_2_context(paper):
 
 def figure_3_multisensory(paper):
     """Left: choices of the higher rate for flashes, clicks and both, with cumulative Gaussians. Right: their standard
-    deviations, of each network, beside what the two single ones allow. Intervals are 95 %.
+    deviations, of each network, beside what the two single ones allow. Intervals are 95 %. The curve of both senses is
+    the steepest, and its standard deviation near what the single ones allow.
     """
     figure, (left, right) = new_figure(1, 2)
     found = _cues(paper.trials("multisensory"), 200)
@@ -154,7 +156,7 @@ def figure_3_multisensory(paper):
 
 def figure_4_comparison(paper):
     """Proportion correct for each pair of vibrations, three seconds apart; the first one stands above. Trials of all
-    networks; 95 % intervals.
+    networks; 95 % intervals. Low values would mean that the first vibration is forgotten.
     """
     figure, axes = new_figure(width=5.5)
     rows = rates(paper.trials("romo"), ("v1", "v2"))
@@ -168,7 +170,9 @@ def figure_4_comparison(paper):
 
 def figure_5_confidence(paper):
     """Left: how often the sure reward is taken where it is offered, by coherence and viewing time. Right: proportion
-    correct where it was offered and waived, and where it was not offered. Trials of all networks; 95 % intervals.
+    correct where it was offered and waived, and where it was not offered. Trials of all networks; 95 % intervals. The
+    sure reward is taken less where motion is strong or long, and answers are right more often where it was waived than
+    where it was not offered.
     """
     figure, (left, right) = new_figure(1, 2)
     table = paper.trials("wager")
@@ -193,7 +197,8 @@ def figure_5_confidence(paper):
 
 def figure_6_economic_choice(paper):
     """Choices of juice B for each offer, in the order of the ratio of amounts. Trials of all networks; 95 % intervals,
-    and the ratio at which both are chosen equally often in the mean over networks.
+    and the ratio at which both are chosen equally often in the mean over networks. Choices pass one half where B offers
+    2.2 times as much as A, whatever the amounts.
     """
     figure, axes = new_figure(width=5.5)
     found = from_trials.indifference_point(paper.trials("economic"), n_boot=0)

@@ -94,9 +94,10 @@ def control_shuffled(run):
 
 
 def figure_5_points(paper):
-    """Fixed points of the first networks at input 0 and the paths of thirty trials along the first two principal
-    components: stable points (filled), saddles of one unstable direction (open) with lines to the two stable points
-    to which they flow, and points of more unstable directions (crosses).
+    """Fixed points of one network of each kind at input 0 and the paths of thirty trials along the first two principal
+    components: stable points (filled), saddles of one unstable direction (open) with lines to the two stable points to
+    which they flow, and points of more unstable directions (crosses). Stable points are the corners of a square or a
+    cube, and saddles lie on its edges.
     """
     figure, panels = new_figure(1, 2, width=4.0, height=3.8)
     for axes, part in zip(panels, ("bits-2", "bits-3"), strict=True):
@@ -115,5 +116,5 @@ def figure_5_points(paper):
         axes.plot(*places[saddles].T, "o", color=COLOURS[0], markerfacecolor="white", markersize=5)
         axes.plot(*places[points.stable].T, "o", color="black", markersize=7)
         n = f"{int(points.stable.sum())} stable, {len(saddles)} saddles, {int(more.sum())} others"
-        axes.set(xlabel="PC1", ylabel="PC2", title=f"{part[-1]} bits: {n}")
+        axes.set(xlabel="PC1", ylabel="PC2", title=f"{part[-1]} bits, seed {run.seed}: {n}")
     return figure

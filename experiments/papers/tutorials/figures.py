@@ -15,7 +15,9 @@ def control_no_evidence(run):
 
 
 def figure_1_random_dots(paper):
-    """Random dots, supervised: choices against signed coherence, trials of all networks; 95 % intervals."""
+    """Random dots, supervised: choices against signed coherence, trials of all networks; 95 % intervals. The curve
+    passes one half without motion and ends near 0 and 1.
+    """
     figure, axes = new_figure(width=4.6)
     psychometric_axes(axes, [paper.part("supervised-dots", "networks", COLOURS[0])], 0)
     return figure
@@ -23,7 +25,8 @@ def figure_1_random_dots(paper):
 
 def figure_2_context(paper):
     """Choices against the evidence of each modality (columns) in each context (rows), of networks trained from labels
-    and by reward; trials of all networks, 95 % intervals.
+    and by reward; trials of all networks, 95 % intervals. On the diagonal the evidence decides; beside it curves are
+    flat.
     """
     figure, axes = new_figure(2, 2, width=3, height=2.6, sharey=True)
     parts = [paper.part(name) for name in CONTEXT if paper.found.get(name)]

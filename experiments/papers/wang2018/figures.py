@@ -80,7 +80,8 @@ def control_no_feedback(run):
 
 def figure_5_stay_probabilities(paper):
     """Probability of repeating the first choice by transition and reward of the trial before. Bars: mean of the
-    networks trained here; points: each network; lines: the paper's (solid) and the ideal observer's (dotted).
+    networks trained here; points: each network; lines: the paper's (solid) and the ideal observer's (dotted). High
+    after common rewards and rare failures: the choice follows a model of the transitions, not reward alone.
     """
     parts = [part for part in ("two-step", "two-step-a2c") if paper.found.get(part)]
     figure, axes = new_figure(1, len(parts), squeeze=False)
@@ -101,7 +102,7 @@ def figure_5_stay_probabilities(paper):
 
 def figure_2_bandit_regret(paper):
     """Cumulative expected regret over the pulls of a session, of each network, beside Thompson sampling and the best
-    policy on the same arms.
+    policy on the same arms. A network below Thompson sampling explores less where this pays.
     """
     figure, axes = new_figure(width=4.8)
     pulls = np.arange(1, PULLS + 1)

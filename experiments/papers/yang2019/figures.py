@@ -126,7 +126,9 @@ def control_random_groups(run):
 
 
 def figure_1_performance(paper):
-    """Performance in each task; a dot for each network. Dashed: the criterion of the paper's training."""
+    """Performance in each task; a dot for each network. Dashed: the criterion of the paper's training. Dots above the
+    line: one network performs all tasks.
+    """
     figure, axes = new_figure(1, 1, width=7.0)
     networks = paper.runs("tasks")
     for run in networks:
@@ -140,7 +142,8 @@ def figure_1_performance(paper):
 
 def figure_2_task_variance_and_lesions(paper):
     """First network. Left: normalised task variance of each unit (columns), sorted by group; colours name the groups.
-    Right: change of performance when a group (rows) is silenced.
+    Right: change of performance when a group (rows) is silenced. Bright blocks are groups that serve the same tasks;
+    red cells are tasks that fail without a group, as a rule those in which it is bright.
     """
     run = paper.runs("tasks")[0]
     found, groups, lesions = _variance(run), _clusters(run), _lesions(run)
@@ -168,7 +171,8 @@ def figure_2_task_variance_and_lesions(paper):
 
 def figure_2_silhouette(paper):
     """Left: mean silhouette by number of groups, a line for each network. Right: cost of a lesion in a task against the
-    variance of the group in that task, all groups, tasks and networks.
+    variance of the group in that task, all groups, tasks and networks. The highest place of a line is its number of
+    groups; on the right points rise where a loss harms the tasks in which a group is active.
     """
     figure, (left, right) = new_figure(1, 2, width=3.6)
     for run, colour in zip(paper.runs("tasks"), COLOURS, strict=False):

@@ -30,7 +30,7 @@ MARGIN = 0.03
 
 
 @dataclass
-class Recording:
+class ActedTrials:
     """Trials acted out by the oracle, padded to the longest: ``n`` trials, ``steps`` steps.
 
     Attributes:
@@ -65,17 +65,17 @@ def necessary(subject: Subject) -> None:
     fixed = _simple(subject)
     if "timing" not in subject.example.metadata["tags"]:
         fix_timing(fixed)
-    recordings = [record(fixed)]
+    several = [record(fixed)]
     if "history" in wanted:
         gain = _excess(np.ones(1), score(record(subject.task(), reset_after=FEW)))
         require(gain > 0, "an agent without memory of earlier trials scores as well as the oracle")
     for part in wanted:
         if part == "history":
             continue
-        losses = [_excess(score(r), score(r, hide(r, part))) for r in recordings]
-        if max(losses) <= 0 and len(recordings) == 1:
-            recordings.append(record(_simple(subject)))
-            losses.append(_excess(score(recordings[1]), score(recordings[1], hide(recordings[1], part))))
+        losses = [_excess(score(r), score(r, hide(r, part))) for r in several]
+        if max(losses) <= 0 and len(several) == 1:
+            several.append(record(_simple(subject)))
+            losses.append(_excess(score(several[1]), score(several[1], hide(several[1], part))))
         require(max(losses) > 0, f"an agent that ignores {part!r} scores as well as one that does not")
 
 
@@ -100,7 +100,7 @@ def fix_timing(env: TrialEnv) -> None:
             env.timing[name] = (low + high) / 2
 
 
-def record(env: TrialEnv, reset_after: int | None = None) -> Recording:
+def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
     """Let the oracle act for :data:`STEPS` steps, at least :data:`FEWEST` trials, in sessions of ``reset_after``."""
     env.reset(seed=0)
     obs: list[np.ndarray] = []
@@ -129,7 +129,7 @@ def record(env: TrialEnv, reset_after: int | None = None) -> Recording:
     names = {name for trial in limits for name in trial}
     space: Any = env.action_space
     discrete = np.issubdtype(space.dtype, np.integer)
-    return Recording(
+    return ActedTrials(
         names_of(env.observation_space),
         _pad(obs),
         _pad(actions),
@@ -149,29 +149,29 @@ def _pad(parts: Sequence[np.ndarray]) -> np.ndarray:
     return padded
 
 
-def hide(recording: Recording, part: str | Sequence[str]) -> np.ndarray:
+def hide(acted: ActedTrials, part: str | Sequence[str]) -> np.ndarray:
     """The observations with some channels or periods set to zero, shape (n, steps, channels)."""
-    ob = recording.ob.copy()
+    ob = acted.ob.copy()
     step = np.arange(ob.shape[1])
     for label in [part] if isinstance(part, str) else part:
-        if label in recording.channels:
-            ob[:, :, np.atleast_1d(np.asarray(recording.channels[label]))] = 0
+        if label in acted.channels:
+            ob[:, :, np.atleast_1d(np.asarray(acted.channels[label]))] = 0
         else:
-            start, end = recording.periods[label].T[:, :, None]
+            start, end = acted.periods[label].T[:, :, None]
             ob[(step >= start) & (step < end)] = 0
     return ob
 
 
-def predict(recording: Recording, ob: np.ndarray) -> np.ndarray:
+def predict(acted: ActedTrials, ob: np.ndarray) -> np.ndarray:
     """Predict actions in every second trial from the remaining trials, using the observations ``ob``.
 
     Returns:
         Shape (trials, steps) or (trials, steps, components).
     """
     known, asked = ob[0::2], ob[1::2]
-    answers, lengths = recording.action[0::2], recording.length[0::2]
+    answers, lengths = acted.action[0::2], acted.length[0::2]
     distance = np.zeros((len(asked), len(known)))
-    predicted = recording.action[1::2].copy()
+    predicted = acted.action[1::2].copy()
     for step in range(ob.shape[1]):
         here, there = asked[:, step], known[:, step]
         square = (here**2).sum(1)[:, None] + (there**2).sum(1) - 2 * here @ there.T
@@ -191,21 +191,21 @@ def _vote(tied: np.ndarray, answers: np.ndarray) -> np.ndarray:
     return np.tensordot(weights, answers, axes=(1, 0))
 
 
-def score(recording: Recording, ob: np.ndarray | None = None) -> np.ndarray:
+def score(acted: ActedTrials, ob: np.ndarray | None = None) -> np.ndarray:
     """Score of each predicted trial, 0 to 1.
 
     With a declared rule it is the performance up to the first predicted action that ends the trial, 0 after a break of
     fixation; otherwise 1 if every step is predicted right.
     """
-    predicted = predict(recording, recording.ob if ob is None else ob)
-    action, length = recording.action[1::2], recording.length[1::2]
+    predicted = predict(acted, acted.ob if ob is None else ob)
+    action, length = acted.action[1::2], acted.length[1::2]
     inside = np.arange(action.shape[1]) < length[:, None]
-    if recording.event is None or recording.performance is None:
-        same = np.abs(predicted - action) <= recording.tolerance + 1e-9
+    if acted.event is None or acted.performance is None:
+        same = np.abs(predicted - action) <= acted.tolerance + 1e-9
         same = same.reshape(*same.shape[:2], -1).all(axis=2)
         return (same | ~inside).all(axis=1).astype(float)
     cells = np.arange(len(action))[:, None], np.arange(action.shape[1])[None], predicted
-    event, performance = recording.event[1::2][cells], recording.performance[1::2][cells]
+    event, performance = acted.event[1::2][cells], acted.performance[1::2][cells]
     broken = ((event & 7) == rules.ABORT) & inside
     stops = broken | ((event >= rules.END) & inside)
     before = np.cumsum(stops, axis=1) - stops == 0

@@ -15,6 +15,9 @@ class FlipFlop(Tracking):
     has one at the first step, so that the memory is defined from then on. The target changes at the step of the pulse.
     An output is right if its sign is. Performance is the share of right outputs over the trial.
 
+    Bits are held for 20 steps on average: trained on 10, in trials half as long, one GRU of five had no attractor for
+    two of the eight patterns of three bits.
+
     A trial can be requested with given first pulses: bit k of the number ``start`` is 1 if input k begins with 1.
 
     Args:
@@ -35,11 +38,11 @@ class FlipFlop(Tracking):
         taught="networks are trained on the levels that the outputs should have (Sussillo & Barak 2013, "
         "10.1162/NECO_a_00409)",
     )
-    default_timing = {"memory": 1280}
+    default_timing = {"memory": 2560}
     levels = (-1.0, 1.0)  #: of pulses and outputs
 
     @usual_arguments(dt=20, abort=False)
-    def __init__(self, n_bits: int = 3, p_pulse: Probability = 0.1):
+    def __init__(self, n_bits: int = 3, p_pulse: Probability = 0.05):
         if n_bits != int(n_bits) or not 1 <= n_bits <= 10:
             raise ValueError(f"n_bits must be a whole number from 1 to 10, got {n_bits!r}")
         self.n_bits, self.p_pulse = int(n_bits), p_pulse

@@ -7,9 +7,8 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from ngym_cli.agents import own
-from ngym_cli.agents.algorithms.hyperparameters import BY_NAME, hyperparameters
 from ngym_cli.agents.networks import NETWORKS, find_network
-from ngym_cli.agents.options import Option, Values
+from ngym_cli.agents.options import Option, Values, read_options, tables
 from ngym_cli.config import parts
 from ngym_cli.errors import UserError, unknown
 
@@ -34,8 +33,8 @@ class AlgorithmSpec:
         timesteps: steps to learn from by default.
         needs_truth: whether it learns from the ground truth of trial-based tasks instead of reward.
         network_defaults: network options that differ from the network's own defaults.
+        hyperparameters: hyperparameters that can be set, with default values.
         own_class: class of a user's own algorithm; None for built-in algorithms.
-        own_options: hyperparameters of a user's own algorithm.
     """
 
     name: str
@@ -43,18 +42,13 @@ class AlgorithmSpec:
     paper: str
     path: str
     networks: tuple[str, ...]
-    actions: frozenset[str] = frozenset({"discrete", "box"})
+    actions: frozenset[str]
+    hyperparameters: tuple[Option, ...]
     n_envs: int = 64
     timesteps: int = 400_000
     needs_truth: bool = False
     network_defaults: Values = field(default_factory=dict)
     own_class: type | None = None
-    own_options: tuple[Option, ...] = ()
-
-    @property
-    def hyperparameters(self) -> tuple[Option, ...]:
-        """Hyperparameters that can be set, with default values."""
-        return self.own_options if self.own_class is not None else hyperparameters(self.name)
 
     @property
     def defaults(self) -> Values:
@@ -88,82 +82,23 @@ class AlgorithmSpec:
         return found
 
 
-_DISCRETE = frozenset({"discrete"})
-_SPECS = (
-    AlgorithmSpec(
-        "recurrent_ppo",
-        "proximal policy optimisation over whole sequences",
-        "Schulman et al. 2017, arXiv:1707.06347",
-        "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
-        RECURRENT,
-    ),
-    AlgorithmSpec(
-        "recurrent_a2c",
-        "synchronous advantage actor-critic, one update per short rollout",
-        "Wang et al. 2018, 10.1038/s41593-018-0147-8",
-        "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
-        RECURRENT,
-        n_envs=16,  # one update per rollout, so short rollouts of few environments, or it makes too few of them
-    ),
-    AlgorithmSpec(
-        "reinforce",
-        "policy gradient on whole trials with a learned baseline",
-        "Song, Yang & Wang 2017, 10.7554/eLife.21492",
-        "ngym_cli.agents.algorithms.recurrent_a2c:Reinforce",
-        RECURRENT,
-        n_envs=16,  # a rollout is learned from once: the paper's 10 to 72 trials for each update, not hundreds
-    ),
-    AlgorithmSpec(
-        "supervised",
-        "backpropagation through time on the right action of every step",
-        "Werbos 1990, 10.1109/5.58337",
-        "ngym_cli.agents.supervised.learner:Supervised",
-        RECURRENT,
-        n_envs=64,
-        timesteps=1_600_000,
-        needs_truth=True,
-    ),
-    AlgorithmSpec(
-        "ppo",
-        "proximal policy optimisation without memory",
-        "Schulman et al. 2017, arXiv:1707.06347",
-        "stable_baselines3:PPO",
-        ("mlp",),
-    ),
-    AlgorithmSpec(
-        "a2c",
-        "advantage actor-critic without memory",
-        "Mnih et al. 2016, arXiv:1602.01783",
-        "stable_baselines3:A2C",
-        ("mlp",),
-    ),
-    AlgorithmSpec(
-        "dqn",
-        "deep Q-learning without memory",
-        "Mnih et al. 2015, 10.1038/nature14236",
-        "stable_baselines3:DQN",
-        ("mlp",),
-        actions=_DISCRETE,
-        n_envs=8,
-    ),
-    AlgorithmSpec(
-        "qrdqn",
-        "quantile-regression deep Q-learning without memory",
-        "Dabney et al. 2018, arXiv:1710.10044",
-        "sb3_contrib:QRDQN",
-        ("mlp",),
-        actions=_DISCRETE,
-        n_envs=8,
-    ),
-    AlgorithmSpec(
-        "trpo",
-        "trust-region policy optimisation without memory",
-        "Schulman et al. 2015, arXiv:1502.05477",
-        "sb3_contrib:TRPO",
-        ("mlp",),
-    ),
-)
-ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in _SPECS}
+def _built_in(name: str, row: Values) -> AlgorithmSpec:
+    """Return the entry of a built-in algorithm from the row in ``learners.toml``."""
+    defined, rare = tables()["hyperparameters"], row.get("rare", ())
+    options = (
+        *read_options("hyperparameters", row["hyperparameters"]),
+        *read_options("hyperparameters", {each: defined[each]["default"] for each in rare}, spelled=False),
+    )
+    networks = RECURRENT if row.get("memory") else ("mlp",)
+    actions = frozenset(row.get("actions", ("discrete", "box")))
+    plain = {key: value for key, value in row.items() if key not in ("rare", "memory")}
+    return AlgorithmSpec(name, **{**plain, "hyperparameters": options, "networks": networks, "actions": actions})
+
+
+ALGORITHMS: dict[str, AlgorithmSpec] = {name: _built_in(name, row) for name, row in tables()["algorithms"].items()}
+
+#: Every hyperparameter of a built-in algorithm by its name, without a default.
+KNOWN = {option.name: option for option in read_options("hyperparameters", tables()["hyperparameters"])}
 
 
 def find_algorithm(name: str) -> AlgorithmSpec:
@@ -182,7 +117,7 @@ def find_algorithm(name: str) -> AlgorithmSpec:
 
 def _own_spec(name: str, cls: type) -> AlgorithmSpec:
     """Return the entry of a user's own algorithm, with the settings of the built-in algorithm that is extended."""
-    classes = {spec.load(): spec for spec in _SPECS}
+    classes = {spec.load(): spec for spec in ALGORITHMS.values()}
     base = next((parent for parent in cls.__mro__ if parent in classes), None)
     if base is None and any(parent.__name__ == "RecurrentPPO" for parent in cls.__mro__):
         raise UserError(
@@ -190,8 +125,8 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
             "extend ngym_cli.RecurrentPPO instead"
         )
     nearest = classes[base] if base is not None else ALGORITHMS["ppo"]
-    usual = nearest.hyperparameters if base is not None else (BY_NAME["final_rate"].with_default(1.0),)
-    options = own.algorithm_options(cls, base, usual, BY_NAME)
+    usual = nearest.hyperparameters if base is not None else (replace(KNOWN["final_rate"], default=1.0),)
+    options = own.algorithm_options(cls, base, usual, KNOWN)
     if base is None and "learning_rate" in {option.name for option in options}:
         options = (*options, *usual)
     off_policy = base is None and "buffer_size" in {option.name for option in options}
@@ -203,7 +138,7 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
         path=name,
         n_envs=8 if off_policy else nearest.n_envs,
         own_class=cls,
-        own_options=options,
+        hyperparameters=options,
     )
 
 

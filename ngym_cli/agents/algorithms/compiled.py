@@ -21,7 +21,6 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 BOARD, ENDED = 96, -1  #: numbers through which threads share an update; the first of them when it has ended
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
-PACKED, WORKSPACE = 3, 4  #: places of packed weights and of the workspace among the arguments of compiled functions
 NO_STEP = (None, None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  #: used instead of the arguments of an Adam step
 NUMBERS = 6  #: results of an update for each minibatch: five sums over its steps, and the number of steps learned from
 
@@ -125,19 +124,19 @@ class Compiled:
         return self._gradient
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
-        """First arguments of every compiled function."""
+    def dimensions(self) -> tuple[Any, ...]:
+        """First arguments of every compiled function; memory for packed weights and to work in follow."""
         net = self._networks[0]
-        return self.sizes, net.alpha, net.noise_scale, self.packed[0], self.workspaces[0]
+        return self.sizes, net.alpha, net.noise_scale
 
     def update(
-        self, function: Any, agent: tuple[Any, ...], parts: Minibatches, n_envs: int, adam: Sequence[object], own: tuple
+        self, function: Any, data: tuple[Any, ...], parts: Minibatches, n_envs: int, adam: Sequence[object], own: tuple
     ) -> np.ndarray:
         """Compute an update with all threads; without arrays of Adam, only the gradient.
 
         Args:
             function: the compiled one.
-            agent: first arguments of the compiled function, which describe the agent.
+            data: the arguments after the agent and the memory, what is learned from.
             parts: sequences of each minibatch.
             n_envs: environments of the rollout that they lie in.
             adam: arguments of the optimiser step, or `NO_STEP`.
@@ -151,13 +150,12 @@ class Compiled:
         numbers = np.empty((len(parts), NUMBERS))
         results = (self._sums, numbers, self.weight_buffer, self._gradient_buffer.numpy())
         given = (board, segments.first(n_envs), segments.length, parts.begin, *results, *self._places)
-        n = len(self.workspaces)
+        n, agent = len(self.workspaces), self.dimensions
         done = np.zeros(n, np.int64)
 
         def take_part(rank: int) -> None:
             memory = self.packed[rank], self.workspaces[rank]
-            before = (*agent[:PACKED], *memory, *agent[WORKSPACE + 1 :])
-            done[rank] = function(*before, rank, n, *given, self._gradient.numpy(), *adam, *own)
+            done[rank] = function(*agent, *memory, *data, rank, n, *given, self._gradient.numpy(), *adam, *own)
 
         try:
             threads.share(take_part, range(n))

@@ -17,7 +17,7 @@ from torch import Tensor
 from neurogym import kernels
 from ngym_cli.agents import threads
 from ngym_cli.agents.acting import Act
-from ngym_cli.agents.algorithms.compiled import NO_STEP, WORKSPACE, Compiled
+from ngym_cli.agents.algorithms.compiled import NO_STEP, Compiled
 from ngym_cli.agents.algorithms.rollout import Minibatches, Rollout, Segments
 from ngym_cli.agents.networks.actor import within
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -68,10 +68,9 @@ class Fused(Compiled):
         if t == 0:
             self.take_weights()
             self._functions["prepare"](self.sizes, self.weight_buffer, self.packed[0])
-            columns = self._columns()
+            agent, columns = self.dimensions, self._columns()
             self._acting = [
-                ((*columns[:WORKSPACE], workspace, *columns[WORKSPACE + 1 :]), begin, end)
-                for workspace, begin, end in self._shares
+                ((*agent, self.packed[0], workspace, *columns), begin, end) for workspace, begin, end in self._shares
             ]
         threads.share(lambda share: self._act_for(*share, t, draws), self._acting)
 
@@ -126,7 +125,7 @@ class Fused(Compiled):
         return torch.from_numpy(numbers.astype(np.float32))
 
     def _columns(self) -> tuple[Any, ...]:
-        """Arguments of `act` and `learn`: the agent and the rollout."""
+        """Arguments of `act` and `learn` that describe the rollout."""
         rollout, net, separate = self.rollout, self.policy.networks[0], len(self.policy.networks) == 2
         states = [[*rollout.states[k : k + net.n_states], None][:2] for k in (0, net.n_states)]
         critic = states[1] if separate else (None, None)
@@ -134,8 +133,7 @@ class Fused(Compiled):
         actions = (rollout.actions, None) if discrete else (None, rollout.actions)
         noise = (*rollout.noise, None)[:2]
         obs = rollout.obs.reshape(*rollout.values.shape, -1)
-        acting = (*self.arguments, obs, noise[0], *states[0], *actions)
-        return (*acting, noise[1], *critic, rollout.values, rollout.log_probs)
+        return (obs, noise[0], *states[0], *actions, noise[1], *critic, rollout.values, rollout.log_probs)
 
 
 class RolloutAgent:

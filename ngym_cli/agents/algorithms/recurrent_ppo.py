@@ -35,7 +35,7 @@ from ngym_cli.agents.algorithms.fused import Fused, PPOSettings, RolloutAgent
 from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Experience, Minibatch, Objective
 from ngym_cli.agents.algorithms.rollout import Minibatches, Rollout, Segments, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.consolidation import SEQUENCES, Consolidation
+from ngym_cli.agents.consolidation import SEQUENCES
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import Penalties, silent_units
 
@@ -93,12 +93,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def set_up(self) -> None:
         """Make the policy, the rollout and, for supported agents, the compiled pass."""
         self.set_up_learning_rate()
-        self.set_random_seed(self.seed)
-        self.rng = np.random.default_rng(self.seed)
-        build: Any = self.policy_class
-        self.policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
-        self.policy.to(self.device)
-        self.consolidation = Consolidation(self.policy, self._strength)
+        self.make_policy()
         discrete = isinstance(self.action_space, spaces.Discrete)
         sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
         logits = (int(self.action_space.n),) if discrete else self.action_space.shape
@@ -243,11 +238,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return Objective.apply(log_probs, entropies, values, *old, clip, self.ent_coef, self.vf_coef)
 
     def _log(self, means: list[float]) -> None:
-        if not np.isfinite(means).all():
-            numbers = ", ".join(f"{name} {value}" for name, value in zip(STATISTICS, means, strict=True))
-            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {numbers}")
-        for name, value in zip(STATISTICS, means, strict=True):
-            self.logger.record(f"train/{name}", value)
+        self.log_update(dict(zip(STATISTICS, means, strict=True)))
         rollout = self.rollout_buffer
         variance = explained_variance(rollout.values.ravel(), rollout.returns.ravel())
         self.logger.record("train/explained_variance", float(variance))
@@ -255,7 +246,6 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.logger.record("train/silent_units", silent_units(rates))
         if isinstance(self.action_space, spaces.Box):
             self.logger.record("train/std", self.policy.log_std.exp().mean().item())
-        self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
         self.logger.record("train/clip_range", self.clip_range(self.left))
         if self._penalty:
             self.logger.record("train/penalty_loss", float(np.mean(self._penalty)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,13 +39,14 @@ class Learner(BaseAlgorithm):
         not_saved: attributes that a zip file of the model leaves out.
         rng: generator of what it draws, made by `set_up`.
         in_torch: reason why training runs in torch instead of compiled passes; empty if compiled.
-        consolidation: penalty on changes of weights that earlier stages depend on, made by `set_up`.
+        consolidation: penalty on changes of weights that earlier stages depend on, made by `make_policy`.
     """
 
     not_saved: tuple[str, ...] = ()
     consolidation: Consolidation
     rng: np.random.Generator
     in_torch = ""
+    _strength = 0.0  # of the consolidation
 
     def set_up(self) -> None:
         """Make the policy and all other parts of the learner; called once, when spaces and environments are known."""
@@ -59,6 +60,28 @@ class Learner(BaseAlgorithm):
     def set_up_learning_rate(self) -> None:
         """Make `lr_schedule` from the learning rate that was given."""
         self._setup_lr_schedule()
+
+    def make_policy(self) -> None:
+        """Make the generator and the policy, both from the seed, and what protects the weights of the policy."""
+        self.set_random_seed(self.seed)
+        self.rng = np.random.default_rng(self.seed)
+        build: Any = self.policy_class
+        policy = build(self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs)
+        self.policy = policy.to(self.device)
+        self.consolidation = Consolidation(policy, self._strength)
+
+    def log_update(self, numbers: Mapping[str, float]) -> None:
+        """Record the numbers of an update under ``train/``, and how many updates there have been.
+
+        Raises:
+            FloatingPointError: if a number is not finite.
+        """
+        if not np.isfinite([*numbers.values()]).all():
+            listed = ", ".join(f"{name} {value}" for name, value in numbers.items())
+            raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {listed}")
+        for name, value in numbers.items():
+            self.logger.record(f"train/{name}", value)
+        self.logger.record("train/n_updates", self.updates, exclude="tensorboard")
 
     @property
     def seen(self) -> Any:

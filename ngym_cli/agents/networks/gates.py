@@ -7,6 +7,7 @@ Common to both are time constants spread over a range of steps, and input weight
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,9 +30,14 @@ class GatedNetwork(RecurrentNetwork):
         memory: time constants (steps) of the gates that hold are spread from 1 to this, so that what they hold fades
             with as many steps (Tallec & Ollivier 2018, arXiv:1804.11188).
 
+    Attributes:
+        function: torch's function of the network, for packed sequences and for others.
+
     Raises:
         ValueError: if `memory` is less than one step.
     """
+
+    function: Any
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
         if memory < 1:
@@ -56,6 +62,23 @@ class GatedNetwork(RecurrentNetwork):
         """Biases (unit,) of the gate that holds the state; in torch the second gate of LSTM and GRU."""
         return bias[self.hidden_size : 2 * self.hidden_size]
 
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.in_torch`; torch's own function takes packed sequences as a whole."""
+        before = [part.contiguous() for part in state]
+        given = before if self.n_states > 1 else before[0]
+        weights, n = self.flat_weights(), self.num_layers
+        top, *after = self.function(seq, torch.tensor(counts), given, weights, True, n, 0.0, False, False)
+        return top, tuple(after)
+
+    def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.one_step`."""
+        given = list(state) if self.n_states > 1 else state[0]
+        weights, n = self.flat_weights(), self.num_layers
+        top, *after = self.function(x[None], given, weights, True, n, 0.0, False, False, False)
+        return top[0], tuple(after)
+
     def flat_weights(self) -> list[Tensor]:
         """Effective weights in the order of torch's own functions."""
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -75,19 +98,7 @@ class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
     """
 
     cell = "gru"
-
-    def in_torch(
-        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
-    ) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.in_torch`."""
-        h, weights = state[0].contiguous(), self.flat_weights()
-        top, h = torch.gru(seq, torch.tensor(counts), h, weights, True, self.num_layers, 0.0, False, False)
-        return top, (h,)
-
-    def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.one_step`."""
-        top, h = torch.gru(x[None], state[0], self.flat_weights(), True, self.num_layers, 0.0, False, False, False)
-        return top[0], (h,)
+    function = staticmethod(torch.gru)
 
     def weights(self, layer: int) -> loops.Weights:
         """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay separate."""
@@ -109,6 +120,7 @@ class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
 
     n_states = 2
     cell = "lstm"
+    function = staticmethod(torch.lstm)
 
     def reset_parameters(self) -> None:
         """Draw the initial weights; each unit is overwritten as slowly as the unit forgets."""
@@ -117,17 +129,3 @@ class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
             bias = self.parameters_of(layer)[3]
             with torch.no_grad():
                 bias[: self.hidden_size] = -self.holding_gate(bias)
-
-    def in_torch(
-        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
-    ) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.in_torch`."""
-        before, weights = [part.contiguous() for part in state], self.flat_weights()
-        top, h, c = torch.lstm(seq, torch.tensor(counts), before, weights, True, self.num_layers, 0.0, False, False)
-        return top, (h, c)
-
-    def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.one_step`."""
-        weights, n = self.flat_weights(), self.num_layers
-        top, h, c = torch.lstm(x[None], list(state), weights, True, n, 0.0, False, False, False)
-        return top[0], (h, c)

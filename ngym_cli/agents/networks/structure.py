@@ -8,42 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ngym_cli.agents.options import Option, Values
 from ngym_cli.errors import UserError, unknown
 
 #: Parts of a network that can be left untrained.
 PARTS = ("input", "recurrent", "bias", "output")
-
-MASK = "matrix (to, from) of zeros and ones"
-
-#: Options of every recurrent network; a network's own option of the same name has priority.
-OPTIONS = (
-    Option("density", "number", 1.0, "fraction of the recurrent connections that exist", 0, 1, above=True,
-           also=("sparsity",), spelled=False),
-    Option("mask", "list", None, f"recurrent connections that exist: {MASK}", none=True, spelled=False),
-    Option("input_density", "number", 1.0, "fraction of the connections from inputs that exist", 0, 1, above=True,
-           spelled=False),
-    Option("input_mask", "list", None, f"connections from inputs that exist: {MASK}", none=True, spelled=False),
-    Option("output_density", "number", 1.0, "fraction of the connections to outputs that exist", 0, 1, above=True,
-           spelled=False),
-    Option("output_mask", "list", None, "units (zeros and ones) that are read out", none=True, spelled=False),
-    Option("inhibitory", "number", 0.0, "fraction of inhibitory units, the last ones; all others are excitatory",
-           0, 1, source="Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792", also=("ei_ratio", "dale"),
-           spelled=False),
-    Option("rank", "whole", None, "rank of the trained recurrent weights", 1, none=True,
-           source="Mastrogiuseppe & Ostojic 2018, 10.1016/j.neuron.2018.07.003", also=("low_rank",), spelled=False),
-    Option("random", "number", 0.0, "strength of a fixed random part added to the weights of low rank", 0,
-           source="Mastrogiuseppe & Ostojic 2018, 10.1016/j.neuron.2018.07.003", spelled=False),
-    Option("radius", "number", None, "spectral radius that the recurrent weights begin with", 0, above=True,
-           none=True, also=("gain", "spectral_radius"), spelled=False),
-    Option("fixed", "list", [], f"untrained parts, of {', '.join(PARTS)}; the first three make a reservoir",
-           also=("frozen", "reservoir"), spelled=False),
-    Option("areas", "table", None, "areas of the network, a table or a TOML file: units, input, output, from",
-           none=True, also=("blocks", "modules"), spelled=False),
-)  # fmt: skip
-
-#: Default of each option.
-DEFAULTS: Values = {option.name: option.default for option in OPTIONS}
 
 
 class Area(NamedTuple):
@@ -70,7 +38,7 @@ class Area(NamedTuple):
 
 @dataclass(frozen=True)
 class Structure:
-    """Constraints on the weights of a network; see `OPTIONS`.
+    """Constraints on the weights of a network, options of every recurrent network (``learners.toml``).
 
     Masks are matrices (to, from). Areas come from a table {name: {units, input, output, within, inhibitory, from}}.
 

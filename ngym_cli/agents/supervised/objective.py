@@ -87,10 +87,10 @@ class SupervisedKernel(Compiled):
             The gradient; the loss without penalties on weights, the mean loss of a step, the penalty on rates, the sum
             over the steps at which an answer is due of what is right (of minus the squared error).
         """
-        n_envs, steps = int(sequences.env.max()) + 1, len(material)
+        n_envs, steps = int(sequences.env.max()) + 1, int(sequences.length.sum())
         self._grow(n_envs, int(sequences.length.max()))
         self.take_weights()
-        net, shape = self.policy.networks[0], (steps // n_envs, n_envs)
+        net, shape = self.policy.networks[0], (len(material) // n_envs, n_envs)
         discrete = isinstance(self.policy.action_space, spaces.Discrete)
         answers = np.ascontiguousarray(material.gt, np.int64 if discrete else np.float32).reshape(*shape, -1)
         state = ([part.numpy()[None] for part in carry or ()] + [None, None])[:2]
@@ -99,7 +99,7 @@ class SupervisedKernel(Compiled):
         per_rate = [size / (steps * net.hidden_size) for size in self.on_rates]
         own = (*(column.reshape(shape) for column in (material.weight, material.due)), *per_rate)
         parts = Minibatches(sequences, np.array([0, len(sequences)]))
-        columns = (*self.arguments, obs, noise, *state, *actions)
+        columns = (obs, noise, *state, *actions)
         sums = self.update(self._teach, columns, parts, n_envs, NO_STEP, own)[0].tolist()
         numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[RIGHT]]
         return self.found_gradient(), numbers

@@ -85,6 +85,13 @@ def test_a_missing_value_hides_no_seed():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("published", "said"), [(0.9, "0.9"), ("high", "high")])
+def test_a_single_published_value_stands_above_the_named_results(published, said):
+    found = judge(claim(published), {0: {"a": 0.9, "b": 0.8}, 1: {"a": 0.9, "b": 0.8}})
+    row = {**claim(published).model_dump(), **vars(found), "verdict": found.state}
+    assert list(number_lines(row)) == [("", said, ""), ("  a", "", "0.9 [0.9, 0.9]"), ("  b", "", "0.8 [0.8, 0.8]")]
+
+
 def test_what_was_fitted_to_the_same_data_is_said():
     row = {**claim().model_dump(), "verdict": "reached", "fitted": "sigma", "controls": {"untrained": {}}}
     assert verdict_words(row) == "reached (fitted to the same data: sigma)"

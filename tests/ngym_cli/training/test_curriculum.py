@@ -18,7 +18,7 @@ from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
 from ngym_cli.training.evaluator import Evaluator
 from ngym_cli.training.main_loop import Hooks, resume, train
-from ngym_cli.training.progress import LiveDisplay, Silent
+from ngym_cli.training.progress import Display, LiveDisplay
 from tests.ngym_cli.conftest import Interrupting
 from tests.ngym_cli.sameness import assert_same_run
 
@@ -41,7 +41,7 @@ BASE = {
 }
 
 
-class Heard(Silent):
+class Heard(Display):
     """Keeps what a run says."""
 
     def __init__(self):
@@ -201,7 +201,7 @@ def test_an_evaluation_can_be_of_the_task_of_each_stage():
     config, facts = resolve(from_dict({**given, "stages": [{"trials": 9}, {"task": "yang19.dm1-v0"}]}))
     config, stages = complete(config, facts), stages_of(config, facts)
     policy = build_model(config, build_venv(stages[0].config, 1)).policy
-    evaluator = Evaluator(None, config, stages[1].facts, lambda: policy, None, Silent(), stages)
+    evaluator = Evaluator(None, config, stages[1].facts, lambda: policy, None, Display(), stages)
     first, last = (evaluator.on_fresh_trials(5, 0, stage=stage) for stage in (stages[0], None))
     assert set(first.table["task"]) == {"yang19.go-v0"} and "coh1_mod1" not in first.table
     assert set(last.table["task"]) == {"yang19.dm1-v0"} and "coh1_mod1" in last.table

@@ -22,7 +22,7 @@ from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training import main_loop, requests
 from ngym_cli.training.main_loop import Hooks, train
-from ngym_cli.training.progress import Silent
+from ngym_cli.training.progress import Display
 
 SMALL = {
     "task": "RDM-v0",
@@ -164,7 +164,7 @@ def test_other_seeds_give_other_trials(tmp_path):
     assert not np.array_equal(one["coh"][:20], two["coh"][:20])
 
 
-class Interrupting(Silent):
+class Interrupting(Display):
     """Presses Ctrl-C when the first numbers appear."""
 
     def update(self, step, numbers):
