@@ -16,7 +16,6 @@ from ngym_cli.agents.options import Values
 from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.environments.facts import Facts
-from ngym_cli.environments.trial_batch import STRETCHES
 from ngym_cli.errors import UserError, one_line
 
 if TYPE_CHECKING:
@@ -51,11 +50,6 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    if algorithm.needs_truth and config.reset_state in STRETCHES:
-        raise UserError(
-            f"{config.alg} learns from whole trials or from endless sessions, not reset at each {config.reset_state}; "
-            "expected reset_state auto, trial or never"
-        )
     hyperparameters, usual_args = exceptions(config.alg, facts)
     here = {**algorithm.network_defaults, **{k: v for k, v in usual_args.items() if k in network.options}}
     if "dt" in network.options:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,20 +66,36 @@ class Boundaries:
             venv: the batch, after the step.
             ended: whether a trial ended with the last step, bool (environments,).
         """
-        begins = np.zeros(len(ended), bool)
+        crossed = np.zeros(len(ended), bool)
         envs = np.flatnonzero(ended)
         if self._now is None or not len(envs):
-            return begins
+            return crossed
         for i, label in zip(envs.tolist(), self._labels(venv, envs), strict=True):
-            begins[i] = 0 in label if self.unit == "session" else label != self._now[i]
+            crossed[i] = begins(self.unit, self._now[i], label)
             self._now[i] = label
-        return begins
+        return crossed
 
     def _labels(self, venv: Batch, envs: np.ndarray) -> list[tuple[Any, ...]]:
         """Return the entries that tell sessions or blocks apart in the present trials of environments."""
-        columns = [values for name, values in sorted(venv.present(envs).items()) if _reports(name, self.unit)]
-        listed = [[None if value != value else value for value in column.tolist()] for column in columns]
-        return list(zip(*listed, strict=True)) if listed else [()] * len(envs)
+        return labels(venv.present(envs), self.unit, len(envs))
+
+
+def labels(columns: Mapping[Any, np.ndarray], unit: str, n: int) -> list[tuple[Any, ...]]:
+    """Return the entries that tell the sessions or blocks of n trials apart.
+
+    Args:
+        columns: records of the trials, each entry with shape (n,).
+        unit: ``"session"`` or ``"block"``.
+        n: number of trials.
+    """
+    reported = {name: values for name, values in columns.items() if _reports(name, unit)}
+    listed = [[None if value != value else value for value in reported[name].tolist()] for name in sorted(reported)]
+    return list(zip(*listed, strict=True)) if listed else [()] * n
+
+
+def begins(unit: str, earlier: tuple[Any, ...], later: tuple[Any, ...]) -> bool:
+    """Return whether the later of two successive trials, given by their labels, is the first of a session or block."""
+    return 0 in later if unit == "session" else later != earlier
 
 
 class TrialBatch:

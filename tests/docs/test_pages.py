@@ -158,7 +158,7 @@ def test_what_is_not_in_the_records_is_said(section):
     old = {name: value for name, value in ROW.items() if name not in ("curve", "figure", "command", "machine")}
     text, files = section("GoNogo-v0", {"0": old})
     assert text.count("not in the records yet") == 2 and not files
-    assert "no ground truth" in section("Bandit-v0", {})[0]
+    assert "no ground truth" in section("Null-v0", {})[0]
 
 
 def test_reasons_are_read_from_the_text_beside_the_record():

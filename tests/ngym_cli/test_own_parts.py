@@ -314,7 +314,9 @@ def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
 
 
 def test_sweep_over_own_parts(ngym, folder):
-    done = ngym("sweep", "--network", "mine.py:Two,gru", "--timesteps", "600", "--units", "8", "--json")
+    done = ngym(
+        "sweep", "--network", "mine.py:Two,gru", "--timesteps", "600", "--units", "8", "--workers", "1", "--json"
+    )
     assert done.code == 0, done.err
     found = json.loads(done.out)
     assert [run["values"]["network"] for run in found["runs"]] == ["mine.py:Two", "gru"]
@@ -375,17 +377,16 @@ def test_every_template_works_at_once(ngym, folder):
         assert ngym("new", kind, f"my_{kind}.py").code == 2
     assert ngym("new", "task", "by_trial.py", "--by-trial").code == 0
     parts = ("my_task.py:MyTask", "by_trial.py:ByTrial", "my_network.py:MyNetwork", "my_wrapper.py:MyWrapper")
-    for part in (*parts, "my_algorithm.py:MyAlgorithm", "my_figure.py:my_figure"):
-        assert ngym("check", part).code == 0
+    assert ngym("check", *parts, "my_algorithm.py:MyAlgorithm", "my_figure.py:my_figure").code == 0
     done = ngym(
         "run", "--task", "my_task.py:MyTask", "--wrappers", "my_wrapper.py:MyWrapper:gains=1/0.5",
         "--network", "my_network.py:MyNetwork", "--network-arg", "traces=4", "--alg", "my_algorithm.py:MyAlgorithm",
-        "--set", "value_penalty=0.02", "--timesteps", "3000", "--name", "all",
+        "--set", "value_penalty=0.02", "--timesteps", "3000", "--eval-trials", "20", "--name", "all",
     )  # fmt: skip
     assert done.code == 0, done.err
     assert ngym("eval", "all", "--record", "activity", "--trials", "100").code == 0
     assert ngym("plot", "all", "my_figure.py:my_figure").code == 0
-    assert ngym("run", "--task", "by_trial.py:ByTrial", "--timesteps", "1000").code == 0
+    assert ngym("run", "--task", "by_trial.py:ByTrial", "--timesteps", "1000", "--eval-trials", "20").code == 0
     wrong = ngym("new", "netwrk", "x.py")
     assert wrong.code == 2 and "did you mean 'network'" in wrong.err
 
@@ -445,11 +446,13 @@ def noisy(params, state, choice, reward, stimulus):
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("good", None), ("too_many", "expected 2 finite numbers"), ("noisy", "same seed differ")]
-)
-def test_checks_of_a_model(ngym, folder, name, message):
+def test_checks_of_models(ngym, folder):
     (folder / "models.py").write_text(MODELS)
-    found = ngym("check", f"models.py:{name}")
-    assert found.code == (1 if message else 0) and (message or "4 of 4") in found.out
-    assert "kind" in ngym("info", f"models.py:{name}").out
+    expected = {"good": None, "too_many": "expected 2 finite numbers", "noisy": "same seed differ"}
+    names = [f"models.py:{name}" for name in expected]
+    found = ngym("check", *names, "--json")
+    assert found.code == 1
+    for row, message in zip(json.loads(found.out), expected.values(), strict=True):
+        failed = [check["problem"] for check in row["checks"] if check["status"] == "failed"]
+        assert (row["status"], len(row["checks"])) == ("ok", 4) if message is None else message in failed[0]
+    assert "kind" in ngym("info", names[0]).out

@@ -8,7 +8,8 @@ A round is `n_updates` updates followed by a look at behaviour:
    is seen, and descends on the loss between what the network prefers and what is right.
 
 Where the state resets at each trial, a batch holds whole trials, laid side by side from their first steps on. Where it
-never resets, a batch holds the next `seq_len` steps of `batch_size` sessions, and the state carries over.
+never resets, a batch holds the next `seq_len` steps of `batch_size` sessions, and the state carries over. Where it
+resets with each session or block, a sequence ends before the next, which begins with the next batch and a zero state.
 
 Steps are counted as they are learned from.
 """
@@ -40,7 +41,7 @@ from ngym_cli.agents.penalties import Penalties, silent_units
 from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, row_weights, side_by_side
 from ngym_cli.agents.supervised.objective import SupervisedKernel, drawn_answers, losses, right_when_due
 from ngym_cli.agents.trained import RecurrentAgent
-from ngym_cli.environments.trial_batch import batch_of, trials_of
+from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
 
 if TYPE_CHECKING:
     from neurogym.trials import Trials
@@ -149,7 +150,7 @@ class Supervised(Learner):
         self.make_policy()
         self.discrete = isinstance(self.action_space, spaces.Discrete)
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
-        self.carried = trials_of(self.env).reset_state == "never"
+        self.carried = trials_of(self.env).reset_state != "trial"
         self.streams = self._make_streams()
         self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
         own = self.penalties.participation or type(self).loss is not Supervised.loss
@@ -172,7 +173,9 @@ class Supervised(Learner):
         size = self.batch_size * self.seq_len
         rows = max(2 * self.seq_len, 4096) if self.carried else size if self.draw == "batch" else 8 * size
         seeds = self.rng.integers(2**31, size=self.batch_size if self.carried else 1)
-        return [TrialStream(env, int(seed), self.weigh, not self.carried, draw, rows) for seed in seeds]
+        reset = trials_of(self.env).reset_state
+        unit = reset if reset in STRETCHES else None
+        return [TrialStream(env, int(seed), self.weigh, not self.carried, draw, rows, unit) for seed in seeds]
 
     def weigh(self, trials: Trials, keep: np.ndarray | None) -> np.ndarray:
         """Weight of each row of a block of trials in the loss."""
@@ -230,7 +233,7 @@ class Supervised(Learner):
             self.policy.descend(gradient, self.max_grad_norm)
             seen.append(numbers)
             self.count_update()
-            self.num_timesteps += len(material)
+            self.num_timesteps += int(sequences.length.sum())
             if self.num_timesteps >= total:
                 break
         means = torch.stack(seen).mean(0).tolist()
@@ -246,10 +249,13 @@ class Supervised(Learner):
 
     def batch(self) -> tuple[TrialBuffer, Segments]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""
-        if self.carried:
-            material = side_by_side([stream.rows(self.seq_len) for stream in self.streams])
+        if self._carry is not None:
+            begins = torch.tensor([stream.begins for stream in self.streams])
+            for part in self._carry:
+                part[:, begins] = 0
+            parts = [stream.rows(self.seq_len) for stream in self.streams]
             session, begin = np.arange(self.batch_size), np.zeros(self.batch_size, np.int64)
-            return material, Segments(session, begin, np.full(self.batch_size, self.seq_len))
+            return side_by_side(parts), Segments(session, begin, np.array([len(part) for part in parts]))
         material = self.streams[0].trials(self.batch_size * self.seq_len)
         length = material.length.astype(np.int64)
         return material, Segments(np.zeros_like(length), np.cumsum(length) - length, length)
@@ -290,9 +296,11 @@ class Supervised(Learner):
         """
         layout = pack(sequences.length, sequences.first(self._sessions), self._sessions)
         rows = layout.steps
-        rates, after = self._rates(material.ob, rows, layout.counts.tolist(), noise, self._carry)
+        order = self._tensor(layout.first)  # of sessions, where their states are carried
+        before = self._carry and tuple(part[:, order] for part in self._carry)
+        rates, after = self._rates(material.ob, rows, layout.counts.tolist(), noise, before)
         if self._carry is not None:
-            self._carry = tuple(part.detach() for part in after)
+            self._carry = tuple(part.detach()[:, order.argsort()] for part in after)
         outputs = self._outputs(rates)
         targets = self._tensor(material.gt[rows])
         per_step = losses(outputs, targets, self.discrete)

@@ -24,6 +24,7 @@ from neurogym.state import capture, restore
 from neurogym.stream import Frame, GroundTruthStream
 from neurogym.trials import Trials
 from neurogym.vector import layers
+from ngym_cli.environments.trial_batch import begins, labels
 
 
 def answer_rows(trials: Trials) -> np.ndarray:
@@ -99,6 +100,7 @@ class TrialBuffer:
         gt: Ground truth, (rows,) or (rows, components).
         weight: Weight of each row in the loss, float32 (rows,).
         due: Whether an answer is due, bool (rows,).
+        begins: Whether a session or block begins, where the state resets with these, bool (rows,).
         length: Rows of each trial, (trials,).
     """
 
@@ -106,6 +108,7 @@ class TrialBuffer:
     gt: np.ndarray
     weight: np.ndarray
     due: np.ndarray
+    begins: np.ndarray
     length: np.ndarray
 
     def __len__(self) -> int:
@@ -129,10 +132,14 @@ def join(parts: list[TrialBuffer]) -> TrialBuffer:
 
 
 def side_by_side(parts: list[TrialBuffer]) -> TrialBuffer:
-    """The first row of each part, then the second of each, and so on; all parts have as many rows."""
+    """The first row of each part, then the second of each, and so on; shorter parts end with rows of zeros."""
+    rows = max(map(len, parts))
     columns = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
     length = np.concatenate(columns.pop("length"))
-    woven = {name: np.stack(column, 1).reshape(-1, *column[0].shape[1:]) for name, column in columns.items()}
+    woven = {}
+    for name, column in columns.items():
+        filled = [np.concatenate([part, np.zeros((rows - len(part), *part.shape[1:]), part.dtype)]) for part in column]
+        woven[name] = np.stack(filled, 1).reshape(-1, *column[0].shape[1:])
     return TrialBuffer(**woven, length=length)
 
 
@@ -179,6 +186,7 @@ class TrialStream:
             what wrappers show (last action, last reward) is only right then.
         draw: Selects the task of each trial, for environments of several tasks.
         block_rows: Rows to make at a time.
+        unit: ``"session"`` or ``"block"`` if the state resets with these, else None.
 
     Raises:
         ValueError: If the task has no ground truth, its trials depend on what the agent does, or `weigh` refuses them.
@@ -192,6 +200,7 @@ class TrialStream:
         whole: bool = True,
         draw: TaskDraw | None = None,
         block_rows: int = ROWS_PER_BLOCK,
+        unit: str | None = None,
     ):
         check(env)
         self.env = copy.deepcopy(env)
@@ -204,6 +213,8 @@ class TrialStream:
         self._left: TrialBuffer | None = None
         self._now: np.ndarray | None = None  # the task of the batch at hand, if a batch has only one
         self._block_rows, self._n = block_rows, TRIALS_ONE_BY_ONE
+        self._unit = unit
+        self._label: tuple[Any, ...] | None = None  # session or block of the last trial made
 
     @property
     def whole(self) -> bool:
@@ -222,10 +233,22 @@ class TrialStream:
         taken, self._left = left.split(int(ends[n - 1]), n)
         return taken
 
+    @property
+    def begins(self) -> bool:
+        """Whether the next row is the first of a session or block."""
+        if self._unit is None:
+            return False
+        self._left = self._at_least(1)
+        return bool(self._left.begins[0])
+
     def rows(self, rows: int) -> TrialBuffer:
-        """Return the next rows, regardless of trial boundaries (`length` is then not meaningful)."""
-        left = self._at_least(rows)
-        taken, self._left = left.split(rows, len(left.length))
+        """Return the next rows, regardless of trial boundaries; fewer if a session or block begins before the last.
+
+        `length` is then not meaningful.
+        """
+        self._left = self._at_least(rows)
+        later = np.flatnonzero(self._left.begins[1:rows])
+        taken, self._left = self._left.split(int(later[0]) + 1 if len(later) else rows, len(self._left.length))
         return taken
 
     def _at_least(self, rows: int) -> TrialBuffer:
@@ -256,20 +279,32 @@ class TrialStream:
             keep = np.zeros(trials.total, bool)
             keep[rows] = True
         weight, due = self.weigh(trials, keep)[rows], answer_rows(trials)[rows]
-        return TrialBuffer(shown.ob, shown.gt, weight, due, shown.length)
+        return TrialBuffer(shown.ob, shown.gt, weight, due, self._beginnings(shown), shown.length)
+
+    def _beginnings(self, shown: Frame) -> np.ndarray:
+        """Whether a session or block begins with each row, bool (rows,)."""
+        found = np.zeros(len(shown.rows), bool)
+        if self._unit is not None:
+            named = labels(shown.trials.info, self._unit, len(shown.length))
+            for label, first in zip(named, np.cumsum(shown.length) - shown.length, strict=True):
+                found[first] = self._label is not None and begins(self._unit, self._label, label)
+                self._label = label
+        return found
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """Everything that the coming trials depend on, as plain data and arrays."""
         left = {} if self._left is None else dict(vars(self._left))
-        return {"env": capture(self.env), "left": left, "n": self._n, **self._right.state()}
+        return {"env": capture(self.env), "left": left, "n": self._n, "label": self._label, **self._right.state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore the result of :meth:`state`."""
         restore(self.env, state["env"])
         left = {name: np.array(column) for name, column in state["left"].items()}
         self._left, self._n = TrialBuffer(**left) if left else None, int(state["n"])
+        label = state["label"]
+        self._label = None if label is None else tuple(label)
         self._right.set_state(state)
 
 

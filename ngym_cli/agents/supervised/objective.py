@@ -87,10 +87,10 @@ class SupervisedKernel(Compiled):
             The gradient; the loss without penalties on weights, the mean loss of a step, the penalty on rates, the sum
             over the steps at which an answer is due of what is right (of minus the squared error).
         """
-        n_envs, steps = int(sequences.env.max()) + 1, len(material)
+        n_envs, steps = int(sequences.env.max()) + 1, int(sequences.length.sum())
         self._grow(n_envs, int(sequences.length.max()))
         self.take_weights()
-        net, shape = self.policy.networks[0], (steps // n_envs, n_envs)
+        net, shape = self.policy.networks[0], (len(material) // n_envs, n_envs)
         discrete = isinstance(self.policy.action_space, spaces.Discrete)
         answers = np.ascontiguousarray(material.gt, np.int64 if discrete else np.float32).reshape(*shape, -1)
         state = ([part.numpy()[None] for part in carry or ()] + [None, None])[:2]

@@ -56,7 +56,7 @@ def test_a_task_that_ends_the_program_in_the_middle_of_training(ngym, tmp_path):
 
 @pytest.mark.parametrize("name", ["Loops", "LoopsHard", "LoopsInNew", "LoopsInC"])
 def test_an_endless_loop_is_found_out(ngym, monkeypatch, name):
-    monkeypatch.setattr(own_tasks, "LONGEST", 5.0)
+    monkeypatch.setattr(own_tasks, "LONGEST", 2.0)
     monkeypatch.setattr(checking, "GRACE", 20.0)
     result = ngym("check", f"{FILE}:{name}")
     assert result.code == 1

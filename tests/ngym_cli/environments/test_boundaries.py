@@ -17,13 +17,16 @@ from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs.trial_table import read_trials
-from ngym_cli.training.main_loop import train
+from ngym_cli.training.main_loop import Hooks, resume, train
+from tests.ngym_cli.conftest import Interrupting
+from tests.ngym_cli.sameness import assert_same_run
 
 BANDIT = {"task": "ChangingBandit-v0", "task_args": {"session": 5}, "reset_state": "session"}
 TWO_STEP = {"task": "TwoStep-v0", "task_args": {"session": 5}, "reset_state": "session"}
 SHORT = {"n_envs": 4, "units": 8, "timesteps": 2000, "hyperparameters": {"n_steps": 32}, "evaluation": {"trials": 50}}
 BLOCKS = {"task": "IBLBlock-v0", "reset_state": "block"}
 BIASED = {"task": "RDM-v0", "wrappers": "side_bias:probs=0.2/0.8//0.8/0.2:block_dur=3", "reset_state": "block"}
+RAGGED = {"alg": "supervised", "timing": {"stimulus": "uniform:200:900"}}
 HISTORY = {"task": "RDM-v0", "wrappers": "trial_history:block_dur=3", "reset_state": "block"}
 
 
@@ -104,10 +107,41 @@ def test_the_state_resets_at_the_sessions_of_the_present_stage(tmp_path):
     assert set(table["session_trial"].astype(int)) == set(range(7))
 
 
-def test_supervised_learning_refuses_resets_at_sessions():
-    config, facts = resolve(from_dict({**BLOCKS, "alg": "supervised"}))
-    with pytest.raises(UserError, match="expected reset_state auto, trial or never"):
-        complete(config, facts)
+@pytest.mark.parametrize("network", ["lstm", "gru"])
+def test_supervised_sequences_end_at_blocks_and_states_begin_anew(network):
+    config, facts = resolve(from_dict({**BIASED, **RAGGED, "network": network, "units": 8}))
+    small = {"batch_size": 5, "seq_len": 50, "n_updates": 1}
+    config = complete(config.model_copy(update={"hyperparameters": small}), facts)
+    model = build_model(config, build_venv(config, 2))
+    steps, ended = np.zeros(5, int), 0
+    for _ in range(8):
+        before = tuple(part.clone() for part in model._carry)
+        begins = np.array([stream.begins for stream in model.streams])
+        material, sequences = model.batch()
+        ended += begins.sum()
+        assert not any(part[:, begins].any() for part in model._carry)
+        assert all((part[:, ~begins] == old[:, ~begins]).all() for part, old in zip(model._carry, before, strict=True))
+        assert not material.begins.reshape(-1, 5)[1:].any()
+        carried = tuple(part.clone() for part in model._carry)
+        compiled, numbers = model.gradient(material, sequences)
+        compiled, after = compiled.clone(), tuple(part.clone() for part in model._carry)
+        taught, model._taught, model._carry = model._taught, None, carried
+        plain, again = model.gradient(material, sequences)
+        assert np.allclose(compiled, plain, atol=1e-5) and np.allclose(numbers, again, atol=1e-5)
+        assert all(np.allclose(one, other, atol=1e-5) for one, other in zip(after, model._carry, strict=True))
+        model._taught = taught
+        steps += sequences.length
+    assert ended > 10 and len(set(steps)) > 1
+
+
+def test_supervised_training_with_resets_at_blocks_resumes_exactly(tmp_path):
+    more = {"alg": "supervised", "hyperparameters": {"batch_size": 4, "seq_len": 40, "n_updates": 2}}
+    config = from_dict({**BIASED, **SHORT, **more, "timesteps": 4000, "checkpoint": {"every": 500}})
+    whole = train(config, tmp_path, "whole").run
+    cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(2000))).run
+    assert cut.manifest()["status"] == "interrupted"
+    resume(cut)
+    assert_same_run(whole.path, cut.path)
 
 
 def test_a_task_with_sessions_but_no_blocks_names_the_valid_words():
