@@ -12,6 +12,8 @@ from gymnasium.spaces import Discrete, Space
 
 from neurogym.ceilings import needs_reward
 from neurogym.core import TrialEnv
+from neurogym.envs import registration
+from neurogym.envs.multi.make import make_multi, task_ids
 from neurogym.messages.plain_data import plain
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
@@ -23,7 +25,7 @@ from ngym_cli.catalog import descriptions, reference
 from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config.parts import keyword_parameters, user_errors
 from ngym_cli.config.recommended import recommended
-from ngym_cli.config.tasks import find_task, task_names
+from ngym_cli.config.tasks import Task, find_task, task_names
 from ngym_cli.environments.facts import facts_of
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, unknown
@@ -85,7 +87,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         trial = dataclasses.replace(trial, conditions=list(facts.conditions))
     if figure is not None:
         _save_trial(trial, figure)
-    arguments = reference.arguments(task.entry, ("dt", "timing", "rewards"))
+    arguments, meaning = _arguments(task)
     meta, advised = task.metadata, None if task.own else recommended(task.id)
     return {
         "id": task.id,
@@ -117,8 +119,8 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
         "learned_elsewhere": str(other) if (other := ELSEWHERE.get(task.id)) else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
-        "arguments": {row["id"]: row["default"] for row in arguments},
-        "meaning": _meanings(task.entry),
+        "arguments": arguments,
+        "meaning": meaning,
         "trial": trial,
         "text": inspect.getdoc(task.entry) or "",
     }
@@ -136,6 +138,23 @@ def _save_trial(trial: Trial, path: Path) -> None:
         raise UserError("--figure draws tasks whose observation is one row of channels")
     with styled():
         save_figure(trials_figure([trial], ("inputs", "choice", "reward")), path)
+
+
+def _arguments(task: Task) -> tuple[Row, dict[str, str]]:
+    """Return defaults and meanings of the arguments of a task; of several tasks, those of the session and of each."""
+    entries, given = [task.entry], dict[str, Any]()
+    if task.several:
+        session = inspect.signature(make_multi).parameters.values()
+        given = {
+            p.name: p.default for p in session if p.kind is not p.VAR_KEYWORD and p.name not in ("ids", "schedule")
+        }
+        entries = [registration.entry(id_) for id_ in task_ids(task.name)]
+    meaning = descriptions.arguments(make_multi) if given else {}
+    for entry in entries:
+        rows = reference.arguments(entry, ("dt", "timing", "rewards"))
+        given = {**{row["id"]: row["default"] for row in rows}, **given}
+        meaning = {**_meanings(entry), **meaning}
+    return given, meaning
 
 
 def _meanings(entry: object) -> dict[str, str]:

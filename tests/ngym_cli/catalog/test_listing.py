@@ -163,3 +163,9 @@ def test_tasks_are_listed_by_the_learner_that_learns_them(monkeypatch):
     assert listing.tasks(learned_by="gru") == []
     with pytest.raises(UserError, match="ctrnn"):
         listing.tasks(learned_by="ctrn")
+
+
+def test_several_tasks_list_the_arguments_of_the_session_and_of_each(ngym):
+    found = json.loads(ngym("info", "yang19.go-v0+yang19.dm1-v0", "--json").out)
+    assert {"dim_ring", "cohs", "rule_input", "instructions", "held_out"} <= set(found["arguments"])
+    assert found["arguments"]["rule_input"] is True and "Tasks never presented" in found["meaning"]["held_out"]
