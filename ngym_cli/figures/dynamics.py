@@ -62,7 +62,7 @@ def fixed_points(view: View) -> Figure:
         values = points.eigenvalues[0]
         spectrum.plot(values.real, values.imag, "o", markersize=3, color=colour)
     plane.set(xlabel=found.labels[0], ylabel=found.labels[1])
-    plane.set_title(f"fixed points (open: unstable), crosses: slow (q up to {SLOW:g})")
+    plane.set_title("fixed points (open: unstable; crosses: slow)")
     angle = np.linspace(0, 2 * np.pi, 200)
     spectrum.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)
     spectrum.set(
