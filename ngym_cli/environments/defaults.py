@@ -70,7 +70,7 @@ def _stage_links_trials(config: RunConfig, index: int) -> bool:
 
 
 def _plain_defaults(task: Task) -> dict[str, Any]:
-    """Return the task's arguments: default values, those fixed by an alias, and those with which networks learn better."""
+    """Return the task's arguments: defaults, those fixed by an alias, and those with which networks learn better."""
     registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
     without = ("dt", "timing", "rewards")
     if task.several:

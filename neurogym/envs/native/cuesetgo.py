@@ -44,7 +44,7 @@ class CueSetGo(TrialEnv):
         necessary=("context",),
         taught="networks were trained on the ramp (Wang et al. 2018, 10.1038/s41593-017-0028-6; Sohn et al. 2019, "
         "10.1016/j.neuron.2019.06.012); of random trials fewer than one in a thousand are rewarded",
-        trained_with={"ramp_end": 0.95},  # a ramp that ends at 1 is at the threshold at the early edge of what is correct
+        trained_with={"ramp_end": 0.95},  # at 1 the threshold is crossed at the early edge of what is right
     )
     default_timing: ClassVar[Mapping[str, Any]] = {"burn": 50, "wait": 100, "set": 20}
     default_rewards = {"correct": 1.0, "fail": 0.0}
