@@ -40,22 +40,21 @@ def other_than(name: str, default: Any) -> Any:
 
 
 def with_other_arguments(name: str) -> tuple[gym.Env, dict[str, Any]]:
-    task = TASKS["Conditional" if name == "VariableMapping" else "RDM"]
     cls = getattr(wrappers, name)
-    base = put(name, task)
+    base = put(name, TASKS["Conditional" if name == "VariableMapping" else "RDM"])
     given = dict(base._saved_kwargs)
     for key, parameter in inspect.signature(cls).parameters.items():
         if key in ("env", "kwargs") or key in given or parameter.default is inspect.Parameter.empty:
             continue
         for value in (other_than(key, parameter.default), parameter.default):
             try:
-                cls(task(), **{**given, key: value})
+                cls(base.env, **{**given, key: value})
             except (ValueError, TypeError):
                 continue
             given[key] = value
             break
     given.update(OTHER.get(name, {}))
-    return cls(task(), **given), given
+    return cls(base.env, **given), given
 
 
 @pytest.mark.parametrize("name", SINGLE)
