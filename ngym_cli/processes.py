@@ -57,6 +57,14 @@ class _SafeProcess(context.SpawnProcess):
         with _safe_environment(), _without_main():
             return context.SpawnProcess._Popen(process_obj)
 
+    def run(self) -> None:
+        """Do the work of the child, and end as soon as the parent process is gone.
+
+        Runs are resumed exactly from the last checkpoint, so that nothing else has to be written.
+        """
+        threading.Thread(target=_wait_for_parent, daemon=True).start()
+        super().run()
+
 
 class _SafeContext(context.SpawnContext):
     Process = _SafeProcess
@@ -70,14 +78,6 @@ def spawn_context() -> context.SpawnContext:
         with _safe_environment():  # the tracker of shared resources is a child process too
             resource_tracker.ensure_running()
     return _SafeContext()
-
-
-def end_with_parent() -> None:
-    """Let a child process of ``spawn_context`` end as soon as the parent process is gone.
-
-    Runs are resumed exactly from the last checkpoint, so that nothing else has to be written.
-    """
-    threading.Thread(target=_wait_for_parent, daemon=True).start()
 
 
 def _wait_for_parent() -> None:

@@ -98,7 +98,6 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
     """Check the tasks and report each result immediately."""
     import signal
 
-    processes.end_with_parent()  # an endless loop would outlive a killed parent
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which ends this process
     os.dup2(2, 1)  # keeps a task's own output out of the results
 

@@ -75,9 +75,9 @@ def test_closed_streams_are_not_a_traceback(tmp_path, closed):
 PARENT = """
 import os, time
 from concurrent.futures import ProcessPoolExecutor
-from ngym_cli.processes import end_with_parent, spawn_context
+from ngym_cli.processes import spawn_context
 if __name__ == "__main__":
-    with ProcessPoolExecutor(1, spawn_context(), initializer=end_with_parent) as pool:
+    with ProcessPoolExecutor(1, spawn_context()) as pool:
         print(pool.submit(os.getpid).result(), flush=True)
         pool.submit(time.sleep, 60)
         time.sleep(60)

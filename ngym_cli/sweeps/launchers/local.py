@@ -109,6 +109,5 @@ def _renewed(old: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    """Prepare a worker: Ctrl-C is handled by the sweep, and a worker ends with the sweep's process."""
+    """Prepare a worker: Ctrl-C is handled by the sweep."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    processes.end_with_parent()
