@@ -11,7 +11,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import wrappers
-from tests.neurogym.wrappers.stacks import SINGLE, TASKS, put, rollout
+from tests.neurogym.wrappers.stacks import FRAMES, SINGLE, TASKS, put, rollout
 
 #: Arguments that are not what a wrapper has by itself, where doubling or turning round the default does not do.
 OTHER: dict[str, dict[str, Any]] = {
@@ -40,7 +40,7 @@ def other_than(name: str, default: Any) -> Any:
 
 
 def with_other_arguments(name: str) -> tuple[gym.Env, dict[str, Any]]:
-    task = TASKS["Conditional" if name == "VariableMapping" else "RDM"]
+    task = FRAMES if name == "MotionEnergy" else TASKS["Conditional" if name == "VariableMapping" else "RDM"]
     cls = getattr(wrappers, name)
     base = put(name, task)
     given = dict(base._saved_kwargs)
