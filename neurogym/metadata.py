@@ -54,6 +54,7 @@ class TaskEntries(_Described, total=False):
         small: Arguments that make trials few and alike, for tests of what is necessary.
         taught: Why networks learn it from the right actions by default, not from reward: a sentence, with the paper
             that did so where there is one.
+        trained_with: Arguments that ``ngym run`` gives the task, where networks learn better with them.
         family: Which tasks of its collection it belongs with.
     """
 
@@ -66,6 +67,7 @@ class TaskEntries(_Described, total=False):
     probabilistic: bool
     small: Mapping[str, Any]
     taught: str
+    trained_with: Mapping[str, Any]
 
 
 #: Entries that may be left out.

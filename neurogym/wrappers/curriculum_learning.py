@@ -52,6 +52,8 @@ class CurriculumLearning(Phased):
         timing = task_of(env, "CurriculumLearning").timing
         if "stimulus" not in timing:
             raise ValueError(f"CurriculumLearning needs a period called stimulus; {env.unwrapped} has {list(timing)}")
+        if not hasattr(env.unwrapped.observation_space, "name"):
+            raise TypeError(f"CurriculumLearning needs channels of the stimulus; {env.unwrapped} shows frames")
         super().__init__(env, 4, init_ph, max_num_reps, th, perf_w)
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import RunConfig, from_dict
 from ngym_cli.config.parts import keyword_parameters
-from ngym_cli.config.tasks import Task, find_task
+from ngym_cli.config.tasks import Task, built_in, find_task
 from ngym_cli.config.values import written_duration
 from ngym_cli.config.wrappers import ALWAYS, find_wrapper
 from ngym_cli.environments.facts import Facts, inspect, links_trials
@@ -70,14 +70,14 @@ def _stage_links_trials(config: RunConfig, index: int) -> bool:
 
 
 def _plain_defaults(task: Task) -> dict[str, Any]:
-    """Return the task's arguments with default values, including arguments fixed by a task alias."""
+    """Return the task's arguments: defaults, those fixed by an alias, and those with which networks learn better."""
     registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
     without = ("dt", "timing", "rewards")
     if task.several:
         parameters = inspection.signature(task.entry).parameters
         return {name: p.default for name, p in parameters.items() if name not in without and is_plain(p.default)}
     fixed = {name: value for name, value in registered.items() if name not in without and is_plain(value)}
-    return {**_defaults(task.entry, without), **fixed}
+    return {**_defaults(task.entry, without), **fixed, **built_in(task.name)[1].get("trained_with", {})}
 
 
 def _wrapper_defaults(name: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from ngym_cli.agents.dynamics import SLOW
 from ngym_cli.agents.trained import remembers
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of, joined
@@ -62,7 +61,7 @@ def fixed_points(view: View) -> Figure:
         values = points.eigenvalues[0]
         spectrum.plot(values.real, values.imag, "o", markersize=3, color=colour)
     plane.set(xlabel=found.labels[0], ylabel=found.labels[1])
-    plane.set_title(f"fixed points (open: unstable), crosses: slow (q up to {SLOW:g})")
+    plane.set_title("fixed points (open: unstable; crosses: slow)")
     angle = np.linspace(0, 2 * np.pi, 200)
     spectrum.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)
     spectrum.set(

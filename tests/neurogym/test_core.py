@@ -398,3 +398,10 @@ def test_a_step_may_show_an_observation_of_its_own():
     env.form = lambda ob: ob * 0 + 5
     env.reset(seed=0)
     assert all(np.all(env.step(0)[0] == 5) for _ in range(30))
+
+
+def test_a_single_coherence_needs_no_list():
+    env = ngym.make("PerceptualDecisionMaking-v0", cohs=51.2)
+    assert env.unwrapped.conditions["coh"].tolist() == [51.2]
+    with pytest.raises(ValueError, match="at least one coherence"):
+        ngym.make("PerceptualDecisionMaking-v0", cohs=[])

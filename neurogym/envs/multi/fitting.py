@@ -82,7 +82,10 @@ def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> No
         if not isinstance(env.unwrapped, TrialEnv):
             raise TypeError(f"{owner} needs trial-based tasks, not {env.unwrapped}")
         if env.unwrapped.rule is not None and env.unwrapped.rule.jumps:
-            raise ValueError(f"{owner} needs tasks whose periods are laid out in advance, {name_of(env)} has jumps")
+            raise ValueError(
+                f"{owner} needs tasks whose periods are laid out in advance, {name_of(env)} has jumps; expected tasks "
+                "without jumps (train such a task alone, or in a stage of its own)"
+            )
         for layer in layers(env):
             shown = ("observe", "appended") if steps_wrappers else ("observe", "appended", "step")
             if isinstance(layer, TrialWrapper) and layer.overrides(*shown):

@@ -39,7 +39,7 @@ class PerceptualDecisionMaking(TrialEnv):
 
     @usual_arguments(first=("dim_ring",))
     def __init__(self, cohs: Sequence[float] | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):
-        values = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
+        values = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float, ndmin=1)
         if values.ndim != 1 or not len(values):
             raise ValueError(f"cohs must list at least one coherence, got {cohs!r}")
         self.sigma, self.dim_ring = sigma / np.sqrt(self.dt), dim_ring

@@ -76,13 +76,14 @@ def test_correct_sides_repeat_or_alternate_in_blocks(made, task):
 
 
 @pytest.mark.parametrize("task", ["CueSetGo-v0", "ReadySetGoSinglePrior-v0", "ReadySetGoDoublePrior-v0"])
-def test_ramp_reaches_the_threshold_when_the_interval_is_over(made, play, task):
-    env, _ = made(task)
+@pytest.mark.parametrize("ramp_end", [1.0, 0.95])
+def test_ramp_reaches_its_height_when_the_interval_is_over(made, play, task, ramp_end):
+    env, _ = made(task, ramp_end=ramp_end)
     env.start_session()
     trials = env.make_trials(20)
     for k in range(20):
         rows = slice(trials.offset[k], trials.offset[k] + trials.length[k])
-        reached = np.flatnonzero(trials.gt[rows, 0] >= 1)[0] - trials.starts["set"][k]
+        reached = np.flatnonzero(trials.gt[rows, 0] >= ramp_end)[0] - trials.starts["set"][k]
         assert reached * env.dt == pytest.approx(trials.info["interval"][k], abs=env.dt)
         if "estimation" in trials.starts:
             measured = (trials.starts["set"][k] - trials.starts["ready"][k]) * env.dt
