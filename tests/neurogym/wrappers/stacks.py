@@ -20,6 +20,8 @@ TASKS = {
     "Conditional": functools.partial(ngym.make, "NAltConditionalVisuomotor-v0", timing={"delay": 0}),
 }
 
+FRAMES = functools.partial(ngym.make, "RandomDotMotion-v0", timing={"stimulus": 160})
+
 SEVERAL = ("Combine", "MultiEnvs", "ScheduleEnvs", "TransferLearning")
 SINGLE = tuple(name for name in wrappers.WRAPPERS if name not in SEVERAL)
 
@@ -35,7 +37,7 @@ def put(name: str, make: Make) -> gym.Env:
             return cls(*envs, delay=200, share_action_space=True)
         return cls(envs, [3, 4], task_cue=True) if name == "TransferLearning" else cls(envs, env_input=True)
     if name == "MotionEnergy":  # it needs frames
-        make = functools.partial(ngym.make, "RandomDotMotion-v0", timing={"stimulus": 160})
+        make = FRAMES
     env = make()
     if name == "SideBias":
         n = len(env.unwrapped.choices)

@@ -11,7 +11,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import wrappers
-from tests.neurogym.wrappers.stacks import SINGLE, TASKS, put, rollout
+from tests.neurogym.wrappers.stacks import FRAMES, SINGLE, TASKS, put, rollout
 
 #: Arguments that are not what a wrapper has by itself, where doubling or turning round the default does not do.
 OTHER: dict[str, dict[str, Any]] = {
@@ -40,21 +40,22 @@ def other_than(name: str, default: Any) -> Any:
 
 
 def with_other_arguments(name: str) -> tuple[gym.Env, dict[str, Any]]:
+    task = FRAMES if name == "MotionEnergy" else TASKS["Conditional" if name == "VariableMapping" else "RDM"]
     cls = getattr(wrappers, name)
-    base = put(name, TASKS["Conditional" if name == "VariableMapping" else "RDM"])
+    base = put(name, task)
     given = dict(base._saved_kwargs)
     for key, parameter in inspect.signature(cls).parameters.items():
         if key in ("env", "kwargs") or key in given or parameter.default is inspect.Parameter.empty:
             continue
         for value in (other_than(key, parameter.default), parameter.default):
             try:
-                cls(base.env, **{**given, key: value})
+                cls(task(), **{**given, key: value})
             except (ValueError, TypeError):
                 continue
             given[key] = value
             break
     given.update(OTHER.get(name, {}))
-    return cls(base.env, **given), given
+    return cls(task(), **given), given
 
 
 @pytest.mark.parametrize("name", SINGLE)
