@@ -7,7 +7,6 @@ import numpy as np
 
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.spaces import names_of
 from neurogym.trials import Trials
 from neurogym.wrappers.base import task_of
 from neurogym.wrappers.phased import Phased
@@ -69,7 +68,7 @@ class CurriculumLearning(Phased):
     def revise(self, trials: Trials) -> None:
         """Set stimuli and rewards for the present phase."""
         if self.curr_ph == 0:
-            labels = [label for label in names_of(self.task.observation_space) if label.startswith("stim")]
+            labels = [label for label in self.task.observation_space.name if label.startswith("stim")]
             for label in labels:
                 trials.set_ob(0, "stimulus", where=label)
             self.reward_any(trials)
