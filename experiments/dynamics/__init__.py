@@ -33,6 +33,9 @@ from ngym_cli.figures.source import Source
 #: Training of the networks that hold three bits.
 SETTINGS: dict[str, Any] = {"task": "FlipFlop-v0", "alg": "supervised"}
 
+#: Further settings by network. The gates of the GRU begin fast: slow gates might hold a pattern without a stable point.
+OWN: dict[str, dict[str, Any]] = {"gru": {"network_args": {"memory": 2.0}}}
+
 #: Training of the networks whose dynamics are compared: positions on a track lie along a line, a bit has two points.
 KINDS: dict[str, dict[str, Any]] = {
     kind: {"task": task, "task_args": task_args, "alg": "supervised", "network": "ctrnn", "units": 32,
@@ -77,7 +80,7 @@ def visited(system: System, rng: np.random.Generator) -> np.ndarray:
 
 def flip_flop(cell: str, seed: int) -> Row:
     """Train a network and find its points."""
-    run, system = trained({**SETTINGS, "network": cell}, seed)
+    run, system = trained({**SETTINGS, "network": cell, **OWN.get(cell, {})}, seed)
     actor: Any = Source(run.run).actor
     states = visited(system, np.random.default_rng(seed))
     began = time.process_time()
@@ -276,7 +279,7 @@ RECORD = Record(
     items=lambda: ("gru", "ctrnn", *ITEMS),
     make=make,
     tasks=tasks,
-    settings=lambda item: KINDS if item == "similarity-trained" else SETTINGS,
+    settings=lambda item: KINDS if item == "similarity-trained" else {**SETTINGS, **OWN.get(item, {})},
     tables={"points": table, "measured": measured},
     seeds=lambda item: 1 if item in ITEMS else 5,
 )

@@ -35,7 +35,7 @@ class Description(Result):
         lapse_high: lapses at the high end.
         psychometric: share of second choices against the evidence.
         chronometric: mean reaction time (s) against the size of the evidence.
-        history: weights of stimuli and of choices and choices x outcomes of previous trials.
+        history: weights of stimuli and of choices, outcomes and choices x outcomes of previous trials.
         evidence: meaning of the axis of the curves.
     """
 

@@ -110,7 +110,7 @@ class Run(WithFigures):
         balanced: bool = False,
         checkpoints: str | None = None,
         record: str | Sequence[str] | None = None,
-        spike_rate: float = 50.0,
+        spike_rate: float | None = None,
         lesion: Any = (),
         silence: Any = (),
         clamp: Any = (),
@@ -133,7 +133,7 @@ class Run(WithFigures):
             balanced: show all combinations of conditions equally often.
             checkpoints: ``all``, ``best``, or steps as in ``"10000,20000"``; then the result is a list.
             record: quantities to record, as in ``"activity,observations"``.
-            spike_rate: rate (Hz) of recorded spikes at the highest activity of each unit.
+            spike_rate: rate (Hz) of recorded spikes at the highest activity of each unit (50).
             lesion: units to remove, as in ``0.2`` or ``"units=3,7"``; also a list.
             silence: units to silence.
             clamp: units to fix.

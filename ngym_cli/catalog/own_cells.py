@@ -14,7 +14,7 @@ from torch import Tensor
 
 from neurogym.envs.contract import ContractError
 from ngym_cli.agents.networks.cell import StateError, check_state, sizes_of
-from ngym_cli.agents.own import network_options
+from ngym_cli.agents.own import constructor_parameters, network_options
 
 INPUTS, UNITS, N, STEPS = 5, 12, 6, 12
 #: Steps after which activity must still be finite.
@@ -31,7 +31,17 @@ class CellSubject:
 
     def __init__(self, name: str, cls: Any):
         self.name, self.cls = name, cls
+        if not callable(getattr(cls, "step", None)):
+            raise ContractError("the cell has no step; define step(self, x, state), which returns the new state")
         self.options = {option.name: option.default for option in network_options(cls, name)}
+        plain = {"inputs", "units", *self.options}
+        parameters, _ = constructor_parameters(cls)
+        other = [each.name for each in parameters[2:] if each.name not in plain]
+        if other:
+            raise ContractError(
+                f"the default of argument {other[0]} of __init__ is neither number, truth value, word nor list of "
+                "these, so that no run can set or store the argument; name the choice by a word"
+            )
         missing = [option.name for option in network_options(cls, name) if option.required]
         if missing:
             raise ContractError(f"argument {missing[0]} of __init__ has no default; give it one to check the cell")
@@ -67,12 +77,17 @@ def made(subject: CellSubject) -> None:
 
 
 def shapes(subject: CellSubject) -> None:
-    """A step returns the whole state, arrays of shape (environments, size)."""
+    """A step returns the whole state, finite arrays of shape (environments, size) and of the type of the inputs."""
     for inputs, units, n in ((INPUTS, UNITS, N), (INPUTS, UNITS, 1), (1, 3, 2)):
         cell = subject.make(inputs, units)
         sizes = sizes_of(cell, units)
         after = cell.step(torch.randn(n, inputs), tuple(torch.zeros(n, size) for size in sizes))
         check_state(after, sizes, n)
+        types = {str(part.dtype).removeprefix("torch.") for part in after} - {"float32"}
+        if types:
+            raise ContractError(f"step must return arrays of the type of x (float32), not {types.pop()}")
+        if not all(part.isfinite().all() for part in after):
+            raise ContractError("a step from a state of zeros gives NaN or infinity, as after a logarithm or division")
 
 
 def whole_state(subject: CellSubject) -> None:

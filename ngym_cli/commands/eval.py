@@ -30,7 +30,7 @@ def command(
     subject: str | None = None,
     stimuli: str | None = None,
     record: str | None = None,
-    spike_rate: float = 50.0,
+    spike_rate: float | None = None,
     export: str | None = None,
     compare: Path | None = None,
     columns: Path | None = None,
@@ -73,7 +73,7 @@ def command(
 
     Output:
         record: Record activity, spikes, values, logits, observations, actions, rewards (commas).
-        spike_rate: Rate (Hz) of spikes at the highest activity of each unit; 0 at the lowest.
+        spike_rate: Rate (Hz) of spikes at the highest activity of each unit (50); 0 at the lowest.
         export: Export: csv, nwb, npz (padded arrays; commas).
         compare: Table with trials of animals or humans to compare with (CSV, Parquet, NWB).
         columns: TOML file that maps the columns of --compare.

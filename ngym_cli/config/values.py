@@ -3,8 +3,8 @@
 | form | written | read as |
 |---|---|---|
 | scalar | ``3``, ``3e-4``, ``true``, ``none``, ``linear`` | number, truth value, nothing, word |
-| list | ``0.2/0.8`` | ``[0.2, 0.8]`` |
-| rows | ``0.8/0.2//0.2/0.8`` | ``[[0.8, 0.2], [0.2, 0.8]]`` |
+| list | ``0.2/0.8``, ``0.2/`` | ``[0.2, 0.8]``, ``[0.2]`` |
+| rows | ``0.8/0.2//0.2/0.8``, ``0.8/0.2//`` | ``[[0.8, 0.2], [0.2, 0.8]]``, ``[[0.8, 0.2]]`` |
 | assignment | ``NAME=VALUE`` | name and value |
 | alternatives | ``a,b,c`` | several entries |
 | range | ``0:5``, ``16:65:16`` | whole numbers, the last one excluded |
@@ -44,6 +44,7 @@ FILES = (".npy", ".npz", ".toml")
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
 _RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")
+_ROWS = re.compile("//(?!/)")  # a row of a single item ends with a slash of its own
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _NAME = re.compile(r"[^\W\d]\w*")
 _CLASS = re.compile(r"_*[A-Z]\w*")
@@ -72,9 +73,11 @@ def parse_scalar(text: str) -> Scalar:
 def parse_value(text: str) -> Value:
     """Read a value; a slash separates the items of a list, a double slash the rows of a list of lists.
 
+    A slash at the end makes a list of a single item, a double slash at the end a list of a single row.
+
     Example:
-        >>> parse_value("0.2/0.8"), parse_value("0.8/0.2//0.2/0.8")
-        ([0.2, 0.8], [[0.8, 0.2], [0.2, 0.8]])
+        >>> parse_value("0.2/0.8"), parse_value("0.8/0.2//0.2/0.8"), parse_value("0.2/")
+        ([0.2, 0.8], [[0.8, 0.2], [0.2, 0.8]], [0.2])
 
     Raises:
         UserError: on a list in brackets.
@@ -84,9 +87,12 @@ def parse_value(text: str) -> Value:
     if text.endswith(FILES):
         return text
     if "//" in text:
-        return [[parse_scalar(item) for item in row.split("/")] for row in text.split("//")]
+        return [
+            [parse_scalar(item) for item in row.removesuffix("/").split("/")]
+            for row in _ROWS.split(text.removesuffix("//"))
+        ]
     if "/" in text:
-        return [parse_scalar(item) for item in text.split("/")]
+        return [parse_scalar(item) for item in text.removesuffix("/").split("/")]
     return parse_scalar(text)
 
 
@@ -101,7 +107,8 @@ def write_value(value: object) -> str:
         return str(value).lower()
     if isinstance(value, list | tuple):
         rows = any(isinstance(item, list | tuple) for item in value)
-        return ("//" if rows else "/").join(map(write_value, value))
+        between = "//" if rows else "/"
+        return between.join(map(write_value, value)) + between * (len(value) == 1)
     if isinstance(value, float):
         short = f"{value:g}"
         return short if float(short) == value else repr(value)

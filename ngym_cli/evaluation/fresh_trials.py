@@ -82,21 +82,23 @@ class TrialQuota:
     trials: np.ndarray
 
     @classmethod
-    def of(cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False) -> TrialQuota:
+    def of(
+        cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False, exact: bool = False
+    ) -> TrialQuota:
         """Divide trials evenly among environments.
 
         There may be more trials than requested: whole sessions where the task has sessions, at least `SESSIONS`; and
         whole blocks where trials come in blocks, `BLOCKS` of them for each environment, which begin at different
-        places of a block so that no part of it is favoured.
+        places of a block so that no part of it is favoured. If ``exact``, only as many as the requested trials fill.
         """
         most = MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED
         block = 0 if balanced else min(facts.block, LONGEST_BLOCK)
         session = 0 if balanced else facts.session or 0
         if session:
-            units = max(-(-trials // session), min(SESSIONS, MOST_TRIALS // session))
+            units = max(-(-trials // session), 1 if exact else min(SESSIONS, MOST_TRIALS // session))
             n = min(units, most)
             return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)))
-        n = min(trials, most)
+        n = min(trials, most, max(1, trials // (BLOCKS * block)) if exact and block else most)
         each = np.maximum(trials // n + (np.arange(n) < trials % n), BLOCKS * block)
         warm = WARM_UP if facts.links_trials and not balanced else 0
         return cls(warm + block * np.arange(n) // n, each)
@@ -122,6 +124,7 @@ class Protocol:
         record: what to record step by step, see ``ngym_cli.evaluation.activity``.
         spike_rate: largest rate of units whose spikes are recorded, Hz.
         references: compute the scores of reference agents, which takes seconds for some tasks.
+        exact: no more sessions and blocks than the requested trials fill, see `TrialQuota.of`.
     """
 
     deterministic: bool = True
@@ -130,6 +133,7 @@ class Protocol:
     record: tuple[str, ...] = ()
     spike_rate: float = spikes.PEAK_RATE
     references: bool = True
+    exact: bool = False
 
 
 def evaluate(
@@ -164,7 +168,7 @@ def evaluate(
     """
     began = time.perf_counter()
     protocol = protocol or Protocol()
-    quota = TrialQuota.of(trials, config, facts, protocol.balanced)
+    quota = TrialQuota.of(trials, config, facts, protocol.balanced, protocol.exact)
     n_envs = quota.n_envs
     env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
     around, cells = _around(config, protocol, n_envs, unit_seed)

@@ -129,6 +129,11 @@ def request(
             raise UserError(f"{flag} takes the final model, not --checkpoints")
     if by is not None and compare_activity is None:
         raise UserError("--by names conditions of the recording of --compare-activity")
+    quantities = () if record is None else parse_quantities(record)
+    if plain.get("spike_rate") is None:
+        plain.pop("spike_rate", None)
+    elif "spikes" not in quantities:
+        raise UserError("--spike-rate is the rate of recorded spikes: add --record spikes")
     exports = tuple(split_entries(export or ""))
     for word in exports:
         if word not in EXPORTS:
@@ -136,7 +141,7 @@ def request(
     names = [word for word in references if word not in loose] or ["latest"]
     return names, Request(
         perturbations=tuple(perturbation.parse(kind, text) for kind, text in given),
-        record=() if record is None else parse_quantities(record),
+        record=quantities,
         exports=exports,
         compare=comparison_of(compare, columns),
         activity=None if compare_activity is None else (compare_activity, tuple(split_entries(by or ""))),

@@ -17,7 +17,8 @@ import numpy as np
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli import runs
-from ngym_cli.config import trust
+from ngym_cli.config import RunConfig, trust
+from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, actions_of, stimuli_of
@@ -38,7 +39,7 @@ class Request:
         model: label of the model; None for the best held-out score.
         subject: name of the subject; None if the fit has a single subject or is pooled.
         stimuli: sources of the stimuli, see `ngym_cli.evaluation.fitted_agent.stimuli_of`.
-        trials: number of trials.
+        trials: number of trials, up to the end of the last session; None for as many as evaluations have.
         seed: of the trials and the choices.
         deterministic: choose the most probable action instead of drawing one.
         compare: table of an animal, and the map of its columns (None for a guess).
@@ -105,8 +106,10 @@ def simulate(
                                       "parameters": f"fitted to all sessions of {subject}"}}  # fmt: skip
     runs.refuse_existing(path, asked.overwrite)
     began, trials = time.perf_counter(), asked.trials or USUAL_TRIALS
-    protocol = fresh_trials.Protocol(asked.deterministic)
+    protocol = fresh_trials.Protocol(asked.deterministic, exact=asked.trials is not None)
     found = fresh_trials.evaluate(agent, config, facts, trials, asked.seed, protocol, progress=progress)
+    if facts.links_trials:
+        found.summary.update(_ceiling(config, agent.by_correctness))
     run = runs.create(path, asked.overwrite, config.to_toml(), opening)
     found.summary.update(run=str(run.path), model_steps=0, changes={}, warnings=_warnings(names, stimuli, found))
     evaluation = run.path / "eval" / "final"
@@ -156,6 +159,34 @@ def load(
         raise UserError(f"fit {fit.path} keeps no policy of {label}; an own class needs to_arrays and from_arrays")
     table = Behaviour((), tuple(about["table"]["choices"]), tuple(about["table"]["stimuli"]))
     return label, who, built.from_arrays(arrays, table), about
+
+
+def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, Any]:
+    """Return the ceiling of a task with linked trials for a model that is given its choices and their rewards.
+
+    Args:
+        config: of the simulation.
+        by_correctness: whether the model is given correctness instead of rewards, which tells more.
+    """
+    from ngym_cli.config.recommended import HISTORY
+
+    if by_correctness:
+        reason = "the model is given the correctness of its choices, which an observer of the rewards does not know"
+        return {"ceiling": None, "ceiling_error": None, "reward_ceiling": None, "no_ceiling": reason}
+    names = [entry.name for entry in config.wrappers]
+    missing = [entry for entry in HISTORY if entry["name"] not in names]
+    asked = config.model_dump()
+    try:
+        facts = inspect(configuration.from_dict({**asked, "wrappers": [*asked["wrappers"], *missing]}))
+    except UserError as error:
+        return {"ceiling": None, "ceiling_error": None, "reward_ceiling": None, "no_ceiling": str(error)}
+    ceiling = facts.ceiling or {}
+    return {
+        "ceiling": ceiling.get("performance"),
+        "ceiling_error": ceiling.get("error"),
+        "reward_ceiling": ceiling.get("reward"),
+        "no_ceiling": facts.no_ceiling,
+    }
 
 
 def _warnings(names: Mapping[str, Any], stimuli: Any, found: fresh_trials.Evaluation) -> list[str]:

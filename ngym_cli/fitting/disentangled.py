@@ -28,7 +28,7 @@ from neurogym.behaviour.table import Behaviour, Floats, padded
 from ngym_cli.agents import threads
 from ngym_cli.fitting.bottlenecks import EMBEDDING, DisentangledPolicy, Weights, spread
 from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
-from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, to_arrays
+from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, require_drift, to_arrays
 
 #: Epochs without and with noise and penalties, epochs between scores of the inner fold, learning rates of both phases.
 WARM, EPOCHS, EVERY, RATES = 50, 250, 10, (0.02, 0.01)
@@ -234,6 +234,15 @@ class Disentangled:
 
     def __init__(self, settings: Bottlenecks, name: str):
         self.settings, self.name = settings, name
+
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if a drifting read-out is to follow other than two choices.
+        """
+        if self.settings.drift:
+            require_drift(table, self.name)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,34 @@ def plain_estimates(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: plain(asdict(value)) for key, value in values.items()}
 
 
+def check(models: Mapping[str, Model], table: Behaviour, protocol: Protocol) -> None:
+    """Refuse models that do not suit the table of a subject, before anything is fitted.
+
+    Args:
+        models: by label.
+        table: of all subjects.
+        protocol: treatment of subjects.
+
+    Raises:
+        UserError: for the first such model, with the reason.
+    """
+    for own in validation.groups_of(table, protocol).values():
+        for label, model in models.items():
+            if hasattr(model, "check"):
+                with _one_line(label):
+                    model.check(own)
+
+
+@contextlib.contextmanager
+def _one_line(label: str) -> Iterator[None]:
+    """Turn an error of a model into an error of a single line."""
+    try:
+        with user_errors(f"model {label}") if ".py:" in label else contextlib.nullcontext():
+            yield
+    except UnfitError as error:
+        raise UserError(str(error)) from None
+
+
 def fit_model(
     label: str, model: Model, table: Behaviour, test: Behaviour | None, protocol: Protocol, folder: FitFolder
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -50,14 +79,8 @@ def fit_model(
     Raises:
         UserError: if the model does not suit the table, or a user's own code fails.
     """
-    try:
-        if ".py:" in label:
-            with user_errors(f"model {label}"):
-                outcome = validation.validate(model, table, protocol, test)
-        else:
-            outcome = validation.validate(model, table, protocol, test)
-    except UnfitError as error:
-        raise UserError(str(error)) from None
+    with _one_line(label):
+        outcome = validation.validate(model, table, protocol, test)
     about = {
         "model": label,
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},

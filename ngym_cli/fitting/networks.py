@@ -21,7 +21,7 @@ from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, log_s
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import find_network
-from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, to_arrays
+from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, require_drift, to_arrays
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
@@ -236,6 +236,15 @@ class Recurrent:
 
     def __init__(self, cell: str, units: int, training: Training, name: str):
         self.cell, self.units, self.training, self.name = cell, units, training, name
+
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if a drifting read-out is to follow other than two choices.
+        """
+        if self.training.drift:
+            require_drift(table, self.name)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""

@@ -72,6 +72,15 @@ def _predictors(model: Policy, state: Any, last: Floats, stimuli: Floats) -> Flo
     return np.column_stack([np.log(p / (1 - p)), np.ones(len(p)), stimuli, last])
 
 
+def require_drift(table: Behaviour, name: str) -> None:
+    """Refuse tables on which the read-out of a model cannot drift.
+
+    Raises:
+        UnfitError: if there are other than two choices.
+    """
+    require_two(table, f"{name} with drift")
+
+
 def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     """Fit the drifting read-out of a model to the sessions that the model was fitted to.
 
@@ -80,7 +89,7 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
         table: training sessions.
         name: of the model, for messages.
     """
-    require_two(table, f"{name} with drift")
+    require_drift(table, name)
     ordered = table.only([each for who in table.subjects for each in table.of(who).sessions])
     data, at = padded(ordered.sessions), 0
     x = np.zeros((*data.choice.shape, 3 + len(table.stimuli)))

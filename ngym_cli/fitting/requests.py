@@ -74,6 +74,7 @@ def run(
     validation.check(models.values(), protocol)
     validation.check_test(table, test, protocol)
     table = validation.prepared(table, protocol)
+    fitted.check(models, table, protocol)
     folder, about = _opened(settings, where)
     about["table"] = _about(table)
     try:

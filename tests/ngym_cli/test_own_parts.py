@@ -53,6 +53,8 @@ MISTAKES = {
     "has no effect on the activity": "return (torch.tanh(self.a(x) + 0 * self.b(state[0])),)",
     "does not depend on the inputs": "return (torch.tanh(0 * self.a(x) + self.b(state[0]) + 1),)",
     "no attribute 'd'": "return self.d(x)",
+    "type of x (float32), not float16": "return (torch.tanh(self.a(x) + self.b(state[0])).half(),)",
+    "gives NaN or infinity": "return (torch.log(self.a(x) + self.b(state[0])),)",
 }
 CELL_OF_MISTAKE = """
 import torch

@@ -93,7 +93,8 @@ class Model(Protocol):
     """A model that can be fitted to behaviour.
 
     A model with an attribute ``takes_prior`` that is true uses `Problem.prior` and returns its point and variances as
-    ``unbounded`` and ``unbounded_variance`` among the details, which hierarchical fits need.
+    ``unbounded`` and ``unbounded_variance`` among the details, which hierarchical fits need. A model with a method
+    ``check(table)``, which raises `UnfitError`, is refused before anything is fitted.
     """
 
     name: str

@@ -64,20 +64,28 @@ class Diffusion(Saved):
     def __init__(self, name: str = "ddm"):
         self.name = name
 
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if there are other than two choices or one stimulus, or fewer than 20 reaction times.
+        """
+        require_two(table, self.name)
+        if len(table.stimuli) != 1:
+            raise UnfitError(f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)}")
+        if ((table.join("choice") >= 0) & np.isfinite(table.join("rt"))).sum() < 20:
+            raise UnfitError(f"{self.name} needs reaction times (--rt COLUMN)")
+
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
         return [self._fit(each.table) for each in problems]
 
     def _fit(self, table: Behaviour) -> Fitted:
-        require_two(table, self.name)
-        if len(table.stimuli) != 1:
-            raise UnfitError(f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)}")
+        self.check(table)
         x, choice, rt = np.nan_to_num(table.join("stimuli")[:, 0]), table.join("choice"), table.join("rt")
         correct = table.join("correct")
         valid = choice >= 0
         timed = valid & np.isfinite(rt)
-        if timed.sum() < 20:
-            raise UnfitError(f"{self.name} needs reaction times (--rt COLUMN)")
         strength, mean, error = _means(np.abs(x[timed]), rt[timed], correct[timed])
 
         def loss(free: Floats) -> float:

@@ -19,7 +19,7 @@ from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Fitted, Problem, Trial, require_two
 from neurogym.behaviour.models.logistic import Features, fit_weights
 from neurogym.behaviour.models.saving import Saved
-from neurogym.behaviour.table import Floats
+from neurogym.behaviour.table import Behaviour, Floats
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
 ITERATIONS, TOLERANCE = 50, 0.05
@@ -245,13 +245,21 @@ class Drifting(Saved):
     def __init__(self, history: int = 1, name: str = "psytrack"):
         self.name, self.history = name, history
 
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if there are other than two choices.
+        """
+        require_two(table, self.name)
+
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
         return [self._fit(each) for each in problems]
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
-        require_two(table, self.name)
+        self.check(table)
         features = Features.of(table, self.history)
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]

@@ -18,7 +18,7 @@ from neurogym.behaviour.models.base import Fitted, Problem, Trial, require_two
 from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.logistic import Features, fit_weights
 from neurogym.behaviour.models.saving import Saved
-from neurogym.behaviour.table import Floats
+from neurogym.behaviour.table import Behaviour, Floats
 
 #: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.
 STARTS, FIRST, MOST, GAIN, PRIOR = 6, 12, 150, 0.02, 2.0
@@ -150,12 +150,20 @@ class GlmHmm(Saved):
     def __init__(self, states: int = 3, history: int = 1, name: str = "glm-hmm"):
         self.name, self.states, self.history = name, states, history
 
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if there are other than two choices.
+        """
+        require_two(table, self.name)
+
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
         return [self._fit(each) for each in problems]
 
     def _fit(self, problem: Problem) -> Fitted:
-        require_two(problem.table, self.name)
+        self.check(problem.table)
         features = Features.of(problem.table, self.history)
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]

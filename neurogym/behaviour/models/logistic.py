@@ -1,8 +1,8 @@
 """Logistic regression of choices on stimuli and history.
 
 P(choice = c) is proportional to exp(w_c . x) with w_0 = 0; x holds a constant, the stimuli of the trial and, of each of
-the previous k trials, the choice, the choice signed by its reward (win-stay) and the stimuli. A miss leaves zeros. The
-weights have a Gaussian prior; its s.d. is chosen on inner folds of the training sessions.
+the previous k trials, the choice, the outcome, the product of choice and outcome (win-stay) and the stimuli. A miss
+leaves zeros. The weights have a Gaussian prior; its s.d. is chosen on inner folds of the training sessions.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Features:
         outcomes: whether rewards are known.
         centre: middle of the rewards; rewards enter as difference from it, times 2.
         past_stimuli: whether the stimuli of previous trials are predictors.
+        plain_outcomes: whether outcomes of previous trials are predictors besides their products with the choices.
     """
 
     choices: tuple[str, ...]
@@ -43,15 +44,24 @@ class Features:
     outcomes: bool
     centre: float
     past_stimuli: bool = True
+    plain_outcomes: bool = False
 
     @classmethod
-    def of(cls, table: Behaviour, history: int, stimuli: bool = True, past_stimuli: bool = True) -> Features:
+    def of(
+        cls,
+        table: Behaviour,
+        history: int,
+        stimuli: bool = True,
+        past_stimuli: bool = True,
+        plain_outcomes: bool = False,
+    ) -> Features:
         """Return the predictors that a table allows."""
         reward = table.join("reward")[table.join("choice") >= 0]
         outcomes = bool(np.isfinite(reward).any() and np.nanstd(reward) > 0)
         known = reward[np.isfinite(reward)]
         centre = 0.5 * float(known.min() + known.max()) if outcomes else 0.0
-        return cls(table.choices, table.stimuli if stimuli else (), history, outcomes, centre, past_stimuli)
+        shown = table.stimuli if stimuli else ()
+        return cls(table.choices, shown, history, outcomes, centre, past_stimuli, plain_outcomes and outcomes)
 
     @property
     def _contrasts(self) -> int:
@@ -60,7 +70,8 @@ class Features:
     @property
     def per_lag(self) -> int:
         """Number of predictors from each previous trial."""
-        return self._contrasts * (1 + self.outcomes) + len(self.stimuli) * self.past_stimuli
+        past = len(self.stimuli) * self.past_stimuli
+        return self._contrasts * (1 + self.outcomes) + self.plain_outcomes + past
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,6 +81,7 @@ class Features:
             words = [""] if len(self.choices) == 2 else [f" {word}" for word in self.choices]
             found += [f"choice{word}, {lag} back" for word in words]
             found += [f"choice x outcome{word}, {lag} back" for word in words] if self.outcomes else []
+            found += [f"outcome, {lag} back"] * self.plain_outcomes
             found += [f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli]
         return tuple(found)
 
@@ -91,7 +103,10 @@ class Features:
             chosen = one_hot(trial.choice, len(self.choices))
         parts = [chosen]
         if self.outcomes:
-            parts.append(chosen * (2 * (np.nan_to_num(trial.reward) - self.centre))[:, None])
+            outcome = (2 * (np.nan_to_num(trial.reward) - self.centre))[:, None]
+            parts.append(chosen * outcome)
+            if self.plain_outcomes:
+                parts.append(outcome * (trial.choice >= 0)[:, None])
         if self.past_stimuli:
             parts.append(trial.stimuli[:, : len(self.stimuli)] * (trial.choice >= 0)[:, None])
         return np.concatenate([*parts, past], 1)[:, : self.history * self.per_lag]
@@ -208,7 +223,7 @@ class Logistic(Saved):
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
-        features = Features.of(table, self.history, self.stimuli, self.past_stimuli)
+        features = Features.of(table, self.history, self.stimuli, self.past_stimuli, plain_outcomes=True)
         n, groups = len(table.choices), table.in_blocks(INNER).sessions
         x = [features.matrix(each) for each in table.sessions]
         choice = [each.choice for each in table.sessions]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_origin, get_type_hints
 
 import numpy as np
@@ -25,15 +25,18 @@ def rebuild(kind: type[Any], arrays: Mapping[str, np.ndarray], prefix: str = "")
 
     Args:
         kind: the dataclass; its fields are arrays, numbers, tuples of words or dataclasses of these.
-        arrays: as returned by `flatten`.
+        arrays: as returned by `flatten`; fields with defaults may be missing, as in fits of earlier versions.
         prefix: of the names.
 
     Raises:
         KeyError: if an array is missing.
     """
     given: dict[str, Any] = {}
+    optional = {each.name for each in fields(kind) if each.default is not MISSING}
     for name, hint in get_type_hints(kind).items():
         key = prefix + name
+        if name in optional and key not in arrays:
+            continue
         if is_dataclass(hint):
             given[name] = rebuild(hint, arrays, f"{key}.")  # type: ignore[arg-type]
         elif get_origin(hint) is tuple:

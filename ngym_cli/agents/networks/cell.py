@@ -77,7 +77,7 @@ def sizes_of(cell: Any, units: int) -> tuple[int, ...]:
     sizes = (units,) if found is None else (found,) if isinstance(found, int) else found
     try:
         sizes = tuple(int(size) for size in sizes)
-    except TypeError:
+    except (TypeError, ValueError):
         raise StateError(f"state_sizes must be a list of whole numbers, as in (units, 8), not {found!r}") from None
     if not sizes or min(sizes) < 1:
         raise StateError(f"state_sizes must be positive whole numbers, not {found!r}")

@@ -192,6 +192,19 @@ def test_three_choices():
         GlmHmm(2).fit([Problem(table)])
 
 
+def test_choices_after_errors_lean_to_a_side():
+    rng, choice = np.random.default_rng(8), np.zeros(2000, int)
+    reward = (rng.random(2000) < 0.5).astype(float)
+    for t in range(1, 2000):
+        choice[t] = rng.random() < (0.8 if reward[t - 1] == 0 else 0.5)
+    fit = Logistic(1).fit([Problem(Behaviour((session(choice, reward=reward),)))])[0]
+    assert -0.5 * np.log(4) in fit.parameters["outcome, 1 back"]
+    old = {
+        name: value for name, value in Logistic(1).to_arrays(fit.policy).items() if not name.endswith("plain_outcomes")
+    }
+    assert not Logistic(1).from_arrays(old, BANDIT).features.plain_outcomes  # as in fits of earlier versions
+
+
 def test_models_say_what_they_need():
     table = Behaviour((session(np.tile([0, 1], 50)),))
     for model, words in (

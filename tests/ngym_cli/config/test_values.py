@@ -37,12 +37,18 @@ from ngym_cli.sweeps.space import parse_kind
         ("linear", "linear"),
         ("0.2/0.8", [0.2, 0.8]),
         ("0.8/0.2//0.2/0.8", [[0.8, 0.2], [0.2, 0.8]]),
+        ("0.2/", [0.2]),
+        ("left/", ["left"]),
+        ("0.8/0.2//", [[0.8, 0.2]]),
+        ("3///", [[3]]),
+        ("3///4/", [[3], [4]]),
         ("__import__('os')", "__import__('os')"),
     ],
 )
 def test_values(text, value):
     assert parse_value(text) == value
     assert type(parse_value(text)) is type(value)
+    assert parse_value(write_value(value)) == value
 
 
 @pytest.mark.parametrize("text", ["[0.9", "[[0.2", "(0.9"])

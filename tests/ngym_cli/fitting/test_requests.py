@@ -366,8 +366,35 @@ def test_subjects_are_fitted_one_by_one_with_the_same_result(people, ngym):
 
 def test_a_model_without_stimuli_acts_in_a_bandit(people, ngym):
     fit(people, model="rescorla-wagner", folds=2, name="a")
-    played = ngym("eval", "a", "--simulate", "ChangingBandit-v0", "--subject", "s1", "--trials", "300", "--json")
-    assert played.code == 0 and json.loads(played.out)["performance"] > 0.55
+    played = ngym("eval", "a", "--simulate", "ChangingBandit-v0", "--subject", "s1", "--trials", "1450", "--json")
+    found = json.loads(played.out)
+    assert played.code == 0 and found["performance"] > 0.55 and found["trials"] == 1500  # to the end of the session
+    assert 0.85 < found["ceiling"] < 0.9 and found["reward_ceiling"] > 0.6  # those of an observer of its rewards
+
+
+def test_a_model_that_is_given_correctness_has_no_ceiling_of_an_observer_of_rewards(rat, ngym):
+    fit(rat, model="logistic:history=1", folds=2, name="a")
+    given = ("--stimuli", "coh=p0*0", "--trials", "100", "--json")
+    found = json.loads(ngym("eval", "a", "--simulate", "ChangingBandit-v0", *given).out)
+    assert found["ceiling"] is None and "correctness" in found["no_ceiling"]
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        ("logistic,psytrack", "psytrack needs two choices"),
+        ("logistic,glm-hmm", "glm-hmm needs two choices"),
+        ("logistic,gru:drift=true:units=1", "with drift needs two choices"),
+        ("logistic,disentangled:drift=true", "with drift needs two choices"),
+        ("logistic,hybrid", "needs two choices"),
+        ("logistic,ddm", "needs two choices"),
+    ],
+)
+def test_a_model_that_does_not_suit_is_refused_before_any_progress(models, words, people, ngym):
+    Path("three.csv").write_text(people.read_text().replace("s3,0,0,", "s3,0,2,"))
+    found = ngym("fit", "three.csv", "--model", models)
+    assert found.code == 2 and words in found.err and found.err.count("\n") == 1
+    assert not Path("runs").exists()
 
 
 def test_the_history_effect_of_the_rat_is_in_the_simulation(rat, tmp_path, monkeypatch):
