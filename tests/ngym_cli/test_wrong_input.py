@@ -62,7 +62,7 @@ TASK_FILES = {
         ([*RUN, "--dt", "nan"], "dt"),
         ([*RUN, "--seed", "-1"], "seed"),
         ([*RUN, "--units", "0"], "units"),
-        ([*RUN, "--n-envs", "many"], "--n-envs': Value error, 'many' is not a whole number"),
+        ([*RUN, "--n-envs", "many"], "--n-envs': 'many' is not a whole number"),
         ([*RUN, "--reset-state", "sometimes"], "reset_state"),
         ([*RUN, "--reset-state", "session"], "report no sessions; expected auto, trial or never"),
         ([*RUN, "--reset-state", "block"], "report no blocks; expected auto, trial or never"),
