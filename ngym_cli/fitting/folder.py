@@ -13,8 +13,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,16 +68,6 @@ class FitFolder:
         with atomic_path(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         write_json(self.model_path(label, ".json"), about)
-
-    def remove_if_without(self, labels: Iterable[str]) -> None:
-        """Remove the folder, and empty folders above, if none of some models is complete and no subject was fitted."""
-        kept = any(self.model_path(label, ".json").is_file() for label in labels)
-        if kept or (self.path / SUBJECTS).exists() or (self.path / TRIALS).exists():
-            return
-        shutil.rmtree(self.path, ignore_errors=True)
-        for above in list(self.path.parents)[:2]:
-            if above.is_dir() and not any(above.iterdir()):
-                above.rmdir()
 
     def load(self, label: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
         """Return a complete model, or None."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,12 @@ from ngym_cli.config import trust
 from ngym_cli.config.flags import ROLES
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
-from ngym_cli.files.writing import write_json
+from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import fitted, registry, validation
-from ngym_cli.fitting.folder import TRIALS, FitFolder, place
+from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, place
 from ngym_cli.fitting.settings import Place, Settings
 from ngym_cli.fitting.validation import Protocol
-from ngym_cli.runs import MANIFEST, Run, now, provenance, this_process
+from ngym_cli.runs import MANIFEST, Run, discard, managing, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.terminal import in_words
 
@@ -75,6 +74,7 @@ def run(
     validation.check_test(table, test, protocol)
     table = validation.prepared(table, protocol)
     fitted.check(models, table, protocol)
+    missing = [above for above in place(where.runs, Path(settings.table), where.name).parents if not above.exists()]
     folder, about = _opened(settings, where)
     about["table"] = _about(table)
     try:
@@ -86,7 +86,7 @@ def run(
             announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
         results, predictions, tested = _fitted(models, table, test, protocol, folder, progress)
     except UserError:
-        folder.remove_if_without({*models} - {validation.BASELINE})
+        _discard_if_empty(folder, models, missing)
         raise
     about["scores"] = fitted.plain_estimates(validation.scores(predictions, table.sessions))
     about["test_scores"] = None if test is None else fitted.plain_estimates(validation.scores(tested, test.sessions))
@@ -126,6 +126,22 @@ def _fitted(
     return results, predictions, tested
 
 
+def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequence[Path]) -> None:
+    """Remove what was written of a fit in which no model, besides the baseline, and no subject is complete.
+
+    Args:
+        folder: folder of the fit.
+        models: labels of all models.
+        missing: folders above that did not exist before the fit.
+    """
+    complete = any(folder.model_path(each, ".json").is_file() for each in models if each != validation.BASELINE)
+    if complete or (folder.path / SUBJECTS).exists() or (folder.path / TRIALS).exists():
+        return
+    baseline = [folder.model_path(validation.BASELINE, suffix) for suffix in (".json", ".npz")]
+    remove_folder(baseline[0].parent, [path.name for path in baseline])
+    discard(Run(folder.path), missing)
+
+
 def _expected(settings: Settings, labels: Sequence[str], table: Behaviour) -> str:
     """Return the size of a fit and the expected time in words."""
     seconds = registry.expected_seconds(labels, table.n_trials, settings.folds, settings.seeds)
@@ -144,7 +160,7 @@ def _opened(settings: Settings, where: Place) -> tuple[FitFolder, dict[str, Any]
     files = {name: digest(Path(name)) for name in (settings.table, settings.test) if name is not None}
     if path.exists() and any(path.iterdir()):
         if where.overwrite:
-            shutil.rmtree(path)
+            managing.remove([Run(path)])
         else:
             before = folder.read()
             same = before["settings"] == _through_json(asked) and before.get("files") == files

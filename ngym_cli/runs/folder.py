@@ -43,6 +43,7 @@ EVERYTHING = (
     *(f"{folder}/*.{form}" for folder in ("figures", "eval/*") for form in ("png", "svg", "pdf", "mp4", "gif")),
     *(f"export/agent.{form}" for form in ("zip", "onnx", "pt")),
     *(FIT, "trials.parquet", "models/*.json", "models/*.npz", "export/*.csv"),
+    *("subjects/*", "slurm/*"),  # of a fit of many subjects that has not ended
 )
 
 
@@ -192,10 +193,10 @@ def discard(run: Run, folders: Sequence[Path]) -> None:
     """Remove the folder of a run that could not be built, and parent folders that were made with the run folder.
 
     Args:
-        run: a run with nothing but its configuration and manifest.
+        run: a run, or a fit, with nothing but its configuration and manifest.
         folders: parent folders that did not exist before the run.
     """
-    remove_folder(run.path, (CONFIG, MANIFEST))
+    remove_folder(run.path, (CONFIG, FIT, MANIFEST))
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.rmdir()

@@ -406,3 +406,17 @@ def test_the_history_effect_of_the_rat_is_in_the_simulation(rat, tmp_path, monke
     again = (table["choice"] == table["prev_choice"])[table["prev_choice"] > 0]
     expected = 1 / (1 + np.exp(-1.0))  # the rat repeats its last choice with logit 1
     assert abs(again.mean() - expected) < 0.04
+
+
+def test_a_fit_that_fails_leaves_no_folder_and_removes_no_other_file(people, ngym):
+    code = "PARAMETERS = {'rate': (0, 1)}\ndef agent(params, state, choice, reward, stimulus):\n    raise KeyError\n"
+    Path("broken.py").write_text(code)
+    given = ("fit", people, "--folds", "2", "--model")
+    assert ngym(*given, "broken.py:agent").code == 2 and not Path("runs").exists()
+    assert ngym(*given, "rescorla-wagner", "--name", "a").code == 0
+    (note := next(Path("runs").glob("*/fit/a")) / "note.txt").write_text("mine")
+    found = ngym(*given, "broken.py:agent", "--name", "a", "--overwrite")
+    assert found.code == 2 and "note.txt, which ngym did not write" in found.err and note.is_file()
+    note.unlink()
+    assert ngym(*given, "win-stay-lose-shift", "--name", "a", "--overwrite").code == 0
+    assert not list(Path("runs").glob("*/fit/a/models/rescorla*"))
