@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer, model_validator
 
 from ngym_cli.config.docstrings import sections
-from ngym_cli.config.values import parse_duration, parse_wrappers
+from ngym_cli.config.durations import parse_duration
+from ngym_cli.config.values import parse_wrappers
 
 #: Largest number of trials in an evaluation, whose table is held in memory.
 MOST_TRIALS = 10_000_000

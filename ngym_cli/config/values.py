@@ -26,9 +26,6 @@ from typing import Any
 
 from ngym_cli.errors import UserError
 
-#: Longest duration of a period (ms).
-LONGEST = 10_000_000
-
 #: Most values of a range.
 MOST_VALUES = 100_000
 
@@ -327,76 +324,3 @@ def parse_wrappers(text: str) -> list[dict[str, Any]]:
         given = {key: value if ":" in value else parse_value(value) for key, value in call.named}
         stack.append({"name": name, **given})
     return stack
-
-
-# -- durations ------------------------------------------------------------------------------------------------------
-
-
-def parse_duration(text: object, period: str) -> Any:
-    """Check the duration of a period and return the written form.
-
-    A number is a duration in ms; a list is a set of durations, one of which is drawn; a call such as
-    ``uniform:200:600`` names a distribution and its arguments.
-
-    Args:
-        text: duration as written on the command line or in a configuration file.
-        period: name of the period, for messages.
-
-    Raises:
-        UserError: on an unknown distribution, wrong arguments, or a negative duration.
-    """
-    from neurogym.sampling.distributions import Distribution
-
-    written = parse_scalar(text) if isinstance(text, str) else text
-    try:
-        if isinstance(written, bool):
-            raise ValueError(f"{write_value(written)} is not a valid duration")
-        shortest, _ = Distribution.of(duration_for_task(written)).bounds()
-    except (ValueError, TypeError) as error:
-        raise UserError(f"timing {period}: {error}") from None
-    if not 0 <= shortest < math.inf:
-        raise UserError(f"timing {period}: a duration must be 0 ms or more, not {shortest:g}")
-    if shortest > LONGEST:
-        raise UserError(f"timing {period}: a duration must be at most {LONGEST:,} ms, not {shortest:g}")
-    return written
-
-
-def duration_for_task(value: object) -> Any:
-    """Return a written duration in the form that tasks take: a number, a list, or (distribution, arguments).
-
-    Example:
-        >>> duration_for_task("uniform:200:600"), duration_for_task("until:2000"), duration_for_task(500)
-        (('uniform', [200, 600]), ('until', 2000), 500)
-    """
-    if not isinstance(value, str):
-        return value
-    name, *arguments = value.split(":")
-    numbers = [parse_scalar(item) for item in arguments]
-    single = name in ("constant", "until") and len(numbers) == 1
-    return (name, numbers[0] if single else numbers)
-
-
-def written_duration(value: Any) -> Any | None:
-    """Return the written form of a task's own duration, or None for a function.
-
-    Example:
-        >>> written_duration(("uniform", (200, 600)))
-        'uniform:200:600'
-    """
-    from neurogym.sampling.distributions import Distribution
-
-    kind, numbers = Distribution.of(value)
-    if kind == "callable":
-        return None
-    if kind == "constant":
-        return _number(numbers)
-    values = [numbers] if kind == "until" else numbers
-    if not isinstance(value[0], str):
-        return [_number(item) for item in values]
-    return str(Call(kind, tuple(str(_number(item)) for item in values)))
-
-
-def _number(value: Any) -> int | float:
-    """Return a whole number as int, to be written without a decimal point."""
-    value = float(value)
-    return int(value) if value.is_integer() else value

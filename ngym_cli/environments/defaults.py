@@ -12,9 +12,9 @@ import gymnasium as gym
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import RunConfig, from_dict
+from ngym_cli.config.durations import written_duration
 from ngym_cli.config.parts import keyword_parameters
 from ngym_cli.config.tasks import Task, built_in, find_task
-from ngym_cli.config.values import written_duration
 from ngym_cli.config.wrappers import ALWAYS, find_wrapper
 from ngym_cli.environments.facts import Facts, inspect, links_trials
 from ngym_cli.environments.stack import inner_task, make_env

@@ -12,8 +12,8 @@ from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
 from ngym_cli.config import RunConfig, TaskSettings, checked
+from ngym_cli.config.durations import duration_for_task
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.config.values import duration_for_task
 from ngym_cli.config.wrappers import find_wrapper, wrap
 from ngym_cli.environments.trial_batch import TrialBatch
 from ngym_cli.errors import UserError

@@ -7,19 +7,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ngym_cli.agents.perturbation import parse as parse_perturbation
+from ngym_cli.config.durations import duration_for_task, parse_duration, written_duration
 from ngym_cli.config.values import (
     Call,
-    duration_for_task,
     match_type,
     parse_assignments,
     parse_call,
-    parse_duration,
     parse_list,
     parse_value,
     parse_wrappers,
     split_entries,
     write_value,
-    written_duration,
 )
 from ngym_cli.errors import UserError
 from ngym_cli.papers.verdicts import parse_criterion
