@@ -259,7 +259,6 @@ def main() -> None:
         sys.stdout.flush()
     except TyperException as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
-        message = message.replace("Value error, ", "")  # words that a parser of an option adds
         fail(message[:1].lower() + message[1:])
     except UserError as error:
         fail(one_line(error))

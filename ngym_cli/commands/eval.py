@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ngym_cli.commands import completion
 from ngym_cli.commands.options import Whole, option, with_flags
 from ngym_cli.config.flags import FLAGS
+
+if TYPE_CHECKING:
+    from ngym_cli.evaluation.simulation import Request
 
 
 @with_flags([flag for flag in FLAGS.values() if flag.changes], panel="Changed conditions", at=7)
@@ -100,18 +103,11 @@ def command(
             raise UserError("--compare-activity compares a trained network; fitted models have no recording")
         from ngym_cli.evaluation import simulation
 
-        fits = [simulation.find(word, runs) for word in run or ["latest"]]
-        played = simulation.Request(
+        asked_of_models = simulation.Request(
             {"task": simulate, **changes}, model, subject, stimuli, trials, seed, bool(deterministic),
             requests.comparison_of(compare, columns), overwrite, name, trust,
         )  # fmt: skip
-        bar = printing.EvaluationBar(terminal.console(stderr=True))
-        found = [simulation.simulate(fit, runs, played, bar.show) for fit in fits]
-        bar.stop()
-        for summary, folder in () if json else found:
-            printing.print_simulated(summary, folder)
-        if json:
-            terminal.print_json(found[0][0] if len(found) == 1 else [summary for summary, _ in found])
+        _let_models_act(run or ["latest"], runs, asked_of_models, json)
         return
     for flag, value in (("--model", model), ("--subject", subject), ("--stimuli", stimuli)):
         if value is not None:
@@ -130,3 +126,25 @@ def command(
             printing.print_evaluated(summary, folder, several=len(references) > 1 or checkpoints is not None)
     if json:
         terminal.print_json(rows[0] if len(rows) == 1 and not checkpoints else rows)
+
+
+def _let_models_act(fits: list[str], root: Path, asked: Request, json: bool) -> None:
+    """Simulate the models of fits, and print what they did.
+
+    Args:
+        fits: folders or names of fits, or ``latest``.
+        root: folder of all runs and fits.
+        asked: the request.
+        json: print summaries as JSON.
+    """
+    from ngym_cli import terminal
+    from ngym_cli.evaluation import printing, simulation
+
+    bar = printing.EvaluationBar(terminal.console(stderr=True))
+    found = [simulation.simulate(fit, root, asked, bar.show) for fit in [simulation.find(word, root) for word in fits]]
+    bar.stop()
+    if json:
+        terminal.print_json(found[0][0] if len(found) == 1 else [summary for summary, _ in found])
+        return
+    for summary, folder in found:
+        printing.print_simulated(summary, folder)

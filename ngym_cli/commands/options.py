@@ -33,8 +33,17 @@ def option(*names: str, panel: str | None = None, **more: Any) -> Any:
     return typer.Option(..., *names, rich_help_panel=panel, **more)
 
 
-#: Whole number, which may be written as 1e5 or 100,000.
-Whole = Annotated[int, option(parser=parse_whole, metavar="INTEGER")]
+def _whole(text: str | int) -> int:
+    """Read a whole number; errors are in the words of `parse_whole` alone, where Typer would put some before."""
+    try:
+        return parse_whole(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+#: Properties of an option for a whole number, which may be written as 1e5 or 100,000.
+WHOLE: Mapping[str, Any] = {"parser": _whole, "metavar": "INTEGER"}
+Whole = Annotated[int, option(**WHOLE)]
 RunsFolder = Annotated[Path, option(help="Folder of all runs.")]
 TrustRecord = Annotated[bool, option(help="Trust code that the run names.")]
 RunName = Annotated[
@@ -135,7 +144,7 @@ def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
     kind: Any = list[str] if several else str
     more: dict[str, Any] = {}
     if not many:
-        more = {"whole": {"parser": parse_whole, "metavar": "INTEGER"}}.get(flag.kind, {})
+        more = dict(WHOLE) if flag.kind == "whole" else {}
         kind = {"whole": int, "number": float, "switch": bool}.get(flag.kind, kind)
     text = flag.help[0].upper() + flag.help[1:] + "."
     if many and flag.kind == "wrappers":

@@ -132,7 +132,7 @@ def request(
     quantities = () if record is None else parse_quantities(record)
     if plain.get("spike_rate") is None:
         plain.pop("spike_rate", None)
-    elif "spikes" not in quantities:
+    elif SPIKES not in quantities:
         raise UserError("--spike-rate is the rate of recorded spikes: add --record spikes")
     exports = tuple(split_entries(export or ""))
     for word in exports:
