@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
+from neurogym.compat.changes import DIFFERENCES
 from neurogym.messages.names import unknown
 
 RENDER_MODES = ("rgb_array",)
@@ -46,7 +47,8 @@ class TaskEntries(_Described, total=False):
     Attributes:
         tags: Out of :data:`neurogym.envs.tags.TAGS`.
         carries: Whether a trial depends on those before, so that memory across trials is useful.
-        differences: Where it differs from NeuroGym's task of the same name, a sentence each.
+        differences: Where it differs from NeuroGym's task of the same name, a sentence each; of the tasks of this
+            package they are in ``compat/neurogym.toml``.
         necessary: What cannot be ignored without loss: labels of channels, names of periods, tuples of such that are
             necessary together, or ``"history"``.
         needs_reward: Whether the agent cannot do well without seeing its rewards.
@@ -127,7 +129,10 @@ class WrapperInfo(dict[str, Any]):
 
 
 def describe(cls: Any) -> None:
-    """Take the first sentence of the docstring of a task or wrapper as description, unless the metadata give another.
+    """Add to the metadata of a task or wrapper what is known of it elsewhere.
+
+    The description is the first sentence of the docstring, unless the metadata give another; the differences from
+    NeuroGym are those of the table.
 
     Args:
         cls: The class, with the metadata that it defines or inherits.
@@ -139,6 +144,9 @@ def describe(cls: Any) -> None:
     if sentence and has_metadata and cls.metadata.get("description") in (None, before):
         cls.metadata = copy.copy(cls.metadata)
         cls.metadata["description"] = sentence
+    if cls.__module__.startswith("neurogym.envs.") and cls.__name__ in DIFFERENCES:
+        cls.metadata = copy.copy(cls.metadata)
+        cls.metadata["differences"] = DIFFERENCES[cls.__name__]
 
 
 def first_sentence(docstring: str | None) -> str:

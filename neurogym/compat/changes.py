@@ -1,7 +1,7 @@
 """Table of what is old or different in NeuroGym, and of what is here in its place: ``neurogym.toml`` next to this file.
 
 Imports and ids of old scripts, ``ngym check --neurogym``, ``ngym list differences``, the guide and the page for
-newcomers are made from this table. The metadata of a task lists the differences of the task.
+newcomers are made from this table, and the differences in the metadata of a task.
 """
 
 from __future__ import annotations
@@ -52,4 +52,6 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 ARGUMENTS: dict[str, dict[str, str]] = _TABLE["arguments"]
 #: Older member of an environment to what it is here; :mod:`neurogym.compat.members` has them all.
 MEMBERS: dict[str, str] = _TABLE["members"]
+#: Class or function that makes a task to the differences of the task, a sentence each.
+DIFFERENCES: dict[str, list[str]] = _TABLE["differences"]
 CHANGES: tuple[Change, ...] = tuple(Change(**row) for row in _TABLE["changes"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from neurogym.compat.changes import DIFFERENCES
 from neurogym.envs.native.perceptualdecisionmaking import PerceptualDecisionMaking
 from neurogym.wrappers.reaction_time import ReactionTime
 from neurogym.wrappers.side_bias import SideBias
@@ -46,19 +47,12 @@ ibl20.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr
     doi="10.7554/eLife.63711",
     description="report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
     carries=True,
-    differences=[
-        *PerceptualDecisionMaking.metadata["differences"],
-        "the first block is drawn at random",
-        "the block is reported with each trial",
-    ],
+    differences=DIFFERENCES["ibl20"],
 )
 roitman02.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]
     doi="10.1523/JNEUROSCI.22-21-09475.2002",
     tags=[*PerceptualDecisionMaking.metadata["tags"], "reaction time"],
     description="report which of two noisy directions is stronger, as soon as it is clear",
-    differences=[
-        "the fixation cue stays on during the stimulus, in which the agent answers",
-        "the reaction time that is reported counts from stimulus onset",
-    ],
+    differences=DIFFERENCES["roitman02"],
     measures=("psychometric", "reaction"),
 )

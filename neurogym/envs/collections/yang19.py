@@ -17,32 +17,13 @@ from neurogym.metadata import RENDER_MODES, TaskInfo
 ARGUMENTS = "    Args:\n        **kwargs: ``dt``, ``rewards``, ``timing``, ``dim_ring``, ``sigma``, ``abort``{more}.\n"
 
 _BOTH = ("stimulus_mod1", "stimulus_mod2")
-_ONE_RING = "the modality is drawn independently in every trial"
-_CUE = "the fixation cue stays on until the decision"
 _TAUGHT = (
     "the networks of the paper learned the right outputs; from reward it takes several times as long, and some tasks "
     "are not learned in five minutes with every seed"
 )
-_MERGED = "timing given by the user is merged with the task's own, none of it is replaced or lost"
 _FAMILIES: dict[type[YangTask], str] = {
     Respond: "respond to one stimulus", Decide: "decide between two stimuli", Match: "compare with a sample",
 }  # fmt: skip
-_NOTES: dict[type[YangTask], list[str]] = {
-    Respond: [_ONE_RING, _MERGED],
-    Decide: [
-        _CUE,
-        _MERGED,
-        "all simultaneous tasks have a variable stimulus duration",
-        "equal sums of strengths are not drawn",
-    ],
-    Match: [
-        _CUE,
-        _MERGED,
-        _ONE_RING,
-        "withholding where it is right earns `withhold` and counts as performance 1",
-        "both categories have the same number of directions",
-    ],
-}
 
 
 def _task(
@@ -61,7 +42,7 @@ def _task(
         tags=["perceptual", *common[family], *tags, "supervised"],
         family=_FAMILIES[family],
         description=description,
-        differences=_NOTES[family],
+        differences=family.metadata["differences"],
         necessary=necessary,
         taught=_TAUGHT,
     )

@@ -38,12 +38,6 @@ class AngleReproduction(TrialEnv):
     metadata = TaskInfo(
         doi="10.1073/pnas.1706906114",
         tags=["perceptual", "working memory", "delayed response", "motor", "steps action space", "supervised"],
-        differences=[
-            "the own angle turns at a speed in rad/s, fast enough for every angle to be reached in the go period",
-            "go1 and go2 last 1500 ms",
-            "ground truth is the direction in which to turn",
-            "performance is relative to the shortest way",
-        ],
         necessary=("stimulus", "stim1", "stim2"),
     )
     default_timing = {

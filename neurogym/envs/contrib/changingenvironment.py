@@ -32,11 +32,6 @@ class ChangingEnvironment(TrialEnv):
         tags=["perceptual", "n-alternative", "context dependent", "learning", "supervised"],
         carries=True,
         needs_reward=True,
-        differences=[
-            "the context changes with probability 0.05 per trial, so that it stays for tens of trials as in the paper",
-            "with the context cue both stimulus channels carry the stimulus, and the cue stays on throughout",
-            "the fixation cue stays on until the decision",
-        ],
         necessary=("stimulus", "history"),
     )
     default_timing = {

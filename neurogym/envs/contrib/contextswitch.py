@@ -26,7 +26,6 @@ class ContextSwitch(TrialEnv):
         tags=["two-alternative", "context dependent", "conditional", "learning", "supervised"],
         carries=True,
         needs_reward=True,
-        differences=["each step is a trial"],
         necessary=("history",),
     )
     default_rewards = {"correct": 1.0, "fail": 0.0}

@@ -48,11 +48,6 @@ class CVLearning(TrialEnv):
         doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "learning", "supervised"],
         carries=True,
-        differences=[
-            "a trial counts as right if the first answer was, in every stage",
-            "the last stage punishes wrong answers like those before it",
-            "chance is that of the stage in which a session begins",
-        ],
         necessary=(),
     )
     default_timing = {"fixation": 200, "stimulus": 1150, "delay": ("uniform", (1000, 3000)), "decision": 1500}

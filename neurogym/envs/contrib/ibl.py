@@ -26,7 +26,6 @@ class IBL(TrialEnv):
     metadata = TaskInfo(
         doi="10.1016/j.neuron.2017.12.013",
         tags=["perceptual", "two-alternative", "supervised"],
-        differences=["the choice is compared with the side shown; the reference rewards every choice"],
         necessary=("stimulus",),
         measures=("psychometric",),
     )
@@ -95,11 +94,7 @@ class IBLBlock(IBL):
     Source: Abbott et al. (International Brain Laboratory) 2017.
     """
 
-    metadata = IBL.metadata.replace(
-        carries=True,
-        needs_reward=True,
-        differences=[*IBL.metadata["differences"], "the block is reported with each trial"],
-    )
+    metadata = IBL.metadata.replace(carries=True, needs_reward=True)
     blocks = (0.2, 0.5, 0.8)
     block_dur = 200
 

@@ -30,7 +30,6 @@ class LeverPress(TrialEnv):
 
     metadata = TaskInfo(
         tags=["go-no-go", "motor", "working memory", "supervised"],
-        differences=["a trial lasts from the wait for a signal to the last press, or to the first pause"],
         necessary=("signal",),
     )
     default_rewards = {"abort": -1.0, "correct": 10.0, "fail": 0.0}
@@ -82,7 +81,6 @@ class LeverPressWithPoke(TrialEnv):
 
     metadata = TaskInfo(
         tags=["motor", "working memory"],
-        differences=["a trial lasts until the reward, or until its time is over"],
         necessary=(),
     )
     default_timing = {"trial": 3000}
@@ -153,7 +151,6 @@ class LeverPressWithPokeRest(TrialEnv):
     metadata = TaskInfo(
         tags=["motor", "value-based", "working memory"],
         carries=True,
-        differences=["a trial lasts until the drink, or until its time is over"],
         necessary=("thirst",),
     )
     default_timing = {"trial": 3000}

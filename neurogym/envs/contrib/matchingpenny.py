@@ -42,7 +42,6 @@ class MatchingPenny(TrialEnv):
         doi="10.1038/nn1209",
         tags=["two-alternative", "learning"],
         carries=True,
-        differences=["the two opponents of the paper can be chosen"],
         necessary=("opponent",),
         probabilistic=True,
     )

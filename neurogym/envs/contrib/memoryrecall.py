@@ -33,11 +33,6 @@ class MemoryRecall(TrialEnv):
 
     metadata = TaskInfo(
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
-        differences=[
-            "the reward is minus the mean absolute error, so that more is better",
-            "the action space is the box [-1, 1]",
-            "there is at least one step of recall",
-        ],
         necessary=(),
         taught="ten numbers are requested at once and a reward says only how good they are on average",
     )

@@ -52,13 +52,6 @@ class Pneumostomeopening(TrialEnv):
             "system",
             "snail",
         ],
-        differences=[
-            "a trial is a stay of fixed length; depth and oxygen start anew in each",
-            "depth is shown one-hot with the oxygen level, in place of one integer",
-            "the pneumostome gives air only at the surface, and up leads to it",
-            "swimming uses one unit of oxygen per step",
-            "the phase of the experiment can be chosen",
-        ],
         necessary=(("depth1", "depth2", "depth3", "depth4"),),
     )
     default_timing = {"stay": 3000}

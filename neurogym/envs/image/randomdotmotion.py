@@ -42,11 +42,6 @@ class RandomDotMotion(ImageTask):
     metadata = TaskInfo(
         doi="10.1523/JNEUROSCI.12-12-04745.1992",
         tags=["perceptual", "two-alternative", "motion", "supervised"],
-        differences=[
-            "drawn with NumPy, in frames of shape (height, width, 3)",
-            "the direction of motion is that of the ground truth",
-            "a fixation mark is on until the decision",
-        ],
         necessary=(),
         measures=("psychometric",),
     )

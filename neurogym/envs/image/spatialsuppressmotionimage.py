@@ -39,11 +39,6 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
     """
 
     metadata = SpatialSuppressMotion.metadata.replace(
-        differences=[
-            *SpatialSuppressMotion.metadata["differences"],
-            "drawn with NumPy, in frames of shape (height, width, 3)",
-            "the contrast envelope fits every duration and time step",
-        ],
         necessary=(),
         taught="networks are fitted to the answers of people, which are known for every frame; from reward it takes "
         "too long with images",

@@ -47,11 +47,6 @@ class VisualSearch(ImageTask):
             "multidimensional action space",
             "supervised",
         ],
-        differences=[
-            "drawn with NumPy, in frames of shape (height, width, 3)",
-            "a fixation mark is on until the decision",
-            "responses before the decision break fixation in every period",
-        ],
         necessary=(),
     )
     default_timing = {"fixation": 500, "sample": 1000, "delay": 500, "decision": 500}

@@ -43,12 +43,6 @@ class AnnubesEnv(TrialEnv):
 
     metadata = TaskInfo(
         tags=["n-alternative", "perceptual", "supervised"],
-        differences=[
-            "limits given for each modality are honoured, and catch_prob may be 1",
-            "performance is the fraction of stimulus steps that were right",
-            "channels of modalities are in the order of their names, as in 2.3.1 (in 2.2.0: in that of the session)",
-            "one generator for everything; observations are not bounded, since noise leaves any bound",
-        ],
         necessary=(),
     )
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}

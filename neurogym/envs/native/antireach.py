@@ -24,7 +24,6 @@ class AntiReach(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nrn1345",
         tags=["perceptual", "n-alternative", "supervised"],
-        differences=["tagged by its ring of targets: directions are chosen at once, not in steps"],
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 500, "stimulus": 500, "delay": 0, "decision": 500}

@@ -34,13 +34,6 @@ class Bandit(TrialEnv):
         doi="10.1038/s41593-018-0147-8",
         tags=["n-alternative"],
         carries=True,
-        differences=[
-            "performance says whether one of the best arms was chosen",
-            "p must have one entry per arm",
-            "by default the first arm is rewarded with probability 0.8, the others with 0.2, and can be learned "
-            "(there all arms are rewarded with 0.5)",
-            "a trial's record has the expected reward of each arm (value0, value1, ...)",
-        ],
         necessary=(),
         measures=("bandit",),
     )

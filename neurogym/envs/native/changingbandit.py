@@ -37,7 +37,6 @@ class ChangingBandit(TrialEnv):
         carries=True,
         needs_reward=True,
         probabilistic=True,
-        differences=["sessions follow each other; a channel marks the first trial of each"],
         necessary=("history",),
         measures=("bandit",),
     )

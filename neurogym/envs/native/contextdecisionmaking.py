@@ -34,7 +34,6 @@ class ContextDecisionMaking(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nature12742",
         tags=["perceptual", "context dependent", "two-alternative", "supervised"],
-        differences=["the fixation cue stays on until the decision, so that a go cue exists"],
         necessary=(("stim1_mod1", "stim2_mod1"),),
         measures=("context",),
     )

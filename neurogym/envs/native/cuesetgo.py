@@ -36,11 +36,6 @@ class CueSetGo(TrialEnv):
 
     metadata = TaskInfo(
         tags=["timing", "continuous action space", "supervised"],
-        differences=[
-            "dt is 10 ms by default, not 1",
-            "scenarios come in shuffled cycles, so that the next one cannot be foretold",
-            "the target is defined everywhere, and a trial ends after success",
-        ],
         necessary=("context",),
         taught="networks were trained on the ramp (Wang et al. 2018, 10.1038/s41593-017-0028-6; Sohn et al. 2019, "
         "10.1016/j.neuron.2019.06.012); of random trials fewer than one in a thousand are rewarded",

@@ -35,10 +35,6 @@ class DawTwoStep(TrialEnv):
         tags=["two-alternative", "value-based", "learning"],
         carries=True,
         needs_reward=True,
-        differences=[
-            "the state that is rewarded first is drawn, so that it cannot be known",
-            "the choice reported is that of the first stage",
-        ],
         necessary=("history",),
         measures=("two_step",),
         probabilistic=True,

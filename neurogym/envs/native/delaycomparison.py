@@ -24,7 +24,6 @@ class DelayComparison(TrialEnv):
     metadata = TaskInfo(
         doi="10.1523/JNEUROSCI.1875-10.2010",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        differences=["noise only on the stimulus channel, not on the fixation cue"],
         necessary=("stimulus1", "stimulus2"),
     )
     default_timing = {"fixation": 500, "stimulus1": 500, "delay": 1000, "stimulus2": 500, "decision": 100}

@@ -29,10 +29,6 @@ class DelayEstimation(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nature06860",
         tags=["perceptual", "visual working memory", "working memory", "delayed response", "supervised"],
-        differences=[
-            "each place shows its own colour, not all one sum in which the cued colour cannot be identified",
-            "the cue names a place, the error is circular, and performance falls with it",
-        ],
         necessary=("stimulus", "cue"),
         small={"dim_ring": 8},
     )

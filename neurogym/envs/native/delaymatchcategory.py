@@ -27,7 +27,6 @@ class DelayMatchCategory(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nature05078",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        differences=["the categories are divided so that the two units of the default ring tell them apart"],
         necessary=("sample", "test"),
     )
     default_timing = {"fixation": 500, "sample": 650, "first_delay": 1000, "test": 650}

@@ -64,11 +64,6 @@ class DelayMatchSampleDistractor1D(TrialEnv):
     metadata = TaskInfo(
         doi="10.1523/JNEUROSCI.16-16-05154.1996",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
-        differences=[
-            "distractors keep a distance of 45 degrees from the sample",
-            "sigma is applied: there is noise on sample and tests",
-            "the fixation cue is on outside the tests",
-        ],
         necessary=("sample", ("test1", "test2")),
     )
     default_timing = {"fixation": 300, "sample": 500} | {

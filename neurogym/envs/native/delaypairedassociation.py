@@ -22,11 +22,6 @@ class DelayPairedAssociation(TrialEnv):
     metadata = TaskInfo(
         doi="10.7554/eLife.43191",
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
-        differences=[
-            "withholding after a pair that does not belong together counts as performance 1",
-            "sigma is applied: there is noise on the odours",
-            "a pair that is requested comes with its own ground truth",
-        ],
         necessary=("stim1", "stim2"),
         measures=("detection",),
     )

@@ -25,11 +25,6 @@ class Detection(TrialEnv):
 
     metadata = TaskInfo(
         tags=["perceptual", "reaction time", "go-no-go", "supervised"],
-        differences=[
-            "trials with and without a bump have the same noise, and both have a ground truth",
-            "withholding without a bump counts as performance 1",
-            "delay is in ms, as documented",
-        ],
         necessary=("stimulus",),
         measures=("detection",),
     )

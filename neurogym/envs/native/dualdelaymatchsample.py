@@ -26,11 +26,6 @@ class DualDelayMatchSample(TrialEnv):
     metadata = TaskInfo(
         doi="10.1126/science.aah7011",
         tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        differences=[
-            "each test is rewarded once, and performance is the mean of both",
-            "noise only on the stimulus channels",
-            "the fixation cue is off during the tests",
-        ],
         necessary=("sample", "test1", "test2"),
     )
     default_timing = {

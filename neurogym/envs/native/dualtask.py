@@ -34,7 +34,6 @@ class DualTask(TrialEnv):
         tags=["perceptual", "working memory", "go-no-go", "supervised"],
         carries=True,
         needs_reward=True,
-        differences=["dt is 100 ms by default, not 200", "a fixation cue marks the two response periods"],
         necessary=("stim1", "stim2", "distractor", "history"),
         small={"block_dur": 1_000_000},
     )

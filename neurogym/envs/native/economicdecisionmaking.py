@@ -31,7 +31,6 @@ class EconomicDecisionMaking(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nature04676",
         tags=["perceptual", "value-based", "two-alternative", "supervised"],
-        differences=["the ground truth is the better option; either option is right if both are worth the same"],
         necessary=(("a1", "b1", "a2", "b2"), "n1", "n2"),
         measures=("indifference",),
     )

@@ -27,7 +27,6 @@ class GenTask(TrialEnv):
 
     metadata = TaskInfo(
         tags=["perceptual", "working memory", "delayed response", "two-alternative", "go-no-go", "supervised"],
-        differences=["finished: the reference never was"],
         necessary=(("stimulus1", "stimulus2"),),
         measures=("psychometric",),
         small={"cohs": (25.6,)},

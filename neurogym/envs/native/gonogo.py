@@ -14,7 +14,6 @@ class GoNogo(TrialEnv):
     metadata = TaskInfo(
         doi="10.7554/eLife.43191",
         tags=["delayed response", "go-no-go", "supervised"],
-        differences=["withholding on a no-go trial counts as performance 1"],
         necessary=("stimulus",),
         measures=("detection",),
     )

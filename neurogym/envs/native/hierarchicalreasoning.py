@@ -30,10 +30,6 @@ class HierarchicalReasoning(TrialEnv):
         tags=["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
         carries=True,
         needs_reward=True,
-        differences=[
-            "the interval shown is the one that is judged",
-            "an interval is long if it exceeds the median of all intervals",
-        ],
         necessary=("history",),
     )
     default_timing = {

@@ -19,7 +19,6 @@ class IntervalDiscrimination(TrialEnv):
     metadata = TaskInfo(
         doi="10.1016/j.neuron.2009.06.018",
         tags=["timing", "working memory", "delayed response", "two-alternative", "supervised"],
-        differences=["the two durations always differ, and both answers are equally frequent"],
         necessary=("stim1", "stim2"),
     )
     default_timing = {

@@ -22,10 +22,6 @@ class MotorTiming(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/s41593-017-0028-6",
         tags=["timing", "go-no-go", "supervised"],
-        differences=[
-            "the set signal lasts at least one step",
-            "the interval counts from the onset of the set signal; the step nearest to it earns the whole reward",
-        ],
         necessary=("cue",),
         measures=("interval",),
     )

@@ -38,11 +38,6 @@ class MultiSensoryIntegration(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nn.3865",
         tags=["perceptual", "two-alternative", "supervised"],
-        differences=[
-            "trials with one modality and with modalities in conflict can be requested",
-            "a modality alone carries half of coh, and the strength of each modality is recorded",
-            "noise only on the stimulus channels",
-        ],
         necessary=(("stimulus_mod1", "stimulus_mod2"),),
         measures=("psychometric",),
     )

@@ -34,7 +34,6 @@ class NAltConditionalVisuomotor(TrialEnv):
     metadata = TaskInfo(
         doi="10.1016/S0896-6273(00)80658-3",
         tags=["conditional", "n-alternative", "working memory", "supervised"],
-        differences=["patterns and mapping follow from a seed, the same in every copy of the task"],
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 500, "stimulus": 500, "delay": 1000, "decision": 500}

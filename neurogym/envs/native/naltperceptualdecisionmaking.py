@@ -34,7 +34,6 @@ class NAltPerceptualDecisionMaking(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nn.2123",
         tags=["perceptual", "n-alternative", "supervised"],
-        differences=["the fixation cue stays on until the decision"],
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (330, 80, 1500)), "decision": 500}

@@ -26,11 +26,6 @@ class OneTwoThreeGo(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/s41593-019-0500-6",
         tags=["timing", "go-no-go", "supervised"],
-        differences=[
-            "intervals count from onset to onset, of flashes and response alike",
-            "the ground truth is the one right step, not the whole response period",
-            "the fixation cue is on until the third flash is over",
-        ],
         necessary=("stimulus",),
         measures=("interval",),
     )

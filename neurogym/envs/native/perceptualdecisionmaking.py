@@ -28,7 +28,6 @@ class PerceptualDecisionMaking(TrialEnv):
     metadata = TaskInfo(
         doi="10.1523/JNEUROSCI.12-12-04745.1992",
         tags=["perceptual", "two-alternative", "supervised"],
-        differences=["the fixation cue stays on until the decision, so that a go cue exists"],
         necessary=("stimulus",),
         measures=("psychometric",),
     )

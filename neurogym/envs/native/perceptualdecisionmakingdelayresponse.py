@@ -23,10 +23,6 @@ class PerceptualDecisionMakingDelayResponse(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "supervised"],
-        differences=[
-            "as there and unlike the paper, the stimulus has the coherences of random dots, 0 to 51.2 percent (in the "
-            "paper it is one of two clear ones)"
-        ],
         necessary=("stimulus",),
         measures=("psychometric",),
     )

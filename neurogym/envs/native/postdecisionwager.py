@@ -30,11 +30,6 @@ class PostDecisionWager(TrialEnv):
     metadata = TaskInfo(
         doi="10.1126/science.1169405",
         tags=["perceptual", "delayed response", "confidence", "two-alternative", "supervised"],
-        differences=[
-            "the answer is compared with the ground truth, so that following it is rewarded",
-            "noise only on the stimulus channels",
-            "a reward given for the sure bet is kept",
-        ],
         necessary=("stimulus",),
         measures=("wagering",),
     )

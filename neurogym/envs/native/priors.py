@@ -31,7 +31,6 @@ class Priors(TrialEnv):
         tags=["perceptual", "two-alternative", "supervised"],
         carries=True,
         needs_reward=True,
-        differences=["the fixation cue is 1 until the decision, then 0 (the reference: -1, then other values)"],
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 100, "stimulus": 300, "decision": 100}
@@ -96,7 +95,6 @@ class RDMHist(Priors):
     Source: Hermoso-Mendizabal et al., Response outcomes gate the impact of expectations on perceptual decisions.
     """
 
-    metadata = Priors.metadata.replace(differences=["the fixation cue is on until the decision"])
     default_timing = {"fixation": 750, "stimulus": 1000, "decision": 500}
     default_rewards = {"abort": -1.0, "correct": 1.0, "fail": -1.0, "miss": 0.0}
 

@@ -42,7 +42,6 @@ class ProbabilisticReasoning(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nature05852",
         tags=["perceptual", "two-alternative", "supervised"],
-        differences=["a ground truth can be requested: shapes are then drawn as they occur with it"],
         necessary=(),
     )
     default_timing = _periods(4)

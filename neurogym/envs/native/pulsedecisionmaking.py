@@ -36,10 +36,6 @@ class PulseDecisionMaking(TrialEnv):
     metadata = TaskInfo(
         doi="10.7554/eLife.11308",
         tags=["perceptual", "two-alternative", "supervised"],
-        differences=[
-            "a pulse lasts at least one step, whatever the time step",
-            "pulses that are requested are shown, and decide what is right",
-        ],
         necessary=("stimulus",),
     )
     default_timing = _periods(6)

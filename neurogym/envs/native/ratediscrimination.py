@@ -38,7 +38,6 @@ class RateDiscrimination(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nn.3865",
         tags=["perceptual", "two-alternative", "supervised"],
-        differences=["an environment with a decision period (the reference made batches of continuous targets)"],
         necessary=(("visual", "auditory"), "visual", "auditory"),
         measures=("cue_combination",),
     )

@@ -33,11 +33,6 @@ class Reaching1D(TrialEnv):
     metadata = TaskInfo(
         doi="10.1126/science.3749885",
         tags=["motor", "steps action space", "supervised"],
-        differences=[
-            "the ground truth is the direction of rotation, and the reward is given for the angle that is shown",
-            "the speed is given per second, and the reach lasts long enough for every target",
-            "performance is relative to the shortest way",
-        ],
         necessary=("target",),
     )
     default_timing = {"fixation": 500, "reach": 1500}

@@ -29,7 +29,6 @@ class ReachingDelayResponse(TrialEnv):
             "multidimensional action space",
             "supervised",
         ],
-        differences=["the action space is the normalised box [-1, 1] for both components"],
         necessary=("go", "stimulus"),
     )
     default_timing = {"stimulus": 500, "delay": ("choice", (0, 1000, 2000)), "decision": 500}

@@ -31,10 +31,6 @@ class ReadySetGo(TrialEnv):
     metadata = TaskInfo(
         doi="10.1016/j.neuron.2018.05.020",
         tags=["timing", "go-no-go", "supervised"],
-        differences=[
-            "ground truth and reward both count from the onset of the set cue",
-            "as there and unlike the paper, intervals are 800 to 1,500 ms (the paper: 500 to 1,000 ms)",
-        ],
         necessary=(("set", "fixation"),),
         measures=("interval",),
     )

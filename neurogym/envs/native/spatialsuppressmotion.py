@@ -45,11 +45,6 @@ class SpatialSuppressMotion(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nature01800",
         tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
-        differences=[
-            "each step is rewarded by the overlap with the probabilities of people, and performance is its mean",
-            "probabilities are never negative and add up to 1",
-            "every frame is stepped",
-        ],
         necessary=("stimulus",),
         taught="networks are fitted to the answers of people, which are known for every frame",
     )

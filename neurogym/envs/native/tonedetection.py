@@ -31,11 +31,6 @@ class ToneDetection(TrialEnv):
     metadata = TaskInfo(
         doi="10.1523/JNEUROSCI.05-12-03261.1985",
         tags=["auditory", "perceptual", "supervised", "decision", "n-alternative"],
-        differences=[
-            "the answer is given in a decision period, the last step, which is rewarded",
-            "the ground truth says nothing of the tone before it is over",
-            "a tone lasts at least one step, whatever the time step",
-        ],
         necessary=("stimulus",),
     )
     default_timing = {"stimulus": 2000, "toneTiming": (500, 1000, 1500), "toneDur": 50}

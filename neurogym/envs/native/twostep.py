@@ -38,7 +38,6 @@ class TwoStep(TrialEnv):
         carries=True,
         needs_reward=True,
         probabilistic=True,
-        differences=["sessions follow each other; a channel marks the first trial of each"],
         necessary=("history",),
         measures=("two_step",),
     )
