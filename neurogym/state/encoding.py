@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import types
+from collections.abc import Collection
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
@@ -12,35 +13,27 @@ import numpy as np
 
 from neurogym.state.values import (
     CONSTANTS,
+    GENERATORS,
     KIND,
     MAPPINGS,
     PLAIN,
     SIMPLE,
-    bits_of,
+    SIMPLE_NAMES,
+    Data,
     container_of,
-    generator_state,
+    generator_kind,
     inner_spaces,
     is_plain,
     packed,
+    save_bytes,
     unique_items,
 )
 from neurogym.trials import Trials
 
 #: Attributes that an environment's constructor or class provides.
 NOT_STATE = frozenset(
-    {
-        "_described",
-        "_now",
-        "_stack",
-        "_shown_by",
-        "spec",
-        "metadata",
-        "rule",
-        "_saved_kwargs",
-        "_cached_spec",
-        "_arguments",
-        "is_made",
-    }
+    ("_described", "_now", "_stack", "_shown_by", "spec", "metadata", "rule")
+    + ("_saved_kwargs", "_cached_spec", "_arguments", "is_made")
 )
 #: What there is to a block of trials that is ready to be stepped.
 BLOCK = ("n", "info", "starts", "ends", "length", "offset", "total", "fields", "go", "go_period", "has_gt", "bonus")
@@ -84,9 +77,9 @@ class Encoder:
             return {KIND: "scalar", "value": self._array(np.asarray(value), path)}
         if isinstance(value, enum.Enum):
             return {KIND: "enum", "class": class_name(type(value)), "name": value.name}
-        if type(value) in SIMPLE:
-            name, parts, _ = SIMPLE[type(value)]
-            return {KIND: name, "parts": parts(value)}
+        if type(value) in SIMPLE_NAMES:
+            name = SIMPLE_NAMES[type(value)]
+            return {KIND: name, "parts": SIMPLE[name].save(value)}
         if isinstance(value, CONSTANTS):
             return _CONSTANT
         if isinstance(value, types.MethodType | types.BuiltinFunctionType | types.MethodWrapperType):
@@ -112,9 +105,9 @@ class Encoder:
         """Encode an object that may occur more than once."""
         if isinstance(value, np.ndarray):
             return self._array(value, path)
-        random = generator_state(value)
+        random = generator_kind(value)
         if random is not None:
-            return random
+            return {KIND: random, **GENERATORS[random].save(value)}
         if isinstance(value, functools.partial):
             parts = {"args": list(value.args), "keywords": value.keywords}
             return {KIND: "partial", **{name: self.encode(part, path) for name, part in parts.items()}}
@@ -139,7 +132,7 @@ class Encoder:
             return {KIND: "array", "value": plain, "fixed": not plain.flags.writeable}
         if plain.dtype.hasobject:
             raise _refusal(value, path)
-        return {KIND: "bytes_of_array", **bits_of(plain)}
+        return {KIND: "bytes_of_array", **save_bytes(plain)}
 
     def _items(self, items: list[Any], path: str) -> dict[str, Any]:
         """Encode the items of an object array: each object once, items of the same type packed if possible."""
@@ -164,7 +157,7 @@ class Encoder:
         return {KIND: "method", "of": self.encode(owner, f"{path}.__self__"), "name": value.__name__}
 
     def _container(self, value: Any, kind: str, path: str) -> dict[str, Any]:
-        data: dict[str, Any] = {KIND: kind}
+        data: Data = {KIND: kind}
         if kind in MAPPINGS:
             data["pairs"] = [[self.encode(k, path), self.encode(v, f"{path}[{k!r}]")] for k, v in value.items()]
         else:
@@ -189,33 +182,39 @@ class Encoder:
         return {KIND: "space", "generator": self.encode(generator, path), "parts": inner}
 
     def _object(self, value: Any, path: str) -> Any:
-        cls = type(value)
+        cls, is_env = type(value), isinstance(value, gym.Env)
         says_itself = issubclass(cls, _SaysItself)  # of the class: wrappers pass on what they lack
-        is_env = isinstance(value, gym.Env)
-        data: dict[str, Any] = {KIND: "object", "class": class_name(cls)}
-        if says_itself and not is_env:
-            return {**data, "own": self.encode(value.state_dict(), f"{path}.state_dict()")}
-        attributes = attributes_of(value)
-        if not is_env and not _is_plain_python(cls, value):
-            if callable(value) and not attributes:
-                return _CONSTANT
-            raise _refusal(value, path)
-        saved = data["attributes"] = {}
-        for name in _in_order(attributes):
-            if is_env and name in NOT_STATE:
-                continue
-            where = f"{cls.__name__}.{name}" if is_env else f"{path}.{name}"
+        data: Data = {KIND: "object", "class": class_name(cls)}
+        name = cls.__name__ if is_env else path
+        if is_env or not says_itself:
+            attributes = attributes_of(value)
+            if not is_env and not _is_plain_python(cls, value):
+                if callable(value) and not attributes:
+                    return _CONSTANT
+                raise _refusal(value, path)
+            data["attributes"] = self._attributes(attributes, name, NOT_STATE if is_env else (), says_itself)
+        if says_itself:
+            data["own"] = self.encode(value.state_dict(), f"{name}.state_dict()")
+        return data
+
+    def _attributes(self, attributes: Data, path: str, left_out: Collection[str], lenient: bool) -> Data:
+        """Encode attributes; ``lenient`` leaves out those that cannot be saved."""
+
+        def place(name: str) -> int:  # environments last, so that the stable path to a shared object comes first
+            value = attributes[name]
+            return 0 if container_of(value) else 2 if isinstance(value, gym.Env) else 1
+
+        saved = {}
+        for name in sorted((name for name in attributes if name not in left_out), key=place):
             try:
-                part = self._data(attributes[name], where)
+                part = self._data(attributes[name], f"{path}.{name}")
             except CannotSave:
-                if says_itself:
-                    continue
-                raise
+                if not lenient:
+                    raise
+                continue
             if part is not _CONSTANT:
                 saved[name] = part
-        if says_itself:
-            data["own"] = self.encode(value.state_dict(), f"{cls.__name__}.state_dict()")
-        return data
+        return saved
 
 
 def class_name(cls: type) -> str:
@@ -232,16 +231,6 @@ def attributes_of(value: Any) -> dict[str, Any]:
             if name not in ("__dict__", "__weakref__") and hasattr(value, name):
                 found.setdefault(name, getattr(value, name))
     return found
-
-
-def _in_order(attributes: dict[str, Any]) -> list[str]:
-    """Order attributes: containers first, environments last, so that the stable path to a shared object comes first."""
-
-    def place(name: str) -> int:
-        value = attributes[name]
-        return 0 if container_of(value) else 2 if isinstance(value, gym.Env) else 1
-
-    return sorted(attributes, key=place)
 
 
 _PLAIN: dict[type, bool] = {types.SimpleNamespace: True}  # found once for a class

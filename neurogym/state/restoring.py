@@ -9,7 +9,7 @@ import functools
 import importlib
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium as gym
@@ -20,18 +20,16 @@ from neurogym.state.encoding import BLOCK, NOT_STATE, attributes_of, class_name
 from neurogym.state.values import (
     CONTAINERS,
     FACTORIES,
+    GENERATORS,
     KIND,
-    MADE_FROM,
     MAPPINGS,
-    SEQUENCES,
-    from_bits,
-    generator_from,
+    SIMPLE,
+    Data,
     inner_spaces,
+    load_bytes,
     unpacked,
 )
 from neurogym.trials import Trials
-
-_RANDOM = ("generator", "bits", "seeds", "random_state", "random")
 
 
 class Decoder:
@@ -66,123 +64,107 @@ class Decoder:
             return present
         if kind == "same":
             return self._made[data["number"]]
-        value = self._value(kind, data, present, path)
+        if kind in SIMPLE:
+            return SIMPLE[kind].load(*data["parts"])
+        if kind in GENERATORS:
+            value = GENERATORS[kind].load(data)
+        elif kind in CONTAINERS:
+            value = self._container(data, present, path)
+        elif kind in _KINDS:
+            value = _KINDS[kind](self, data, present, path)
+        else:
+            raise ValueError(f"{path}: unknown kind {kind!r}")
         if "number" in data:
             self._made[data["number"]] = value
         return value
 
-    def _value(self, kind: str, data: dict[str, Any], present: Any, path: str) -> Any:
-        if kind in ("array", "objects", "scalar", "bytes_of_array"):
-            return self._array(kind, data, path)
-        if kind in MADE_FROM:
-            return MADE_FROM[kind](*data["parts"])
-        if kind in _RANDOM:
-            return generator_from(data)
-        if kind in SEQUENCES or kind in MAPPINGS:
-            return self._container(kind, data, present, path)
-        if kind == "enum":
-            return self._class(data["class"], present, path)[data["name"]]
-        if kind == "method":
-            if str(data["name"]).startswith("__"):
-                raise ValueError(f"{path}: method {data['name']!r}")
-            return getattr(self.decode(data["of"], getattr(present, "__self__", None), path), data["name"])
-        if kind == "partial":
-            if not isinstance(present, functools.partial):
-                raise ValueError(f"{path}: there is no function to be called with the saved arguments")
-            args = self.decode(data["args"], list(present.args), path)
-            return functools.partial(present.func, *args, **self.decode(data["keywords"], present.keywords, path))
-        if kind == "block":
-            return self._block(data, present, path)
-        if kind == "space":
-            return self._space(data, present, path)
-        if kind == "object":
-            return self._object(data, present, path)
-        raise ValueError(f"{path}: unknown kind {kind!r}")
+    def _enum(self, data: Data, present: Any, path: str) -> enum.Enum:
+        return self._class(data["class"], present, path)[data["name"]]
+
+    def _method(self, data: Data, present: Any, path: str) -> Any:
+        if str(data["name"]).startswith("__"):
+            raise ValueError(f"{path}: method {data['name']!r}")
+        return getattr(self.decode(data["of"], getattr(present, "__self__", None), path), data["name"])
+
+    def _partial(self, data: Data, present: Any, path: str) -> Any:
+        if not isinstance(present, functools.partial):
+            raise ValueError(f"{path}: there is no function to be called with the saved arguments")
+        args = self.decode(data["args"], list(present.args), path)
+        return functools.partial(present.func, *args, **self.decode(data["keywords"], present.keywords, path))
 
     # -- arrays and containers ----------------------------------------------------------------------------------------
 
-    def _array(self, kind: str, data: dict[str, Any], path: str) -> Any:
-        if kind == "scalar":
-            return self.decode(data["value"], None, path)[()]
-        if kind == "bytes_of_array":
-            return from_bits(data)
-        if kind == "array":
-            array = np.array(data["value"])
-            array.flags.writeable = not data["fixed"]
-            return array
-        return self._objects(data, path)
+    def _scalar(self, data: Data, present: Any, path: str) -> Any:
+        return self.decode(data["value"], None, path)[()]
 
-    def _objects(self, data: dict[str, Any], path: str) -> np.ndarray:
-        """Decode an object array, encoded by :meth:`neurogym.state.encoding.Encoder._items`."""
-        places = data["places"].tolist() if "places" in data else None
-        together = unpacked(data["packed"]) if "packed" in data else None
-        there = len(data["values"] if together is None else together)
-        flat = np.empty(there if places is None else len(places), dtype=object)
-        array = flat.reshape(data["shape"])
-        self._made[data["number"]] = array  # may hold itself
-        if together is None:
-            items = [self.decode(part, None, f"{path}[{i}]") for i, part in enumerate(data["values"])]
-        else:
-            items = together
-            if data["packed"]["of"] == "array":
-                self._made.update(enumerate(items, data["packed"]["number"]))
-        if places and not 0 <= min(places) <= max(places) < there:
+    def _array(self, data: Data, present: Any, path: str) -> np.ndarray:
+        array = np.array(data["value"])
+        array.flags.writeable = not data["fixed"]
+        return array
+
+    def _bytes_of_array(self, data: Data, present: Any, path: str) -> np.ndarray:
+        return load_bytes(data)
+
+    def _objects(self, data: Data, present: Any, path: str) -> np.ndarray:
+        """Array of objects; its items may be packed, and may have been saved once each."""
+        items: Any = unpacked(data["packed"]) if "packed" in data else data["values"]
+        places = data["places"].tolist() if "places" in data else range(len(items))
+        flat = np.empty(len(places), dtype=object)
+        self._made[data["number"]] = array = flat.reshape(data["shape"])  # may hold itself
+        if "packed" not in data:
+            items = [self.decode(part, None, f"{path}[{i}]") for i, part in enumerate(items)]
+        elif data["packed"]["of"] == "array":
+            self._made.update(enumerate(items, data["packed"]["number"]))
+        if len(places) and not 0 <= min(places) <= max(places) < len(items):
             raise ValueError(f"{path}: an entry that is not there")
-        for i, place in enumerate(range(there) if places is None else places):
+        for i, place in enumerate(places):
             flat[i] = items[place]
         return array
 
-    def _container(self, kind: str, data: dict[str, Any], present: Any, path: str) -> Any:
-        cls = self._class(data["class"], present, path) if "class" in data else CONTAINERS[kind]
-        if not isinstance(cls, type) or not issubclass(cls, CONTAINERS[kind]):
+    def _container(self, data: Data, present: Any, path: str) -> Any:
+        kind = data[KIND]
+        base: Any = CONTAINERS[kind]
+        cls: Any = self._class(data["class"], present, path) if "class" in data else base
+        if not isinstance(cls, type) or not issubclass(cls, base):
             raise ValueError(f"{path}: {cls} is no {kind}")
+        parts = self._pairs(data, present, path) if kind in MAPPINGS else self._parts(data, present, path)
         made: Any
-        if kind in MAPPINGS:
-            made = self._mapping(kind, cls, data, present, path)
+        if kind == "mappingproxy":
+            made = types.MappingProxyType(dict(parts))
         elif kind in ("tuple", "frozenset"):
-            base: Any = SEQUENCES[kind]
-            made = base.__new__(cls, self._parts(data, present, path))
+            made = base.__new__(cls, parts)
         else:
-            made = cls.__new__(cls)
+            made = self._made[data["number"]] = cls.__new__(cls)  # may hold itself
             if kind == "deque":
                 collections.deque.__init__(made, maxlen=data["longest"])
-            self._made[data["number"]] = made  # may hold itself
-            add = made.add if kind == "set" else made.append
-            for part in self._parts(data, present, path):
-                add(part)
+            elif kind == "defaultdict":
+                made.default_factory = FACTORIES.get(str(data["factory"]), getattr(present, "default_factory", None))
+            for part in parts:
+                if kind in MAPPINGS:
+                    base.__setitem__(made, *part)
+                else:
+                    (base.add if kind == "set" else base.append)(made, part)
         for name, part in data.get("attributes", {}).items():
             made.__dict__[name] = self.decode(part, getattr(present, name, None), f"{path}.{name}")
         return made
 
-    def _parts(self, data: dict[str, Any], present: Any, path: str) -> Iterator[Any]:
+    def _parts(self, data: Data, present: Any, path: str) -> Iterator[Any]:
+        """Items of a sequence."""
         ordered = isinstance(present, (list, tuple, collections.deque)) and len(present) <= len(data["values"])
         for i, part in enumerate(data["values"]):
             here = present[i] if ordered and i < len(present) else None
             yield self.decode(part, here, f"{path}[{i}]")
 
-    def _mapping(self, kind: str, cls: Any, data: dict[str, Any], present: Any, path: str) -> Any:
-        made: Any
-        if kind == "mappingproxy":
-            made = {}
-        else:
-            made = cls.__new__(cls)
-            self._made[data["number"]] = made
-        if kind == "defaultdict":
-            before = present.default_factory if isinstance(present, collections.defaultdict) else None
-            factory = FACTORIES.get(str(data["factory"]), before)
-            collections.defaultdict.__init__(made, factory)
-        elif kind == "OrderedDict":
-            collections.OrderedDict.__init__(made)
-        base: Any = dict if kind == "mappingproxy" else MAPPINGS[kind]
+    def _pairs(self, data: Data, present: Any, path: str) -> Iterator[tuple[Any, Any]]:
+        """Keys and values of a mapping."""
         for key, part in data["pairs"]:
             name = self.decode(key, None, path)
             here = present.get(name) if isinstance(present, (dict, types.MappingProxyType)) else None
-            base.__setitem__(made, name, self.decode(part, here, f"{path}[{name!r}]"))
-        return types.MappingProxyType(made) if kind == "mappingproxy" else made
+            yield name, self.decode(part, here, f"{path}[{name!r}]")
 
     # -- blocks, spaces and objects -----------------------------------------------------------------------------------
 
-    def _block(self, data: dict[str, Any], present: Any, path: str) -> Trials:
+    def _block(self, data: Data, present: Any, path: str) -> Trials:
         env = self.decode(data["env"], present.env if isinstance(present, Trials) else None, path)
         block = Trials(env, 0)
         for name in BLOCK:
@@ -193,7 +175,7 @@ class Decoder:
         block.total = total  # rows that were cut off are there
         return block
 
-    def _space(self, data: dict[str, Any], present: Any, path: str) -> gym.Space:
+    def _space(self, data: Data, present: Any, path: str) -> gym.Space:
         if not isinstance(present, gym.Space):
             raise ValueError(f"{path}: there is no space here")
         for part, space in zip(data["parts"], inner_spaces(present), strict=True):
@@ -201,7 +183,7 @@ class Decoder:
         vars(present)["_np_random"] = self.decode(data["generator"], None, path)
         return present
 
-    def _object(self, data: dict[str, Any], present: Any, path: str) -> Any:
+    def _object(self, data: Data, present: Any, path: str) -> Any:
         value = self._counterpart(data["class"], present, path)
         if "number" in data:
             self._made[data["number"]] = value
@@ -250,6 +232,21 @@ class Decoder:
         if not data_only and not ours and module not in self._modules | {"collections", "types"}:
             raise ValueError(f"{path}: a {qualified} that the constructor did not make")
         return found
+
+
+#: Kinds of values that refer to others, or to what the environment has.
+_KINDS: dict[str, Callable[[Decoder, Data, Any, str], Any]] = {
+    "scalar": Decoder._scalar,
+    "array": Decoder._array,
+    "bytes_of_array": Decoder._bytes_of_array,
+    "objects": Decoder._objects,
+    "enum": Decoder._enum,
+    "method": Decoder._method,
+    "partial": Decoder._partial,
+    "block": Decoder._block,
+    "space": Decoder._space,
+    "object": Decoder._object,
+}
 
 
 def _layers(env: Any) -> Iterator[Any]:
