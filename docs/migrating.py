@@ -11,7 +11,7 @@ from pathlib import Path
 
 from neurogym.compat import table
 from neurogym.compat.changes import ALIASES, ARGUMENTS, MEMBERS
-from neurogym.envs.differences import as_markdown, differences
+from neurogym.info import as_markdown, differences
 
 PAGE = Path(__file__).with_name("migrating.md")
 HEAD = """# Coming from NeuroGym

@@ -1,21 +1,23 @@
-"""Listings of tasks, wrappers and tags, written to the logger for people at a terminal."""
+"""Listings of tasks, wrappers, tags and differences from NeuroGym."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 
+from neurogym.compat.changes import CHANGES
 from neurogym.core import env_string
+from neurogym.envs import registration
 from neurogym.messages.names import unknown
 
 
 def show_all_tasks(tag: str | None = None) -> None:
     """Log the ids of all native tasks, or of all tasks with a tag."""
-    from neurogym.envs.registration import all_envs
-
-    _say("\n".join(["Available tasks:" if tag is None else f"Tasks with tag {tag!r}:", *all_envs(tag=tag)]))
+    _say(
+        "\n".join(["Available tasks:" if tag is None else f"Tasks with tag {tag!r}:", *registration.all_envs(tag=tag)])
+    )
 
 
 def show_all_wrappers() -> None:
@@ -28,9 +30,7 @@ def show_all_wrappers() -> None:
 
 def show_all_tags() -> None:
     """All tags of tasks."""
-    from neurogym.envs.registration import all_tags
-
-    _say("\n".join(["Available tags:", *all_tags()]))
+    _say("\n".join(["Available tags:", *registration.all_tags()]))
 
 
 def show_info(obj_: Any) -> None:
@@ -52,17 +52,16 @@ def describe(obj_: Any) -> str:
         return env_string(obj_)
     if not isinstance(obj_, str):
         raise TypeError(f"expected the id of a task, the name of a wrapper or an environment, not {obj_!r}")
-    from neurogym.envs.registration import every_task, make
     from neurogym.wrappers import all_wrappers, wrapper_class
 
     try:
-        return env_string(make(obj_))
+        return env_string(registration.make(obj_))
     except gym.error.Error:
         pass
     try:
         return wrapper_string(wrapper_class(obj_))
     except ValueError:
-        raise ValueError(unknown("task or wrapper", obj_, [*every_task(), *all_wrappers()])) from None
+        raise ValueError(unknown("task or wrapper", obj_, [*registration.every_task(), *all_wrappers()])) from None
 
 
 def wrapper_string(wrapper: Any) -> str:
@@ -79,3 +78,36 @@ def _say(text: str) -> None:
     from neurogym.messages.console import logger
 
     logger.info("%s", text)
+
+
+class Difference(NamedTuple):
+    """Row of the table of differences."""
+
+    task: str  #: id, or ``toolkit: `` and the part of it
+    what: str  #: what is different, and why
+
+
+def differences(tasks: list[str] | None = None) -> list[Difference]:
+    """List all differences of the given tasks, in the order of ids (default: of the toolkit, then of all tasks)."""
+    ids = registration.every_task() if tasks is None else [registration.resolve(task) for task in tasks]
+    return [
+        *(Difference(f"toolkit: {change.part}", change.what) for change in CHANGES if tasks is None),
+        *(
+            Difference(id_, what)
+            for id_ in ids
+            for what in dict.fromkeys(registration.metadata(id_).get("differences", ()))
+        ),
+    ]
+
+
+def as_markdown(rows: list[Difference] | None = None) -> str:
+    """Format the table in Markdown, with a row per task."""
+    by_task: dict[str, list[str]] = {}
+    for row in differences() if rows is None else rows:
+        by_task.setdefault(row.task, []).append(row.what.replace("|", "\\|"))
+    lines = [f"| {_plain(task)} | {'; '.join(what)} |" for task, what in by_task.items()]
+    return "\n".join(["| where | what is different here |", "|---|---|", *lines])
+
+
+def _plain(task: str) -> str:
+    return task.removeprefix("toolkit: ").removesuffix("-v0")

@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
 
         return {f"{cls}-v0": f"{module_of(cls)}:{cls}" for cls in WRAPPERS}
     if name in ("ROOT_DIR", "CONFIG_DIR"):
-        from neurogym.recording.settings import PACKAGE
+        from neurogym.config import PACKAGE
 
         return PACKAGE.parent if name == "ROOT_DIR" else PACKAGE / "config"
     if name == "_SB3_INSTALLED":

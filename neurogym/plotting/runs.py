@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from neurogym.recording.settings import PlotConfig
+    from neurogym.config import PlotConfig
 
 
 def plot_env(

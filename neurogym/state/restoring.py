@@ -125,7 +125,7 @@ class Decoder:
         kind = data[KIND]
         base: Any = CONTAINERS[kind]
         cls: Any = self._class(data["class"], present, path) if "class" in data else base
-        if not isinstance(cls, type) or not issubclass(cls, base):
+        if not issubclass(cls, base):
             raise ValueError(f"{path}: {cls} is no {kind}")
         parts = self._pairs(data, present, path) if kind in MAPPINGS else self._parts(data, present, path)
         made: Any

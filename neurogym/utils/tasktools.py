@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from neurogym.sampling.distributions import Distribution
+
+logger = logging.getLogger(__name__)
 
 
 def to_map(*labels: Any) -> dict[Any, int]:
@@ -88,3 +93,29 @@ def compute_perf(perf: float, reward: float, num_tr_perf: int, tr_perf: float) -
     if reward == 0:
         return perf, num_tr_perf
     return perf + (tr_perf - perf) / (num_tr_perf + 1), num_tr_perf + 1
+
+
+def suppress_during_pytest(*exceptions: type[BaseException], message: str | None = None) -> Callable:
+    """Log and swallow the given exceptions during a test under pytest; raise otherwise.
+
+    Kept for scripts that use it; nothing in this package does.
+
+    Args:
+        *exceptions: Types to swallow.
+        message: Message to log with the exception.
+    """
+
+    def decorate(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except exceptions as error:
+                if "PYTEST_CURRENT_TEST" not in os.environ:
+                    raise
+                logger.warning("%s: %s", message or f"{function.__name__} failed", error)
+                return None
+
+        return call
+
+    return decorate

@@ -24,8 +24,8 @@ from neurogym.wrappers.forwarding import Forwarding
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from neurogym.config import Config
     from neurogym.recording.probes import ActivationProbe
-    from neurogym.recording.settings import Config
 
 BASIC = ("action", "reward", "cum_reward", "performance")
 
@@ -82,7 +82,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
     ):
         arguments = {name: value for name, value in locals().items() if name not in ("self", "env")}
         gym.utils.RecordConstructorArgs.__init__(self, **arguments)
-        from neurogym.recording.settings import settings_of
+        from neurogym.config import settings_of
 
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}

@@ -141,7 +141,7 @@ def differences(search: Iterable[str] = ()) -> list[Row]:
     Args:
         search: only those where each of these words occurs.
     """
-    from neurogym.envs.differences import differences as known
+    from neurogym.info import differences as known
 
     rows: list[Row] = []
     for task, what in known():

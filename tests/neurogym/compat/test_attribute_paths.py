@@ -64,7 +64,7 @@ PLANTED = {
     "neurogym.core": "neurogym.wrappers.block",
     "neurogym.wrappers": "neurogym.wrappers.block",
     "neurogym.plotting.training": "neurogym.utils.plotting",
-    "neurogym.recording.settings": "neurogym.config.base",
+    "neurogym.config": "neurogym.config.base",
     "neurogym.info": "neurogym.meta",
     "neurogym.meta": "neurogym.info",
     "neurogym.envs.multi.schedule": "neurogym.wrappers.schedule_envs",

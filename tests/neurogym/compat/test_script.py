@@ -10,7 +10,7 @@ import pytest
 from neurogym.compat.changes import CHANGES, MEMBERS
 from neurogym.compat.members import OldMembers
 from neurogym.compat.script import Use, read
-from neurogym.envs.differences import differences
+from neurogym.info import differences
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("s*.py"))
 ROOT = Path(__file__).parents[3]

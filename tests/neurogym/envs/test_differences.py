@@ -1,4 +1,4 @@
-from neurogym.envs.differences import as_markdown, differences
+from neurogym.info import as_markdown, differences
 
 
 def test_rows_come_from_the_metadata_of_the_tasks():
