@@ -12,8 +12,8 @@ import numpy as np
 from docs.site.writing import Site, code, escaped, figure, prose, sentence
 from experiments.defaults import RECORD, tables
 from experiments.records.drawing import from_numbers
-from ngym_cli.agents.measured import LEARNERS, Measured
-from ngym_cli.agents.measured import measured as of_learner
+from ngym_cli.agents.per_task import LEARNERS, Measured
+from ngym_cli.agents.per_task import measured as of_learner
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import COLOURS, new_figure, reference_lines, styled
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from experiments.defaults import lines, tables
 from experiments.records.record import Record, Row
-from ngym_cli.agents.measured import LEARNERS
+from ngym_cli.agents.per_task import LEARNERS
 
 #: Learners beside the default line; items of their record are LEARNER/TASK.
 OTHERS = tuple(name for name in LEARNERS if name != "default")

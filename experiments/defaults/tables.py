@@ -11,8 +11,7 @@ import numpy as np
 from experiments.defaults import lines
 from experiments.records.record import Row, Rows
 from neurogym.analysis.intervals import mean_interval
-from ngym_cli.agents.elsewhere import ELSEWHERE
-from ngym_cli.agents.measured import LEARNERS, Measured
+from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, Measured
 
 
 def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> Measured | None:
@@ -118,7 +117,7 @@ def earlier(rows: Rows) -> str:
 def elsewhere(rows: Rows) -> str:
     """Return who learned the tasks that no line here learns."""
     found = ["| task | learned by | what is missing here |", "|---" * 3 + "|"]
-    found += [f"| {task} | {other.by} | {other.missing} |" for task, other in ELSEWHERE.items()]
+    found += [f"| {task} | {other['by']} | {other['missing']} |" for task, other in ELSEWHERE.items()]
     return "\n".join(found)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments import bandit, defaults, dynamics, fitting, main_job, recipes, reproductions, stories, supervised
 from experiments.records.record import Record, Row
-from ngym_cli.agents import measured
+from ngym_cli.agents import per_task
 
 RECORDS: dict[str, Record] = {
     record.name: record
@@ -20,7 +20,7 @@ RECORDS: dict[str, Record] = {
 
 #: Files that are written from records, beside the tables in texts: path to the function that makes the content.
 DATA: dict[Path, Callable[[], str]] = {
-    measured.FILE: lambda: defaults.tables.package_data(defaults.RECORD.rows(), defaults.OTHER.rows()),
+    per_task.MEASURED: lambda: defaults.tables.package_data(defaults.RECORD.rows(), defaults.OTHER.rows()),
 }
 
 

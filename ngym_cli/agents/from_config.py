@@ -13,6 +13,7 @@ from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algori
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure, read_areas
 from ngym_cli.agents.options import Values
+from ngym_cli.agents.per_task import budget, exceptional
 from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.environments.facts import Facts
@@ -100,8 +101,6 @@ def default_steps(config: RunConfig, task: str) -> int:
         config: configuration of the run.
         task: id of the task.
     """
-    from ngym_cli.agents.algorithms.exceptions import budget
-
     algorithm = find_algorithm(config.alg)
     own = (
         None
@@ -174,8 +173,6 @@ def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
 
 def exceptions(alg: str, facts: Facts) -> tuple[Values, Values]:
     """Return the hyperparameters and arguments of the network that a task has other defaults for (see `ngym info`)."""
-    from ngym_cli.agents.algorithms.exceptions import exceptional
-
     found = exceptional(facts.id, facts.rt_from, facts.dt)
     return (found.hyperparameters, found.network_args) if found and found.algorithm == alg else ({}, {})
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli.agents.from_config import default_steps
-from ngym_cli.agents.measured import LEARNERS, measured
+from ngym_cli.agents.per_task import LEARNERS, measured
 from ngym_cli.catalog import reference
 from ngym_cli.catalog.descriptions import Row, papers, recipes, recorded_runs, rows_with_words, sweeps
 from ngym_cli.config import from_dict, parts

@@ -17,10 +17,8 @@ from neurogym.envs.multi.make import make_multi, task_ids
 from neurogym.messages.plain_data import plain
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
-from ngym_cli.agents.algorithms.exceptions import exceptional
-from ngym_cli.agents.elsewhere import ELSEWHERE
 from ngym_cli.agents.from_config import default_steps
-from ngym_cli.agents.measured import LEARNERS, measured
+from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import descriptions, reference
 from ngym_cli.catalog.descriptions import Row
 from ngym_cli.config.parts import keyword_parameters, user_errors
@@ -117,7 +115,9 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
         "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
-        "learned_elsewhere": str(other) if (other := ELSEWHERE.get(task.id)) else None,
+        "learned_elsewhere": "by {by}; missing here: {missing}".format(**other)
+        if (other := ELSEWHERE.get(task.id))
+        else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "arguments": arguments,
         "meaning": meaning,

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ngym_cli import terminal
-from ngym_cli.agents.measured import Measured
+from ngym_cli.agents.per_task import Measured
 from ngym_cli.catalog import addresses
 from ngym_cli.catalog.descriptions import Row
 from ngym_cli.catalog.listing import LISTINGS

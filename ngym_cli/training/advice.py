@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
-from ngym_cli.agents.elsewhere import ELSEWHERE
 from ngym_cli.agents.from_config import UNITS, default_steps
-from ngym_cli.agents.measured import Measured, learner_of, measured
+from ngym_cli.agents.per_task import ELSEWHERE, Measured, learner_of, measured
 from ngym_cli.config import RunConfig
 from ngym_cli.config.recommended import Recommended, recommended
 from ngym_cli.config.tasks import usual_algorithm

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
-from ngym_cli.agents import checkpoints, measured, threads
+from ngym_cli.agents import checkpoints, per_task, threads
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import RunConfig
@@ -67,7 +67,7 @@ def run(
         network = f" ({resolved.network})" if resolved.network else ""
         seconds = timing.expected(resolved, facts) if resume is None else None
         about = f"; about {terminal.in_words(seconds)}" if seconds else ""
-        steps = f"{int(resolved.timesteps or 0):,} steps{measured.about_steps(config, facts.id) if config else ''}"
+        steps = f"{int(resolved.timesteps or 0):,} steps{per_task.about_steps(config, facts.id) if config else ''}"
         err.print(
             f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}: {steps}{about}",
             soft_wrap=True,

@@ -8,8 +8,8 @@ import pytest
 import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
-from ngym_cli.agents.algorithms.exceptions import BUDGETS, EXCEPTIONS
 from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS
 from ngym_cli.agents.supervised.material import check
 from ngym_cli.config import EvaluationConfig, from_dict, load
 from ngym_cli.environments.defaults import resolve

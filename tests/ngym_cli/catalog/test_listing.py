@@ -8,7 +8,7 @@ import pytest
 import typer
 from rich.text import Text
 
-from ngym_cli.agents import measured
+from ngym_cli.agents import per_task
 from ngym_cli.catalog import listing
 from ngym_cli.commands.app import app
 from ngym_cli.errors import UserError
@@ -156,8 +156,8 @@ def test_help_is_printed_as_it_was_written():
 
 def test_tasks_are_listed_by_the_learner_that_learns_them(monkeypatch):
     rows = {"GoNogo-v0": 9, "NBack-v0": 5}
-    made = {id_: measured.Measured(1, 1.0, 10, reached, 1.0, 0.95) for id_, reached in rows.items()}
-    monkeypatch.setattr(measured, "_tables", lambda: {"ctrnn": made})
+    made = {id_: per_task.Measured(1, 1.0, 10, reached, 1.0, 0.95) for id_, reached in rows.items()}
+    monkeypatch.setattr(per_task, "_tables", lambda: {"ctrnn": made})
     (row,) = listing.tasks(learned_by="ctrnn")
     assert (row["id"], row["learned by"]) == ("GoNogo-v0", "9 of 10 seeds")
     assert listing.tasks(learned_by="gru") == []

@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs.registration import every_task
-from ngym_cli.agents import measured
-from ngym_cli.agents.elsewhere import ELSEWHERE
+from ngym_cli.agents import per_task
 from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.per_task import ELSEWHERE
 from ngym_cli.config import from_dict
 from ngym_cli.config.recommended import recommended
 
 
-@pytest.mark.parametrize("learner", measured.LEARNERS)
+@pytest.mark.parametrize("learner", per_task.LEARNERS)
 def test_a_learner_is_recognised_by_its_settings(learner):
-    settings = {"task": "ReversalLearning-v0", **measured.LEARNERS[learner]}
-    assert measured.learner_of(from_dict(settings)) == learner
-    assert measured.learner_of(from_dict({**settings, "alg": "ppo"})) is None
+    settings = {"task": "ReversalLearning-v0", **per_task.LEARNERS[learner]}
+    assert per_task.learner_of(from_dict(settings)) == learner
+    assert per_task.learner_of(from_dict({**settings, "alg": "ppo"})) is None
 
 
 def test_the_usual_algorithm_of_a_task_is_the_default_learner():
-    assert measured.learner_of(from_dict({"task": "ReadySetGoSinglePrior-v0", "alg": "supervised"})) == "default"
-    assert measured.learner_of(from_dict({"task": "GoNogo-v0", "alg": "recurrent_ppo"})) == "default"
+    assert per_task.learner_of(from_dict({"task": "ReadySetGoSinglePrior-v0", "alg": "supervised"})) == "default"
+    assert per_task.learner_of(from_dict({"task": "GoNogo-v0", "alg": "recurrent_ppo"})) == "default"
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def test_the_usual_algorithm_of_a_task_is_the_default_learner():
     ids=str,
 )
 def test_a_run_says_where_its_number_of_steps_comes_from(monkeypatch, settings, text):
-    row = measured.Measured(steps=1, seconds=1.0, seeds=10, reached=9, performance=1.0, target=0.95)
-    monkeypatch.setattr(measured, "_tables", lambda: {"default": {"NBack-v0": row}})
-    assert measured.about_steps(from_dict({"task": "NBack-v0", **settings}), "NBack-v0") == text
+    row = per_task.Measured(steps=1, seconds=1.0, seeds=10, reached=9, performance=1.0, target=0.95)
+    monkeypatch.setattr(per_task, "_tables", lambda: {"default": {"NBack-v0": row}})
+    assert per_task.about_steps(from_dict({"task": "NBack-v0", **settings}), "NBack-v0") == text
 
 
 def test_what_was_measured_is_what_runs_now():
-    for learner, settings in measured.LEARNERS.items():
+    for learner, settings in per_task.LEARNERS.items():
         for id_ in every_task():
-            row = measured.measured(id_, learner)
+            row = per_task.measured(id_, learner)
             if row is not None:
                 config = from_dict({"task": id_, **settings})
                 assert row.steps == (config.timesteps or default_steps(config, id_))
@@ -54,5 +54,5 @@ def test_what_was_measured_is_what_runs_now():
 
 @pytest.mark.parametrize("id_", ELSEWHERE)
 def test_a_task_that_was_learned_elsewhere_is_not_learned_here(id_):
-    row = measured.measured(id_, "recommended" if recommended(id_) else "default")
+    row = per_task.measured(id_, "recommended" if recommended(id_) else "default")
     assert row is None or not row.learned

@@ -1,19 +1,107 @@
-"""Measured results of default lines: which tasks a learner learns, in how many steps and seconds, with how many seeds.
+"""Learning of each task: defaults, measured results, and learners elsewhere of tasks that no line here learns.
 
-The numbers are in ``measured.json``, which `python -m experiments.records --texts` writes from the records.
+Defaults and learners elsewhere are in ``tasks.toml``. Results are in ``measured.json``, which
+`python -m experiments.records --texts` writes from the records. No torch here.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass
+import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ngym_cli.agents.options import Values
 from ngym_cli.config import RunConfig, from_dict
 
-FILE = Path(__file__).with_name("measured.json")
+TASKS, MEASURED = (Path(__file__).with_name(name) for name in ("tasks.toml", "measured.json"))
+
+# -- defaults of a task ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TaskDefaults:
+    """Task-specific defaults that replace the algorithm's defaults.
+
+    Attributes:
+        reason: why the defaults differ.
+        hyperparameters: replace the algorithm's defaults; settings of the user have priority.
+        algorithm: the task's default algorithm, to which the hyperparameters apply.
+        network_args: replace the network's defaults, for networks that have these arguments.
+    """
+
+    reason: str
+    hyperparameters: Values = field(default_factory=dict)
+    algorithm: str = "recurrent_ppo"
+    network_args: Values = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Values:
+        """All that is different."""
+        return {**self.hyperparameters, **self.network_args}
+
+
+_TASKS = tomllib.loads(TASKS.read_text(encoding="utf-8"))
+
+#: Id of the task to its defaults.
+EXCEPTIONS: dict[str, TaskDefaults] = {
+    task: TaskDefaults(**{key: value for key, value in row.items() if key not in ("timesteps", "elsewhere")})
+    for task, row in _TASKS.items()
+    if "reason" in row
+}
+
+#: Id of the task to its default number of steps.
+BUDGETS: dict[str, int] = {task: row["timesteps"] for task, row in _TASKS.items() if "timesteps" in row}
+
+#: Id of the task to who learned it elsewhere (``by``) and what a learner here would need (``missing``).
+ELSEWHERE: dict[str, dict[str, str]] = {task: row["elsewhere"] for task, row in _TASKS.items() if "elsewhere" in row}
+
+#: Time constant of the discount in reaction-time tasks: a reward 100 ms later is worth 1 % less.
+DISCOUNT_PER_100_MS = 0.99
+
+
+def reaction_time(dt: float) -> TaskDefaults:
+    """Return the defaults of reaction-time tasks, in which the agent decides when to respond.
+
+    With the usual discount (0.9 per step) waiting never increases the return, and the agent responds after a single
+    step at every coherence.
+
+    Args:
+        dt: time step (ms).
+    """
+    gamma = round(DISCOUNT_PER_100_MS ** (dt / 100), 6)
+    return TaskDefaults("time costs 1 % of the reward per 100 ms, so that looking longer can pay", {"gamma": gamma})
+
+
+def exceptional(task: str, rt_from: str, dt: float) -> TaskDefaults | None:
+    """Return the defaults specific to a task, or None.
+
+    Args:
+        task: id.
+        rt_from: period from which its reaction times count; "stimulus" where it may be answered while it is seen.
+        dt: time step (ms).
+    """
+    return reaction_time(dt) if rt_from == "stimulus" else EXCEPTIONS.get(task)
+
+
+def budget(task: str, taught: bool, needs_truth: bool, recurrent: bool = True) -> int | None:
+    """Return the default number of steps of a task, or None where the default of the algorithm applies.
+
+    A task's number holds for every recurrent algorithm that learns from the same signal as the task's default
+    algorithm: reward, or the right actions.
+
+    Args:
+        task: id.
+        taught: whether the task is learned from the right actions by default.
+        needs_truth: whether the algorithm of the run learns from the right actions.
+        recurrent: whether the algorithm of the run trains networks with memory.
+    """
+    return BUDGETS.get(task) if recurrent and taught == needs_truth else None
+
+
+# -- measured results -------------------------------------------------------------------------------------------------
 
 #: Learners with a table: name to the settings that differ from ``ngym run --task TASK``.
 LEARNERS: dict[str, dict[str, Any]] = {
@@ -79,9 +167,7 @@ class Measured:
 
 @functools.cache
 def _tables() -> dict[str, dict[str, Measured]]:
-    if not FILE.is_file():
-        return {}
-    found: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
     return {name: {id_: Measured(**row) for id_, row in rows.items()} for name, rows in found.items()}
 
 
