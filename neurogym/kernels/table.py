@@ -26,9 +26,9 @@ _LOOPED = "tests/ngym_cli/agents/networks/test_loops.py"
 _FUSED = "ngym_cli/agents/algorithms/fused.c"  # agent.c, next to it, computes
 _FUSED_TEST = "tests/ngym_cli/agents/algorithms/test_fused.py"
 _RUN = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
-_ACT = "ngym_cli.agents.algorithms.fused:RolloutAgent._act_in_numpy"
+_ACT = "ngym_cli.agents.algorithms.recurrent_ppo:RolloutAgent._act_in_numpy"
 _LEARN = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
-_FUSE = "ngym_cli.agents.algorithms.fused:Fused"
+_FUSE = "ngym_cli.agents.algorithms.compiled:Fused"
 _COMPILED = "ngym_cli.agents.algorithms.compiled:Compiled"
 
 KERNELS: Mapping[str, Kernel] = {

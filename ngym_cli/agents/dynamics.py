@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.dynamics import systems
-from ngym_cli.agents.networks.actor import Actor
+from ngym_cli.agents.acting import Actor
 from ngym_cli.agents.networks.steps import Stepper
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown

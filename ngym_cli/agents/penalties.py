@@ -1,19 +1,24 @@
-"""Penalties on activity and weights that any objective of learning can be given, and counts of idle units."""
+"""Penalties that any objective of learning can be given: on activity, weights, and changes of weights; idle units."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils import parameters_to_vector
 
 if TYPE_CHECKING:
     from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 #: Largest absolute activity of a silent unit.
 SILENT = 1e-3
+
+#: Sequences over which the importance of weights is averaged.
+SEQUENCES = 256
 
 
 @dataclass(frozen=True)
@@ -35,9 +40,9 @@ class Penalties:
     participation: float = 0.0
 
     @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Names of the penalties."""
-        return tuple(each.name for each in fields(cls))
+    def among(cls, arguments: dict[str, Any]) -> Penalties:
+        """Take the penalties out of the arguments of a learner."""
+        return cls(**{each.name: arguments.pop(each.name) for each in fields(cls) if each.name in arguments})
 
     def __bool__(self) -> bool:
         """Whether there is any penalty."""
@@ -75,3 +80,64 @@ def participation(rates: Tensor) -> Tensor:
 def silent_units(rates: np.ndarray) -> int:
     """Return the number of units whose activity (..., unit) never leaves zero."""
     return int((np.abs(rates).max(tuple(range(rates.ndim - 1))) < SILENT).sum())
+
+
+class Consolidation:
+    """Penalty ``strength / 2 * sum(importance * (weight - anchor)^2)`` over all weights.
+
+    The anchor holds the weights at the end of the last stage. Importance is the diagonal of the Fisher information of
+    the network's answers, summed over all earlier stages with equal shares (Kirkpatrick et al. 2017,
+    10.1073/pnas.1611835114; a single anchor as in Huszar 2018, 10.1073/pnas.1717042115). With strength 1 the penalty is
+    the quadratic approximation of the loss of the earlier stages.
+
+    Args:
+        policy: policy with the weights.
+        strength: weight of the penalty; 0 for none.
+    """
+
+    def __init__(self, policy: RecurrentPolicy, strength: float) -> None:
+        self.policy, self.strength = policy, strength
+        self._kept: tuple[Tensor, Tensor] | None = None  # importance and anchor
+
+    def __bool__(self) -> bool:
+        """Whether there is a penalty: a strength above 0, and a stage that has ended."""
+        return self._kept is not None
+
+    def end_stage(self, losses: Iterable[Tensor]) -> None:
+        """Anchor the present weights, and add the importance of each for the stage that ends.
+
+        Args:
+            losses: loss of one sequence after the other, for answers drawn from the policy.
+        """
+        if not self.strength:
+            return
+        total, n = torch.zeros_like(self._weights()), 0
+        for loss in losses:
+            total += self.policy.gradient(loss).square()
+            n += 1
+        if self._kept is not None:
+            total += n * self._kept[0]
+        self._kept = total / max(n, 1), self._weights().clone()
+
+    def __call__(self) -> tuple[Tensor, float]:
+        """Return the gradient of the penalty with respect to all weights, in the order of `parameters`; the penalty."""
+        if self._kept is None:
+            raise RuntimeError("there is no penalty before a stage has ended")
+        importance, anchor = self._kept
+        change = self._weights() - anchor
+        slope = self.strength * importance * change
+        return slope, 0.5 * float(slope.dot(change))
+
+    def _weights(self) -> Tensor:
+        return parameters_to_vector(self.policy.parameters()).detach()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Importance and anchor of all weights; empty during the first stage."""
+        kept = self._kept or ()
+        return {name: part.cpu().numpy() for name, part in zip(("importance", "anchor"), kept, strict=False)}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        if state:
+            importance, anchor = (torch.from_numpy(np.array(state[name])) for name in ("importance", "anchor"))
+            self._kept = importance.to(self._weights()), anchor.to(self._weights())

@@ -1,20 +1,43 @@
-"""Agents that act with the weights of a trained policy."""
+"""Agents that act with the weights of a trained policy.
+
+The agent of a run comes from files alone where observations are flat, otherwise as a policy in torch: importing torch
+and Stable-Baselines3 takes longer than thousands of trials.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
+from gymnasium import spaces
 
-from ngym_cli.agents.acting import Act, Acting
-from ngym_cli.agents.networks.actor import Actor
+from neurogym import kernels
+from ngym_cli import runs
+from ngym_cli.agents import options, threads
+from ngym_cli.agents.acting import Act, Acting, Actor, Layer, ReadOut
+from ngym_cli.agents.networks import NETWORKS
+from ngym_cli.agents.networks.steps import Network, Stepper, joint, leak, scale_of_noise, unpack_weights
 from ngym_cli.agents.perturbation import Perturber
+from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
+from ngym_cli.config import RunConfig
+from ngym_cli.environments.stack import build_batch
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_tensors
+from ngym_cli.runs import records
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
     from ngym_cli.agents.networks.policy import RecurrentPolicy
+
+#: Function from the name and the shape of a stored array to the array; a KeyError if there is none.
+Take = Callable[..., np.ndarray]
+#: Rows of a layer's stored weights for each unit.
+ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
+#: Output layers, with the hidden layers before each.
+HEADS = {"action_net": "mlp_extractor.policy_net", "value_net": "mlp_extractor.value_net"}
 
 
 def agent_for(
@@ -111,3 +134,81 @@ class MemorylessAgent:
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
         """See ``Acting``."""
         return Act(self.policy.predict(observations, deterministic=self.deterministic)[0])
+
+
+def load_to_act(run: runs.Run, config: RunConfig) -> tuple[Actor | BasePolicy, int]:
+    """Return an acting copy of a run's trained policy, and the number of training steps.
+
+    Raises:
+        UserError: see ``ngym_cli.agents.saving.load_model``.
+    """
+    actor = _read(run, config)
+    if actor is None:
+        threads.one_in_torch()
+        return load_policy(run, config)
+    return actor, int(records.read(run.path / runs.MODEL / DESCRIPTION, records.Description).get("steps", 0))
+
+
+def _read(run: runs.Run, config: RunConfig) -> Actor | None:
+    """Return the agent, or None if the agent is of another kind or the files are incomplete."""
+    folder, network, units = run.path / runs.MODEL, str(config.network), int(config.units or 0)
+    if network not in ROWS or not (folder / WEIGHTS).is_file() or kernels.get("forward") is None:
+        return None
+    described = NETWORKS[network].described
+    args = options.complete(described, {}, config.network_args, f"argument of network {network}")
+    if args.get("critic_reads") == "activity":
+        return None
+    batch = build_batch(config, 1)
+    batch.close()
+    seen, acts = batch.observation_space, batch.action_space
+    kept = records.read(folder / DESCRIPTION, records.Description)
+    fits = kept["format"] == FORMAT and kept.get("observation_space") == describe_space(seen)
+    if not fits or kept.get("action_space") != describe_space(acts):
+        return None
+    shape = seen.shape or ()
+    if not isinstance(seen, spaces.Box) or len(shape) == 3 or not isinstance(acts, spaces.Discrete | spaces.Box):
+        return None
+    left = read_tensors(folder / WEIGHTS, "numpy")
+
+    def take(name: str, *expected: int) -> np.ndarray:
+        part = left.pop(name)
+        if part.shape != expected or part.dtype != np.float32 or not np.isfinite(part).all():
+            raise KeyError(name)
+        return part
+
+    n = int(acts.n) if isinstance(acts, spaces.Discrete) else prod(acts.shape)
+    parts = ["lstm_actor"] + ["lstm_critic"] * (not args["shared"])
+    try:
+        networks: list[Network] = [_stepper(take, part, network, units, prod(shape), args) for part in parts]
+        policy = _head(take, "action_net", [units, *args["readout"], n])
+        value = _head(take, "value_net", [units, *args["readout"], 1])
+        log_std = np.zeros(0) if isinstance(acts, spaces.Discrete) else take("log_std", n)
+    except KeyError:
+        return None
+    return None if left else Actor(networks, ReadOut(policy, value, log_std), acts)
+
+
+def _head(take: Take, head: str, sizes: list[int]) -> list[Layer]:
+    """Return the layers up to a head, given the number of units before and after each layer."""
+    names = [*(f"{HEADS[head]}.{2 * k}" for k in range(len(sizes) - 2)), head]  # between are activations
+    layers: list[Layer] = []
+    for name, size, before in zip(names, sizes[1:], sizes, strict=False):
+        weight, bias = take(f"{name}.weight", size, before), take(f"{name}.bias", size)
+        layers.append((np.array(weight.T, order="C"), bias, "" if name == head else "Tanh"))
+    return layers
+
+
+def _stepper(take: Take, part: str, network: str, units: int, features: int, args: options.Values) -> Stepper:
+    """Return a recurrent network from its stored weights and arguments."""
+    cell = args["activation"] if "activation" in args else {"ei_rnn": "relu"}.get(network, network)
+    alpha = leak(args["dt"], args["tau"]) if "tau" in args else 1.0
+    noise, weights = args.get("noise", 0.0), []
+    sign = take(f"{part}.sign", units) if network == "ei_rnn" else None
+    for layer in range(args["layers"]):
+        rows, inputs = ROWS[network] * units, units if layer else features
+        found = [take(f"{part}.weight_hh_l{layer}", rows, units), take(f"{part}.weight_ih_l{layer}", rows, inputs)]
+        found += [take(f"{part}.bias_{end}_l{layer}", rows) for end in ("ih", "hh")]
+        if sign is not None:
+            found[0] = np.abs(found[0]) * (take(f"{part}.mask_l{layer}", units, units) * sign)
+        weights.append(joint(np, *(unpack_weights(np, units, found) if network == "gru" else found)))
+    return Stepper(cell, weights, units, alpha, scale_of_noise(noise, alpha), bool(noise))

@@ -213,8 +213,7 @@ class Run(WithFigures):
             UserError: for agents without recurrent network, and several layers of a cell of your own.
         """
         from ngym_cli.agents.dynamics import system_of
-        from ngym_cli.agents.frozen import load_to_act
-        from ngym_cli.agents.trained import remembers
+        from ngym_cli.agents.trained import load_to_act, remembers
 
         actor: Any = load_to_act(self.run, self.config)[0]
         if not remembers(actor):

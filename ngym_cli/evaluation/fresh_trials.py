@@ -35,7 +35,7 @@ from ngym_cli.runs.trial_table import Table, write_table
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
-    from ngym_cli.agents.networks.actor import Actor
+    from ngym_cli.agents.acting import Actor
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS = 128

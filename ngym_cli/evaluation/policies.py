@@ -12,7 +12,7 @@ from ngym_cli.errors import UserError, unknown
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
-    from ngym_cli.agents.networks.actor import Actor
+    from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
 
 
@@ -28,7 +28,7 @@ def policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[t
         UserError: if a checkpoint does not exist.
     """
     if wanted is None:
-        from ngym_cli.agents.frozen import load_to_act
+        from ngym_cli.agents.trained import load_to_act
 
         yield *load_to_act(run, config), False
         return

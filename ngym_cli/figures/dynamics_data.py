@@ -29,7 +29,7 @@ from ngym_cli.runs.trial_table import Table
 if TYPE_CHECKING:
     from neurogym.dynamics import FixedPoints, Plane
     from neurogym.dynamics.systems import System
-    from ngym_cli.agents.networks.actor import Actor
+    from ngym_cli.agents.acting import Actor
     from ngym_cli.figures.aligned import Population
 
 #: Trials whose paths are drawn, and most sets of points in one figure.

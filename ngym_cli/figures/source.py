@@ -17,7 +17,7 @@ from ngym_cli.runs.trial_table import Table, read_trials
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
-    from ngym_cli.agents.networks.actor import Actor
+    from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
 
@@ -118,7 +118,7 @@ class Source:
     @cached_property
     def actor(self) -> Actor | BasePolicy:
         """Acting copy of the trained policy; see ``policy``."""
-        from ngym_cli.agents.frozen import load_to_act
+        from ngym_cli.agents.trained import load_to_act
 
         self._need_model()
         return load_to_act(self.run, self.config)[0]

@@ -1,5 +1,5 @@
-/* How an actor-critic agent acts, and the gradient of its objective over the sequences of a minibatch (actor.py,
-   policy.py and objective.py have the plain forms; fused.c is how Python calls this).
+/* How an actor-critic agent acts, and the gradient of its objective over the sequences of a minibatch (acting.py,
+   policy.py and rollout.py have the plain forms; fused.c is how Python calls this).
 
    For the gradient a few sequences are taken all the way, forward, through the objective and back, before the next are:
    what they leave behind for the way back stays in the cache. Such groups are dealt into at most MAX_CHUNKS chunks,

@@ -1,4 +1,4 @@
-/* What is minimised, and its gradient with respect to the outputs of the heads (objective.py, and that next to
+/* What is minimised, and its gradient with respect to the outputs of the heads (rollout.py, and that next to
    supervised/learner.py, have the plain forms). */
 
 #include "agent.h"

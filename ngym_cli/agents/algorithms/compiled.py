@@ -1,9 +1,14 @@
-"""Base class of compiled passes over an agent (`agent.c`): weights, workspaces, and threads that share an update."""
+"""Acting and gradients in compiled passes (`agent.c`), for agents on the CPU whose observations are flat.
+
+Other agents, for example with image observations, act in NumPy and learn by automatic differentiation, which spends
+more time on calls than on arithmetic.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,7 +19,7 @@ from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents import threads
-from ngym_cli.agents.algorithms.rollout import Minibatches
+from ngym_cli.agents.algorithms.rollout import Minibatches, PPOSettings, Rollout, Segments
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
@@ -191,6 +196,98 @@ class Compiled:
         read_out = (policy.action_net.out_features, continuous, ACTIVATIONS.index(policy.activation_fn))
         hidden = [part.out_features for head in heads for part in head]
         return np.array([*network, *read_out, *map(len, heads), self._valued, *hidden], np.int64)
+
+
+class Fused(Compiled):
+    """Compiled agent that acts into a rollout and computes the gradient of the objective over parts of the rollout.
+
+    Args:
+        policy: a policy without an `obstacle`.
+        rollout: filled by `act`, read by `gradient`.
+    """
+
+    def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
+        super().__init__(policy, valued=True)
+        self.rollout = rollout
+        names = ("prepare", "act", "learn")
+        self._functions: dict[str, Any] = {name: kernels.get(name) for name in names}
+        n_steps, n_envs, _ = rollout.logits.shape
+        self.make_room(n_envs, n_steps)
+        self._shares = self._shared(n_envs)
+
+    def act(self, t: int, draws: np.ndarray) -> None:
+        """Fill step t of the rollout, whose observations and states are present, and write the states after step t.
+
+        Args:
+            t: the step; at step 0 the present weights are taken.
+            draws: added to preferences before the largest is chosen (environment, action), float32.
+        """
+        if t == 0:
+            self.take_weights()
+            self._functions["prepare"](self.sizes, self.weight_buffer, self.packed[0])
+            agent, columns = self.dimensions, self._columns()
+            self._acting = [
+                ((*agent, self.packed[0], workspace, *columns), begin, end) for workspace, begin, end in self._shares
+            ]
+        act, logits = self._functions["act"], self.rollout.logits
+        threads.share(lambda part: act(*part[0], t, *part[1:], logits, draws), self._acting)
+
+    def _shared(self, n_envs: int) -> list[tuple[np.ndarray, int, int]]:
+        """Ranges of environments per thread, each with the workspace of the thread."""
+        products = n_envs * sum(part.numel() for part in self.weights)
+        n = min(len(self.workspaces), threads.enough_for(products, n_envs))
+        bounds = [n_envs * k // n for k in range(n + 1)]
+        return list(zip(self.workspaces, bounds, bounds[1:], strict=False))
+
+    def gradient(self, segments: Segments, goal: PPOSettings) -> tuple[Tensor, Tensor] | None:
+        """The gradient with respect to all weights, overwritten by the next, and the numbers in `STATISTICS`.
+
+        None if no step counts.
+
+        Args:
+            segments: sequences of the rollout.
+            goal: coefficients of the objective.
+        """
+        self.take_weights()
+        numbers = self._learn(Minibatches(segments, np.array([0, len(segments)])), goal, inf, NO_STEP)
+        return (self.found_gradient(), numbers[0]) if len(numbers) else None
+
+    def descend(self, parts: Minibatches, goal: PPOSettings, most_kl: float, max_norm: float) -> Tensor | None:
+        """Take a gradient step per minibatch and return statistics (minibatch, `STATISTICS`).
+
+        Returns None, without any step, if the optimiser has no compiled step or weights derive from other parameters.
+        Minibatches without any step that counts are left out.
+
+        Args:
+            parts: sequences of the rollout, of each minibatch.
+            goal: coefficients of the objective.
+            most_kl: a KL divergence above which no step is taken any more.
+            max_norm: length that longer gradients are shortened to.
+        """
+        adam = self.policy.compiled_step() if self.direct else None
+        return None if adam is None else self._learn(parts, goal, most_kl, (*adam, max_norm))
+
+    def _learn(self, parts: Minibatches, goal: PPOSettings, most_kl: float, adam: Sequence[object]) -> Tensor:
+        """Compute an update, as in `gradient` and `descend`."""
+        rollout = self.rollout
+        own = (rollout.advantages, rollout.returns, rollout.counts, *goal, most_kl)
+        n_envs = rollout.rewards.shape[1]
+        numbers = self.update(self._functions["learn"], self._columns(), parts, n_envs, adam, own)
+        numbers = numbers[numbers[:, -1] > 0]  # of steps that count
+        policy_loss, value_loss, entropy_loss = numbers.T[:3]
+        numbers[:, -1] = policy_loss + goal.ent_coef * entropy_loss + goal.vf_coef * value_loss
+        return torch.from_numpy(numbers.astype(np.float32))
+
+    def _columns(self) -> tuple[Any, ...]:
+        """Arguments of `act` and `learn` that describe the rollout."""
+        rollout, net, separate = self.rollout, self.policy.networks[0], len(self.policy.networks) == 2
+        states = [[*rollout.states[k : k + net.n_states], None][:2] for k in (0, net.n_states)]
+        critic = states[1] if separate else (None, None)
+        discrete = rollout.actions.ndim == 2
+        actions = (rollout.actions, None) if discrete else (None, rollout.actions)
+        noise = (*rollout.noise, None)[:2]
+        obs = rollout.obs.reshape(*rollout.values.shape, -1)
+        return (obs, noise[0], *states[0], *actions, noise[1], *critic, rollout.values, rollout.log_probs)
 
 
 def _hidden(read_out: nn.Module) -> list[nn.Linear]:

@@ -8,8 +8,8 @@ An sb3-contrib `RecurrentPPO` whose rollout, buffer and update are its own:
 3. `train`: the rollout is cut into whole sequences at resets (and every `bptt` steps), dealt into minibatches, and the
    clipped objective is maximised for `n_epochs` over each, one kernel call per minibatch.
 
-On the CPU agents act and find their gradients in compiled passes instead (`fused`), with the same results; those that
-see images do not.
+On the CPU agents act and find their gradients in compiled passes instead (`compiled`), with the same results; those
+that see images do not.
 """
 
 from __future__ import annotations
@@ -31,13 +31,24 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ngym_cli.agents import acting
-from ngym_cli.agents.algorithms.fused import Fused, PPOSettings, RolloutAgent
-from ngym_cli.agents.algorithms.objective import KL, STATISTICS, Experience, Minibatch, Objective
-from ngym_cli.agents.algorithms.rollout import Minibatches, Rollout, Segments, cut, minibatches
+from ngym_cli.agents.acting import Act, within
+from ngym_cli.agents.algorithms.compiled import Fused
+from ngym_cli.agents.algorithms.rollout import (
+    KL,
+    STATISTICS,
+    Experience,
+    Minibatch,
+    Minibatches,
+    Objective,
+    PPOSettings,
+    Rollout,
+    Segments,
+    cut,
+    minibatches,
+)
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.consolidation import SEQUENCES
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.penalties import Penalties, silent_units
+from ngym_cli.agents.penalties import SEQUENCES, Penalties, silent_units
 
 LOOK_EVERY = 4  #: steps between those that silent units are counted in
 Found = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
@@ -87,7 +98,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             raise ValueError(f"bptt must be at least 1 step, got {bptt}")
         self.bptt, self.trial_gamma, self._strength = bptt, trial_gamma, consolidation
         self._penalty: list[float] = []
-        self.penalties = Penalties(**{name: kwargs.pop(name, 0.0) for name in Penalties.names()})
+        self.penalties = Penalties.among(kwargs)
         super().__init__(policy, env, **kwargs)
 
     def set_up(self) -> None:
@@ -220,22 +231,16 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
 
     def _goal(self) -> PPOSettings:
         """Coefficients of the objective at the present stage of training."""
-        clip, reach = self._clips()
-        return PPOSettings(self.normalize_advantage, clip, inf if reach is None else reach, self.ent_coef, self.vf_coef)
-
-    def _clips(self) -> tuple[float, float | None]:
-        """Clip ranges of the probability ratio (around 1) and of values (around the old values)."""
-        left = self.left
-        return self.clip_range(left), None if self.clip_range_vf is None else self.clip_range_vf(left)
+        reach = inf if self.clip_range_vf is None else self.clip_range_vf(self.left)
+        return PPOSettings(self.normalize_advantage, self.clip_range(self.left), reach, self.ent_coef, self.vf_coef)
 
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
-        clip, reach = self._clips()
+        goal = self._goal()
         values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
-        if reach is not None:
-            values = batch.values + (values - batch.values).clamp(-reach, reach)
-        old = batch.log_probs, batch.advantages, batch.returns, batch.weight
-        return Objective.apply(log_probs, entropies, values, *old, clip, self.ent_coef, self.vf_coef)
+        if goal.reach < inf:
+            values = batch.values + (values - batch.values).clamp(-goal.reach, goal.reach)
+        return Objective.apply(log_probs, entropies, values, batch, goal)
 
     def _log(self, means: list[float]) -> None:
         self.log_update(dict(zip(STATISTICS, means, strict=True)))
@@ -249,3 +254,56 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.logger.record("train/clip_range", self.clip_range(self.left))
         if self._penalty:
             self.logger.record("train/penalty_loss", float(np.mean(self._penalty)))
+
+
+class RolloutAgent:
+    """Agent that fills a whole rollout with a copy of the policy's weights.
+
+    Args:
+        policy: the acting policy; actions are drawn.
+        rollout: receives observations, states, actions, preferences and values.
+        rng: source of the recurrent noise and of the actions.
+        fused: does the same in a compiled pass; None: in NumPy.
+
+    Attributes:
+        actor: the copy of the weights.
+    """
+
+    def __init__(
+        self, policy: RecurrentPolicy, rollout: Rollout, rng: np.random.Generator, fused: Fused | None = None
+    ) -> None:
+        self.rollout, self.actor, self._fused = rollout, policy.actor(), fused
+        self._space, self._t = policy.action_space, 0
+        n_steps, n_envs, _ = rollout.logits.shape
+        rollout.noise = [network.draw_noise(n_steps, n_envs, rng) for network in policy.networks]
+        self._draws = self.actor.draw(rollout.logits.shape, rng)
+
+    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
+        """Take the next step; see `ngym_cli.agents.acting.Acting`."""
+        rollout, t = self.rollout, self._t
+        rollout.begin(t, observations, starts)
+        if self._fused is None:
+            self._act_in_numpy(t)
+        else:
+            self._fused.act(t, self._draws[t])
+        self._t += 1
+        return Act(within(self._space, rollout.actions[t]), rollout.values[t], logits=rollout.logits[t])
+
+    def _act_in_numpy(self, t: int) -> None:
+        """Take step t from the present observations and states."""
+        rollout, actor = self.rollout, self.actor
+        noise = [None if part is None else part[t] for part in rollout.noise]
+        activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
+        rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
+        rollout.actions[t] = actor.choose(logits, self._draws[t])
+
+    def finish(self, starts: np.ndarray) -> None:
+        """Complete the rollout after the last step.
+
+        Args:
+            starts: whether states are reset before the step that follows the rollout, shape (environments,).
+        """
+        rollout = self.rollout
+        rollout.mark_starts(rollout.n_steps, starts)
+        if self._fused is None:
+            rollout.log_probs[:] = self.actor.log_probs(rollout.logits, rollout.actions)

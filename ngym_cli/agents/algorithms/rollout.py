@@ -1,4 +1,4 @@
-"""Rollout as time-major arrays, filled in place: (time, environment, ...), and its training sequences.
+"""Rollout as time-major arrays, filled in place: (time, environment, ...), its training sequences, and the objective.
 
 A training sequence is contiguous, without a reset inside, and at most `bptt` steps long, because a recurrent kernel is
 fast only over whole sequences. The sequences of a minibatch are packed, so that there is no padding to compute or to
@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
+from ngym_cli.agents.networks.policy import Sequences
+
+STATISTICS = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction", "loss")
+KL = STATISTICS.index("approx_kl")
 
 
 class Rollout:
@@ -213,3 +220,120 @@ def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -
     time = np.arange(length[0])[:, None]
     within = time < length
     return Packed((first + stride * time)[within], np.count_nonzero(within, axis=1), first)
+
+
+class PPOSettings(NamedTuple):
+    """Coefficients of the objective that is maximised; see `Objective`.
+
+    Attributes:
+        normalize_advantage: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
+        clip: largest counted deviation of the probability ratio from 1.
+        reach: largest change of values from the old values; infinite for no limit.
+        ent_coef: weight of the entropy.
+        vf_coef: weight of the error of values.
+    """
+
+    normalize_advantage: bool
+    clip: float
+    reach: float
+    ent_coef: float
+    vf_coef: float
+
+
+class Objective(torch.autograd.Function):
+    """-min(r A, clip(r) A) - c_H H + c_V (R - V)^2 averaged over steps, with r the ratio to the old probability.
+
+    Takes log-probabilities, entropies and values (one per step), a `Minibatch` and `PPOSettings`. Returns the loss and
+    the numbers in `STATISTICS`. The gradient is explicit: the objective acts on one number per step, so its time goes
+    into the number of calls, and automatic differentiation makes three times as many.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Minibatch, goal: PPOSettings
+    ) -> tuple[Tensor, Tensor]:
+        """The loss, and the numbers in `STATISTICS`; the gradients are worked out on the way."""
+        weight, log_ratio = batch.weight, log_probs - batch.log_probs
+        ratio = log_ratio.exp()
+        inside = ratio.clamp(1 - goal.clip, 1 + goal.clip)
+        gain, bounded = batch.advantages * ratio, batch.advantages * inside
+        error = values - batch.returns
+        weighted_error = error * weight
+        flat = weight.flatten()
+        policy_loss = -flat.dot(torch.minimum(gain, bounded).flatten())
+        value_loss = weighted_error.flatten().dot(error.flatten())
+        entropy_loss = -flat.dot(entropies.flatten())
+        kl = flat.dot((ratio - 1 - log_ratio).flatten())
+        clipped = flat.dot((ratio != inside).to(weight.dtype).flatten())
+        loss = policy_loss + goal.ent_coef * entropy_loss + goal.vf_coef * value_loss
+        ctx.save_for_backward((gain <= bounded) * gain * weight, weight, weighted_error)
+        ctx.goal = goal
+        numbers = torch.stack([policy_loss, value_loss, entropy_loss, kl, clipped, loss])
+        ctx.mark_non_differentiable(numbers)
+        return loss, numbers
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the explicit gradient: the clipped objective has a slope where the unclipped term is the smaller."""
+        gain, weight, weighted_error = ctx.saved_tensors
+        d_entropy = weight * (-ctx.goal.ent_coef * grad) if ctx.needs_input_grad[1] else None
+        return -grad * gain, d_entropy, weighted_error * (2 * ctx.goal.vf_coef * grad), None, None
+
+
+@dataclass(frozen=True)
+class Minibatch:
+    """Packed sequences with the actions, weights and targets of each step (step, ...).
+
+    `weight` is 1 / steps, and 0 on steps that do not count, so that sums are means.
+    """
+
+    sequences: Sequences
+    actions: Tensor
+    weight: Tensor
+    log_probs: Tensor
+    advantages: Tensor
+    returns: Tensor
+    values: Tensor
+
+
+class Experience:
+    """A rollout flattened over (time, environment), ready to be gathered into minibatches."""
+
+    def __init__(self, rollout: Rollout, device: torch.device) -> None:
+        self.rollout, self.device = rollout, device
+        self.n_envs = rollout.rewards.shape[1]
+        self.obs = rollout.obs.reshape(-1, *rollout.obs.shape[2:])
+        self.actions = rollout.actions.reshape(-1, *rollout.actions.shape[2:])
+        columns = (rollout.log_probs, rollout.advantages, rollout.returns, rollout.values, rollout.counts)
+        self.columns = np.stack([np.asarray(column, np.float32).ravel() for column in columns])
+
+    def minibatch(self, segments: Segments, normalize_advantage: bool) -> Minibatch | None:
+        """Gather segments; None if no step of theirs counts."""
+        packed = pack(segments.length, segments.first(self.n_envs), self.n_envs)
+        columns = self.columns.take(packed.steps, axis=1)
+        advantages, counts = columns[1], columns[4]
+        n = float(counts.sum())
+        if n == 0:
+            return None
+        if normalize_advantage and n > 1:
+            advantages -= advantages.dot(counts) / n
+            advantages /= np.sqrt((advantages * counts).dot(advantages) / (n - 1)) + 1e-8
+        counts /= n  # now the weight of each step
+        log_probs, advantages, returns, values, weight = self._tensor(columns)
+        actions = self._tensor(self.actions.take(packed.steps, axis=0))
+        return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values)
+
+    def _sequences(self, packed: Packed) -> Sequences:
+        begin, env = np.divmod(packed.first, self.n_envs)
+        noise = [self._noise(part, packed.steps) for part in self.rollout.noise]
+        state = tuple(self._tensor(part[begin, :, env].swapaxes(0, 1)) for part in self.rollout.states)
+        return Sequences(self._tensor(self.obs.take(packed.steps, axis=0)), packed.counts.tolist(), state, noise)
+
+    def _noise(self, noise: np.ndarray | None, steps: np.ndarray) -> Tensor | None:
+        if noise is None:
+            return None
+        time, env = np.divmod(steps, self.n_envs)
+        return self._tensor(noise[time, :, env])
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

@@ -15,7 +15,7 @@ import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor
 
-from ngym_cli.agents.consolidation import Consolidation
+from ngym_cli.agents.penalties import Consolidation
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (

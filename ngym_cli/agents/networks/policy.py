@@ -15,8 +15,8 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from ngym_cli.agents.acting import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks import constraints, find_network
-from ngym_cli.agents.networks.actor import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks.base import RecurrentNetwork, to_numpy
 from ngym_cli.agents.networks.descent import Adam, Descent
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct

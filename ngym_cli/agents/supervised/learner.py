@@ -34,10 +34,9 @@ from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms.rollout import Segments, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.consolidation import SEQUENCES
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.penalties import Penalties, silent_units
+from ngym_cli.agents.penalties import SEQUENCES, Penalties, silent_units
 from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, row_weights, side_by_side
 from ngym_cli.agents.supervised.objective import SupervisedKernel, drawn_answers, losses, right_when_due
 from ngym_cli.agents.trained import RecurrentAgent
@@ -69,14 +68,8 @@ class Supervised(Learner):
         loss_weight: weight of the steps of named periods, in place of `answer_share` (others weigh 1).
         task_weight: how often the trials of named tasks are drawn, for environments of several tasks (others 1).
         draw: whether the task is drawn for each "trial" or each "batch".
-        l1_rate, l2_rate: penalties on the mean absolute and squared activity of units.
-        l1_weight, l2_weight: penalties on the mean absolute and squared input, recurrent and output weights.
-        participation: penalty on the fraction of dimensions that activity occupies (see `Penalties`).
         consolidation: strength with which weights that earlier tasks depend on keep their values (see `Consolidation`).
-        policy_kwargs: options of the policy.
-        seed: of weights and trials.
-        device: device of the network.
-        verbose: as in Stable-Baselines3.
+        kwargs: penalties (see `Penalties`), and policy_kwargs, seed, device and verbose as in Stable-Baselines3.
     """
 
     policy: RecurrentPolicy
@@ -101,16 +94,8 @@ class Supervised(Learner):
         loss_weight: Mapping[str, float] | None = None,
         task_weight: Mapping[str, float] | None = None,
         draw: str = "trial",
-        l1_rate: float = 0.0,
-        l2_rate: float = 0.0,
-        l1_weight: float = 0.0,
-        l2_weight: float = 0.0,
-        participation: float = 0.0,
         consolidation: float = 0.0,
-        policy_kwargs: dict[str, Any] | None = None,
-        seed: int | None = None,
-        device: torch.device | str = "auto",
-        verbose: int = 0,
+        **kwargs: Any,
     ) -> None:
         for name, value in {"batch_size": batch_size, "seq_len": seq_len, "n_updates": n_updates}.items():
             if value < 1:
@@ -127,18 +112,9 @@ class Supervised(Learner):
         self.answer_share, self.loss_weight = answer_share, dict(loss_weight or {})
         self.task_weight, self.draw = dict(task_weight or {}), draw
         self._strength = consolidation
-        self.penalties = Penalties(l1_rate, l2_rate, l1_weight, l2_weight, participation)
-        super().__init__(
-            policy,
-            env,
-            learning_rate,
-            policy_kwargs=policy_kwargs,
-            seed=seed,
-            device=device,
-            verbose=verbose,
-            support_multi_env=True,
-            supported_action_spaces=(spaces.Discrete, spaces.Box),
-        )
+        self.penalties = Penalties.among(kwargs)
+        spaces_ = (spaces.Discrete, spaces.Box)
+        super().__init__(policy, env, learning_rate, support_multi_env=True, supported_action_spaces=spaces_, **kwargs)
         self.set_up()
 
     # -- building -----------------------------------------------------------------------------------------------------

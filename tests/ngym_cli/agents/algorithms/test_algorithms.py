@@ -23,9 +23,14 @@ def test_every_algorithm_runs_on_what_it_says_it_takes(recall, name):
 
 def test_defaults_are_arguments_of_the_class():
     import inspect
+    from dataclasses import fields
+
+    from ngym_cli.agents.algorithms.sb3 import Learner
+    from ngym_cli.agents.penalties import Penalties
 
     for spec in ALGORITHMS.values():
         known = {key for base in spec.load().__mro__ if base is not object for key in signature(inspect, base)}
+        known |= {each.name for each in fields(Penalties)} if issubclass(spec.load(), Learner) else set()
         assert spec.defaults.keys() - {"final_rate"} <= known, spec.name
 
 

@@ -6,10 +6,9 @@ import torch
 from gymnasium import spaces
 
 from ngym_cli.agents import threads
-from ngym_cli.agents.algorithms.fused import Fused
-from ngym_cli.agents.algorithms.objective import STATISTICS
+from ngym_cli.agents.algorithms.compiled import Fused
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.rollout import Minibatches, cut, minibatches
+from ngym_cli.agents.algorithms.rollout import STATISTICS, Minibatches, cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.policy import RecurrentPolicy
