@@ -14,22 +14,26 @@ from ngym_cli.commands.app import COMMANDS, app
 def write(site: Site) -> None:
     """Write a page for each command and the list of them."""
     group: Any = typer.main.get_command(app)
-    for name in COMMANDS:
-        site.write(f"commands/{name}.md", text(name, group.get_command(None, name)))
-    rows = [(f"[ngym {name}]({name}.md)", prose(entry.text)) for name, entry in COMMANDS.items()]
+    commands = {name: group.get_command(None, name) for name in COMMANDS}
+    for name, command in commands.items():
+        site.write(f"commands/{name}.md", text(name, command))
+    rows = [(f"[ngym {name}]({name}.md)", _summary(command)) for name, command in commands.items()]
     site.write("commands/index.md", page("# Commands", table(("command", "what it does"), rows), hidden_tree(COMMANDS)))
 
 
 def text(name: str, command: Any) -> str:
     """Return the page of a command: what it does, how it is called, its options, examples."""
-    entry = COMMANDS[name]
     inside: dict[str, Any] = getattr(command, "commands", {})
-    parts = [f"# ngym {name}", prose(entry.text), "## Examples", code("\n".join(entry.examples))]
+    parts = [f"# ngym {name}", _summary(command), "## Examples", code("\n".join(COMMANDS[name]))]
     for word, part in ({"": command} if not inside else inside).items():
         called = f"ngym {name} {word}".strip()
         parts += [f"## {called}", prose(part.help or "")] if word else []
         parts += [code(_usage(called, part)), *_options(part.params, 3 if word else 2)]
     return page(*parts)
+
+
+def _summary(command: Any) -> str:
+    return prose(command.help.partition("\n")[0])
 
 
 def _usage(called: str, command: Any) -> str:

@@ -18,6 +18,9 @@ from ngym_cli.config.values import parse_whole
 
 Command = Callable[..., None]
 
+#: Types of options in plain words. Switches show no type.
+TYPES = {bool: "", int: "INTEGER", float: "NUMBER", Path: "PATH"}
+
 #: Section of a docstring that explains parameters without a panel of their own in the help.
 USUAL = "Options"
 
@@ -81,6 +84,8 @@ def _with_help(parameter: inspect.Parameter, panel: str, text: str) -> inspect.P
     info.rich_help_panel = info.rich_help_panel or (panel if panel != USUAL else None)
     if not isinstance(info, typer.models.ArgumentInfo):
         info.param_decls = info.param_decls or (f"--{parameter.name.strip('_').replace('_', '-')}",)
+        plain = next((each for each in (kind, *get_args(kind)) if each in TYPES), str)
+        info.metavar = TYPES.get(plain, "TEXT") if info.metavar is None else info.metavar
     return parameter.replace(annotation=Annotated[kind, info])
 
 

@@ -13,7 +13,6 @@ from ngym_cli.commands.options import RunName, RunsFolder, explained, option
 
 app = typer.Typer(
     help="Tag, annotate and remove runs.",
-    epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs rm first --yes",
     add_completion=False,
     invoke_without_command=True,
     rich_markup_mode="rich",
