@@ -228,12 +228,12 @@ class Disentangled:
     """Disentangled recurrent network; see the module.
 
     Args:
-        settings: latents, penalties and seeds.
         name: name of the model.
+        **settings: latents, penalties and seeds, the attributes of `Bottlenecks`.
     """
 
-    def __init__(self, settings: Bottlenecks, name: str):
-        self.settings, self.name = settings, name
+    def __init__(self, name: str, **settings: Any):
+        self.settings, self.name = Bottlenecks(**settings), name
 
     def check(self, table: Behaviour) -> None:
         """Refuse tables that do not suit the model.

@@ -228,14 +228,14 @@ class Recurrent:
     """Small recurrent network.
 
     Args:
+        name: name of the model.
         cell: gru, lstm, rnn or ctrnn.
         units: number of units, 1 to 64.
-        training: settings of the training.
-        name: name of the model.
+        **training: settings of the training, the attributes of `Training`.
     """
 
-    def __init__(self, cell: str, units: int, training: Training, name: str):
-        self.cell, self.units, self.training, self.name = cell, units, training, name
+    def __init__(self, name: str, cell: str, units: int, **training: Any):
+        self.cell, self.units, self.training, self.name = cell, units, Training(**training), name
 
     def check(self, table: Behaviour) -> None:
         """Refuse tables that do not suit the model.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,11 @@ class QLearning(Agent):
         rates = [rate("alpha")] if options.rates == 1 else [rate("alpha+"), rate("alpha-")]
         more = [rate("phi")] * options.forgetting + [Parameter("kappa", sd=1.5)] * options.perseveration
         self.own = (*rates, positive("beta"), *more)
+
+    @classmethod
+    def with_options(cls, name: str, **options: Any) -> QLearning:
+        """Return the model with the attributes of `QOptions` as arguments."""
+        return cls(name, QOptions(**options))
 
     def begin(self, p: Values, shape: tuple[int, ...]) -> State:
         """See `Agent.begin`."""
