@@ -29,53 +29,22 @@ if TYPE_CHECKING:
     from ngym_cli.figures.registry import figure
     from ngym_cli.fitting.requests import fit
 
-__all__ = [
-    "Cell",
-    "Comparison",
-    "Evaluation",
-    "RecurrentA2C",
-    "RecurrentPPO",
-    "Reinforce",
-    "Reproduction",
-    "Run",
-    "Supervised",
-    "Sweep",
-    "UserError",
-    "compare",
-    "figure",
-    "fit",
-    "load",
-    "reproduce",
-    "resume",
-    "simulate",
-    "sweep",
-    "train",
-]
-
-
-#: Public names and the modules that define them; imported on first use, because some of them need torch.
-_MODULES = {
-    "Comparison": "ngym_cli.api.evaluation",
-    "compare": "ngym_cli.api.evaluation",
-    "fit": "ngym_cli.fitting.requests",
-    "Cell": "ngym_cli.agents.networks.cell",
-    "RecurrentA2C": "ngym_cli.agents.algorithms.recurrent_a2c",
-    "RecurrentPPO": "ngym_cli.agents.algorithms.recurrent_ppo",
-    "Reinforce": "ngym_cli.agents.algorithms.recurrent_a2c",
-    "Supervised": "ngym_cli.agents.supervised.learner",
-    "Reproduction": "ngym_cli.api.sweeps",
-    "reproduce": "ngym_cli.api.sweeps",
-    "simulate": "ngym_cli.api.training",
-    "Sweep": "ngym_cli.api.sweeps",
-    "sweep": "ngym_cli.api.sweeps",
-    "Evaluation": "ngym_cli.api.evaluation",
-    "Run": "ngym_cli.api.trained",
-    "load": "ngym_cli.api.trained",
-    "resume": "ngym_cli.api.training",
-    "train": "ngym_cli.api.training",
-    "UserError": "ngym_cli.errors",
-    "figure": "ngym_cli.figures.registry",
+#: Public names by the module that defines them; imported on first use, because some of them need torch.
+_DEFINED_IN = {
+    "ngym_cli.agents.algorithms.recurrent_a2c": ("RecurrentA2C", "Reinforce"),
+    "ngym_cli.agents.algorithms.recurrent_ppo": ("RecurrentPPO",),
+    "ngym_cli.agents.networks.cell": ("Cell",),
+    "ngym_cli.agents.supervised.learner": ("Supervised",),
+    "ngym_cli.api.evaluation": ("Comparison", "Evaluation", "compare"),
+    "ngym_cli.api.sweeps": ("Reproduction", "Sweep", "reproduce", "sweep"),
+    "ngym_cli.api.trained": ("Run", "load"),
+    "ngym_cli.api.training": ("resume", "simulate", "train"),
+    "ngym_cli.errors": ("UserError",),
+    "ngym_cli.figures.registry": ("figure",),
+    "ngym_cli.fitting.requests": ("fit",),
 }
+_MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names}
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,24 +13,3 @@ from ngym_cli.config.sections import (
     TaskSettings,
     WrapperConfig,
 )
-
-__all__ = [
-    "STREAMS",
-    "CheckpointConfig",
-    "EvaluationConfig",
-    "ResetState",
-    "RunConfig",
-    "Section",
-    "StageConfig",
-    "TaskSettings",
-    "WrapperConfig",
-    "checked",
-    "flatten",
-    "from_dict",
-    "load",
-    "lookup",
-    "merge",
-    "nest",
-    "read_toml",
-    "streams",
-]

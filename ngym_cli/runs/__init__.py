@@ -28,30 +28,3 @@ from ngym_cli.runs.folder import (
     safe_name,
 )
 from ngym_cli.runs.records import STATES
-
-__all__ = [
-    "CONFIG",
-    "EVALUATION",
-    "FIT",
-    "MANIFEST",
-    "MODEL",
-    "QUIET",
-    "ROOT",
-    "STATES",
-    "TRIALS",
-    "Run",
-    "clear_leftovers",
-    "create",
-    "describe",
-    "discard",
-    "find",
-    "find_all",
-    "folder_for",
-    "is_plain_name",
-    "now",
-    "refuse_if_running_elsewhere",
-    "refuse_existing",
-    "safe_name",
-    "start_of_process",
-    "this_process",
-]
