@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
@@ -21,6 +22,10 @@ SECONDS_PER_LINE = 10.0
 
 #: Reference scores of a performance: random actions, the best agent that sees nothing, the ideal observer.
 REFERENCES = ("chance", "blind", "ceiling")
+
+
+#: Row of a table or description as plain data: names to numbers, words, truth values, and lists and tables of these.
+Row = dict[str, Any]
 
 
 class SafeConsole(Console):

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from docs.site.reference import autodoc
 from docs.site.writing import Site, escaped, hidden_tree, page, prose, table
-from ngym_cli.catalog import descriptions
+from ngym_cli.config import docstrings
 
 #: Modules that users import, lowest first. Tasks, wrappers and analyses have pages of their own.
 MODULES = (
@@ -22,7 +22,7 @@ def write(site: Site) -> None:
     """Write a page for each module and the list of them."""
     rows = []
     for path in MODULES:
-        said = prose(descriptions.summary(import_module(path)))
+        said = prose(docstrings.summary(import_module(path)))
         site.write(f"api/{path}.md", page(f"# {escaped(path)}", autodoc("module", f"{path}\n   :members:")))
         rows.append((f"[`{path}`]({path}.md)", said))
     said = "What programs import. Tasks, wrappers and analyses have [pages](../tasks/index.md) of their own."

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import processes
 from ngym_cli.catalog import own_tasks
-from ngym_cli.catalog.descriptions import Row
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_text
+from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess

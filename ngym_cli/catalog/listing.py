@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import LEARNERS, measured
 from ngym_cli.catalog import reference
-from ngym_cli.catalog.descriptions import Row, papers, recipes, recorded_runs, rows_with_words, sweeps
 from ngym_cli.config import from_dict, parts
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 def tasks(
     tag: str | None = None,
-    search: Iterable[str] = (),
     paper: str | None = None,
     ceilings: bool = False,
     obs: str | None = None,
@@ -32,7 +32,6 @@ def tasks(
 
     Args:
         tag: only those with this tag.
-        search: only those where each of these words occurs in id, description, paper or tags.
         paper: only those whose paper contains this text in its title or link.
         ceilings: also report the ceiling of each task.
         obs: only those whose observation is of this kind, size, or has a channel of this name.
@@ -91,8 +90,6 @@ def tasks(
             if wanted.lower() not in known:
                 raise unknown(kind, wanted, known)
             rows = [row for row in rows if wanted.lower() in _words(row[kind])]
-    for word in search:
-        rows = [row for row in rows if word.lower() in _text(row)]
     return rows
 
 
@@ -118,9 +115,11 @@ def _words(space: Row) -> set[str]:
     return {space["kind"], size, *also, *(name.lower() for name in space["names"])}
 
 
-def _text(row: Row) -> str:
-    words = [row["id"], row["description"], str(row["paper"]), *row["tags"], *row["aliases"]]
-    return " ".join(words).lower()
+def _searched(what: str, row: Row) -> str:
+    """Return the text of a row in which words are looked for: all of it, or in tasks what describes the task."""
+    if what == "tasks":
+        row = {name: row[name] for name in ("id", "description", "paper", "tags", "aliases")}
+    return " ".join(map(str, row.values())).lower()
 
 
 def tag_counts() -> Counter[str]:
@@ -130,45 +129,123 @@ def tag_counts() -> Counter[str]:
     return Counter(tag for id_ in registration.every_task() for tag in registration.metadata(id_).get("tags", ()))
 
 
-def tags(search: Iterable[str] = ()) -> list[Row]:
+def tags() -> list[Row]:
     """Return the tags with the number of tasks that carry each."""
-    return rows_with_words(search, [{"id": tag, "tasks": count} for tag, count in sorted(tag_counts().items())])
+    return [{"id": tag, "tasks": count} for tag, count in sorted(tag_counts().items())]
 
 
-def differences(search: Iterable[str] = ()) -> list[Row]:
-    """Return where and why tasks differ from NeuroGym's: ``id``, ``task`` and ``difference``.
-
-    Args:
-        search: only those where each of these words occurs.
-    """
+def differences() -> list[Row]:
+    """Return where and why tasks differ from NeuroGym's: ``id``, ``task`` and ``difference``."""
     from neurogym.info import differences as known
 
     rows: list[Row] = []
     for task, what in known():
         number = sum(row["task"] == task for row in rows) + 1
         rows.append({"id": f"{task}/{number}", "task": task, "difference": what})
-    return rows_with_words(search, rows)
+    return rows
 
 
-def named(kind: str, fields: tuple[str, ...] = (), search: Iterable[str] = ()) -> list[Row]:
+def named(kind: str, fields: tuple[str, ...] = ()) -> list[Row]:
     """Return a row for each name of a kind: the first fields of its page.
 
     Args:
         kind: a key of ``reference.KINDS``.
         fields: fields of the page besides ``id`` and ``description``.
-        search: only those where each of these words occurs.
     """
     names, describe = reference.KINDS[kind]
     others = parts.offered(kind) if kind in parts.KINDS else ()
     pages = [describe(name) for name in names() if name not in others]
-    return rows_with_words(search, [{name: page[name] for name in ("id", "description", *fields)} for page in pages])
+    return [{name: page[name] for name in ("id", "description", *fields)} for page in pages]
+
+
+def recorded_runs(
+    root: Path,
+    tag: str | None = None,
+    task: str | None = None,
+    alg: str | None = None,
+    status: str | None = None,
+    sort: str | None = None,
+) -> list[Row]:
+    """Return the runs below a folder, oldest first.
+
+    Args:
+        root: the folder.
+        tag: only those with this tag (``ngym runs tag``).
+        task: only those of this task, by its id or an old name.
+        alg: only those of this algorithm.
+        status: only those in this state.
+        sort: column to sort by, a dash before it for the largest first.
+
+    Raises:
+        UserError: if there is no such column or state.
+    """
+    from ngym_cli import runs
+
+    rows = [runs.describe(run) for run in runs.find_all(root, fits=True)]
+    if status is not None and status not in (*runs.STATES, "damaged"):
+        raise unknown("status", status, (*runs.STATES, "damaged"))
+    if tag is not None:
+        rows = [row for row in rows if tag in row.get("tags", ())]
+    if task is not None:
+        rows = [row for row in rows if _same_task(task, row)]
+    rows = [row for row in rows if alg in (None, row.get("alg")) and status in (None, row["status"])]
+    return rows if sort is None else _sorted(rows, sort)
+
+
+def _same_task(name: str, row: Row) -> bool:
+    from ngym_cli.config.tasks import find_task
+
+    try:
+        return name == row.get("task") or find_task(name).id in (row.get("task"), row.get("task_id"))
+    except UserError:
+        return name.lower() in str(row.get("task")).lower()
+
+
+def _sorted(rows: list[Row], column: str) -> list[Row]:
+    """Return rows sorted by a column, rows without a value last."""
+    from ngym_cli.runs.folder import COLUMNS
+
+    name = column.removeprefix("-")
+    if name not in COLUMNS:
+        raise unknown("column", name, COLUMNS)
+    having = [row for row in rows if row.get(name) is not None]
+    having.sort(key=lambda row: row[name], reverse=column.startswith("-"))
+    return having + [row for row in rows if row.get(name) is None]
+
+
+def recipes() -> list[Row]:
+    """Return the recipes of sweeps in ``experiments/recipes``, here or in ngym's checkout, with the first comment."""
+    from ngym_cli.files.reading import read_text
+
+    places = (Path("experiments"), Path(__file__).resolve().parents[2] / "experiments")
+    found = {path.resolve(): path for place in places for path in sorted((place / "recipes").rglob("*.toml"))}
+    rows: dict[str, Row] = {}
+    for path in found.values():
+        lines = itertools.takewhile(lambda line: line.startswith("#"), read_text(path).splitlines())
+        said = " ".join(line.lstrip("# ").strip() for line in lines)
+        rows.setdefault(path.name, {"id": str(path), "description": said.partition(". ")[0].rstrip(".")})
+    return list(rows.values())
+
+
+def papers() -> list[Row]:
+    """Return the papers whose claims are measured by ``ngym reproduce``, with our own verdicts."""
+    from ngym_cli.papers import results
+
+    return results.rows()
+
+
+def sweeps() -> list[Row]:
+    """Return the sweeps below the folder ``sweeps``."""
+    from ngym_cli.sweeps import folder
+
+    return [folder.describe(sweep) for sweep in folder.find_all()]
 
 
 class Listing(NamedTuple):
     """Listing of ``ngym list``.
 
     Attributes:
-        rows: makes the rows, of the words that must occur and the filters.
+        rows: makes the rows, of the filters.
         shown: columns in the terminal; ``--json`` has them all.
         filters: options of ``ngym list`` that apply, in addition to words.
     """
@@ -237,26 +314,24 @@ def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: 
         if name not in LISTINGS[what].filters:
             fitting = " and ".join(f"'ngym list {other}'" for other, each in LISTINGS.items() if name in each.filters)
             raise UserError(f"--{name.replace('_', '-')} works with {fitting} only")
-    if what == "runs":
-        return what, LISTINGS[what].rows(root, search=search, **given)
-    found = LISTINGS[what].rows(search=search, **given)
-    return what, found if given else [*found, *_offered(what, search, found)]
+    found = LISTINGS[what].rows(*([root] if what == "runs" else []), **given)
+    if not given:
+        found = [*found, *_offered(what, found)]
+    return what, [row for row in found if all(word.lower() in _searched(what, row) for word in search)]
 
 
-def _offered(what: str, search: Iterable[str], like: list[Row]) -> list[Row]:
+def _offered(what: str, like: list[Row]) -> list[Row]:
     """Return the parts that installed packages offer through entry points; none of the packages is imported.
 
     Args:
         what: a listing.
-        search: words that must occur.
         like: rows of built-in parts, which have the same keys.
     """
     kind = {"algs": "algorithm"}.get(what, what.removesuffix("s"))
     if kind not in parts.KINDS:
         return []
     blank: Row = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}
-    rows = [
+    return [
         {**blank, "id": name, "description": f"of package {parts.package_of(entry)} ({entry.value})"}
         for name, entry in parts.offered(kind).items()
     ]
-    return rows_with_words(search, rows)

@@ -13,11 +13,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ngym_cli.catalog.descriptions import Row, summary
 from ngym_cli.config import parts
+from ngym_cli.config.docstrings import summary
 from ngym_cli.config.parts import place_of
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, one_line
+from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
     from neurogym.envs.contract import Subject

@@ -19,8 +19,8 @@ from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
-from ngym_cli.catalog import descriptions, reference
-from ngym_cli.catalog.descriptions import Row
+from ngym_cli.catalog import reference
+from ngym_cli.config import docstrings
 from ngym_cli.config.parts import keyword_parameters, user_errors
 from ngym_cli.config.recommended import recommended
 from ngym_cli.config.tasks import Task, find_task, task_names
@@ -29,6 +29,7 @@ from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.trial import Trial, oracle_trial
 from ngym_cli.files.writing import check_place
+from ngym_cli.terminal import Row
 
 
 def describe(
@@ -149,7 +150,7 @@ def _arguments(task: Task) -> tuple[Row, dict[str, str]]:
             p.name: p.default for p in session if p.kind is not p.VAR_KEYWORD and p.name not in ("ids", "schedule")
         }
         entries = [registration.entry(id_) for id_ in task_ids(task.name)]
-    meaning = descriptions.arguments(make_multi) if given else {}
+    meaning = docstrings.arguments(make_multi) if given else {}
     for entry in entries:
         rows = reference.arguments(entry, ("dt", "timing", "rewards"))
         given = {**{row["id"]: row["default"] for row in rows}, **given}
@@ -159,7 +160,7 @@ def _arguments(task: Task) -> tuple[Row, dict[str, str]]:
 
 def _meanings(entry: object) -> dict[str, str]:
     """Return the meaning of each argument of a task; common arguments are documented in the base class."""
-    own, usual = descriptions.arguments(entry), descriptions.arguments(TrialEnv)
+    own, usual = docstrings.arguments(entry), docstrings.arguments(TrialEnv)
     return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}
 
 

@@ -12,10 +12,9 @@ from rich.text import Text
 from ngym_cli import terminal
 from ngym_cli.agents.per_task import Measured
 from ngym_cli.catalog import addresses
-from ngym_cli.catalog.descriptions import Row
 from ngym_cli.catalog.listing import LISTINGS
 from ngym_cli.config.values import write_value
-from ngym_cli.terminal import cell, print_columns, printable
+from ngym_cli.terminal import Row, cell, print_columns, printable
 
 #: Columns that a narrow terminal does without, with the width (characters) below which it does.
 WIDE: dict[str, int] = {

@@ -8,10 +8,9 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents.options import Option
-from ngym_cli.catalog import descriptions
-from ngym_cli.catalog.descriptions import Row
-from ngym_cli.config import parts
+from ngym_cli.config import docstrings, parts
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
+from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
     from neurogym.metadata import WrapperInfo
@@ -40,7 +39,7 @@ def wrapper(name: str) -> Row:
         "ceiling_effect": _effect(cls),
         "inside_of": [key_of(other) for other in cls.inside_of] if acts else [],
         "arguments": {option["id"]: option["default"] for option in options},
-        "meaning": descriptions.arguments(cls),
+        "meaning": docstrings.arguments(cls),
         "flag": f"--wrappers {id_}:NAME=VALUE",
         "options": options,
         "example": f"ngym run --task RDM-v0 --wrappers {id_}{required}",
@@ -167,7 +166,7 @@ def analysis(name: str) -> Row:
 
     entry = getattr(package, name)
     return {
-        **_head(name, "analysis", descriptions.summary(entry), ""),
+        **_head(name, "analysis", docstrings.summary(entry), ""),
         "rows": {"import": f"from neurogym.analysis import {name}"},
         "flag": "arguments",
         "options": arguments(entry),
@@ -183,7 +182,7 @@ def model(name: str) -> Row:
     if spec is None:
         entry = parts.find_own("model", name)
         return {
-            **_head(name, "model", descriptions.summary(entry), ""),
+            **_head(name, "model", docstrings.summary(entry), ""),
             "example": f"ngym fit TABLE --model logistic,{name}",
             "text": inspect.getdoc(entry) or "",
         }
@@ -300,7 +299,7 @@ def arguments(entry: Any, without: tuple[str, ...] = ()) -> list[Row]:
         entry: the class or function.
         without: arguments that are left out.
     """
-    meaning = descriptions.arguments(entry)
+    meaning = docstrings.arguments(entry)
     given = {name: value for name, value in (parts.keyword_parameters(entry) or {}).items() if name not in without}
     return [
         _argument(name, "required" if value is inspect.Parameter.empty else value, meaning.get(name, ""))

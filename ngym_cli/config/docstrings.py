@@ -1,4 +1,4 @@
-"""Sections of docstrings, from which the help of options and the pages of parts take their explanations."""
+"""Docstrings in parts, from which the help of options and the pages of parts take their explanations."""
 
 from __future__ import annotations
 
@@ -33,3 +33,22 @@ def sections(docstring: str | None) -> tuple[str, dict[str, dict[str, str]]]:
             name.strip(" *"): " ".join(entry[2].split()) for entry in entries if entry for name in entry[1].split(",")
         }
     return text, explained
+
+
+def summary(entry: object) -> str:
+    """Return the first paragraph of a docstring as a single line."""
+    return " ".join((inspect.getdoc(entry) or "").partition("\n\n")[0].split())
+
+
+def arguments(entry: object) -> dict[str, str]:
+    """Return the description of each argument, from the section ``Args:`` of a class or function.
+
+    Example:
+        >>> arguments(arguments)
+        {'entry': 'object with the docstring.'}
+
+    Args:
+        entry: object with the docstring.
+    """
+    found = sections(inspect.getdoc(entry))[1]
+    return found.get("Args") or found.get("Arguments") or found.get("Parameters") or {}
