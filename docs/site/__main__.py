@@ -17,7 +17,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
 
-from docs.site import commands, gallery, home, modules, papers, reference, tasks
+from docs.site import commands, gallery, home, papers, reference, tasks
 from docs.site.writing import Site
 from neurogym.envs.registration import every_task
 
@@ -49,7 +49,7 @@ def main() -> None:
     if not given.only:
         gallery.write(site, found)
         commands.write(site)
-        modules.write(site)
+        reference.write_modules(site)
         papers.write(site)
         home.write(site, len(found))
         site.remove_others()

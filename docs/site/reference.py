@@ -1,13 +1,15 @@
-"""Pages of everything else that has a name: wrappers, algorithms, networks, figures, analyses, models, launchers."""
+"""Pages of what else has a name: wrappers, algorithms, networks, figures, analyses, models, launchers, modules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, sentence, table, value
 from ngym_cli.catalog import listing, reference
 from ngym_cli.catalog.reference import plural
+from ngym_cli.config import docstrings
 
 #: Kind -> what is said of all of its parts.
 KINDS = {
@@ -86,3 +88,24 @@ def _named(found: Mapping[str, Any]) -> str:
 def autodoc(kind: str, path: str) -> str:
     """Return what makes Sphinx write what a docstring says, with types."""
     return f"```{{eval-rst}}\n.. auto{kind}:: {path}\n```"
+
+
+#: Modules that users import, lowest first. Tasks, wrappers and analyses have pages of their own.
+MODULES = (
+    "neurogym.core", "neurogym.rules", "neurogym.spaces", "neurogym.sampling", "neurogym.stream",
+    "neurogym.vector", "neurogym.ceilings", "neurogym.envs.registration",
+    "neurogym.plotting.runs",
+    "neurogym.plotting.psychometric", "neurogym.analysis.results", "neurogym.analysis.trial_tables", "neurogym.info",
+    "ngym_cli.agents.loading",
+)  # fmt: skip
+
+
+def write_modules(site: Site) -> None:
+    """Write a page for each module and the list of them."""
+    rows = []
+    for path in MODULES:
+        said = prose(docstrings.summary(import_module(path)))
+        site.write(f"api/{path}.md", page(f"# {escaped(path)}", autodoc("module", f"{path}\n   :members:")))
+        rows.append((f"[`{path}`]({path}.md)", said))
+    said = "What programs import. Tasks, wrappers and analyses have [pages](../tasks/index.md) of their own."
+    site.write("api/index.md", page("# Modules", said, table(("module", "what it is for"), rows), hidden_tree(MODULES)))

@@ -17,8 +17,7 @@ from ngym_cli import runs
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS
 from ngym_cli.config import from_dict
-from ngym_cli.config.recommended import recommended
-from ngym_cli.config.tasks import usual_algorithm
+from ngym_cli.config.tasks import recommended, usual_algorithm
 from ngym_cli.runs.trial_table import read_trials
 
 #: Share of the ceiling that a run must reach; of a performance of 1 where the ceiling is not known.

@@ -55,15 +55,17 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> 
 
 
 def _found(name: str) -> Task:
-    """Return a task, or a user's own part of another kind in the same form."""
-    if not name.endswith(".py"):
-        kinds = ("task",) if parts.is_reference(name) else CHECKED
-        own = next((found for kind in kinds if (found := parts.find_own(kind, name)) is not None), None)
-        if own is not None and parts.kind_of(own) in CHECKED:
-            return Task(name, name, own, own=True)
-        if own is not None and parts.kind_of(own) != "task":
-            taken = ", ".join(f"{kind}s" for kind in CHECKED)
-            raise UserError(f"{name} is a {parts.kind_of(own)}; ngym check takes tasks, {taken}")
+    """Return a subject of checks by name: a task, or a part of another kind in the form of a task."""
+    python = parts.is_reference(name) or name.endswith(".py")
+    if not python and Path(name).is_file():
+        raise UserError(f"{name} is not a Python file; expected a task, path/to/file.py:Name or package.module:Name")
+    kinds = (parts.ANY,) if python else CHECKED
+    own = next((found for kind in kinds if (found := parts.find_own(kind, name)) is not None), None)
+    kind = "task" if own is None else parts.kind_of(own)
+    if kind in CHECKED:
+        return Task(name, name, own, own=True)
+    if kind != "task":
+        raise UserError(f"{name} is a {kind}; ngym check takes tasks, {', '.join(f'{each}s' for each in CHECKED)}")
     return find_task(name)
 
 

@@ -22,8 +22,7 @@ from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.parts import keyword_parameters, user_errors
-from ngym_cli.config.recommended import recommended
-from ngym_cli.config.tasks import Task, find_task, task_names
+from ngym_cli.config.tasks import Task, find_task, recommended, task_names
 from ngym_cli.environments.facts import facts_of
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, unknown

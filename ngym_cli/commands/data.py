@@ -32,11 +32,12 @@ def command(
     """
     from ngym_cli import terminal
     from ngym_cli.errors import UserError
-    from ngym_cli.fitting import tables
+    from ngym_cli.fitting import printing
+    from ngym_cli.fitting.settings import read_table
 
     if format not in ("png", "svg", "pdf"):
         raise UserError(f"--format must be png, svg or pdf, not '{format}'")
-    behaviour = tables.read(table, roles, columns)
+    behaviour = read_table(table, roles, columns)
     from neurogym.behaviour.describe import describe
 
     found = describe(behaviour)
@@ -46,6 +47,6 @@ def command(
 
         figures = data_figures.draw(behaviour, found, out or Path("figures") / table.stem, format)
     if json:
-        terminal.print_json(tables.as_dict(behaviour, found, figures))
+        terminal.print_json(printing.table_as_dict(behaviour, found, figures))
     else:
-        tables.show(behaviour, found, figures)
+        printing.show_table(behaviour, found, figures)

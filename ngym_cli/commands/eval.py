@@ -98,9 +98,19 @@ def command(
 
     checkpoints = checkpoints or checkpoint
     changes = flags.settings(**changed)
+    of_models = {"model": model, "subject": subject, "stimuli": stimuli}
+    of_networks = {
+        "checkpoints": checkpoints, "balanced": balanced, "lesion": lesion, "silence": silence, "clamp": clamp,
+        "noise": noise, "record": record, "spike-rate": spike_rate, "export": export, "by": by,
+        "compare-activity": compare_activity,
+    }  # fmt: skip
+    for flag, value in (of_models if simulate is None else of_networks).items():
+        if value is not None and value is not False and value != []:
+            raise UserError(
+                f"--{flag} belongs to --simulate TASK, which lets a fitted model act" if simulate is None
+                else f"--{flag} is for evaluations of trained networks; --simulate lets a fitted model act"
+            )  # fmt: skip
     if simulate is not None:
-        if compare_activity is not None:
-            raise UserError("--compare-activity compares a trained network; fitted models have no recording")
         from ngym_cli.evaluation import simulation
 
         asked_of_models = simulation.Request(
@@ -109,9 +119,6 @@ def command(
         )  # fmt: skip
         _let_models_act(run or ["latest"], runs, asked_of_models, json)
         return
-    for flag, value in (("--model", model), ("--subject", subject), ("--stimuli", stimuli)):
-        if value is not None:
-            raise UserError(f"{flag} belongs to --simulate TASK, which lets a fitted model act")
     references, asked = requests.request(
         run or [], lesion or (), silence or (), clamp or (), noise or (), record, export, compare, columns,
         compare_activity, by, trials=trials, deterministic=deterministic is not False, balanced=balanced, seed=seed,

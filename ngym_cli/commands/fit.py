@@ -62,28 +62,9 @@ def command(
     """
     from ngym_cli import terminal
     from ngym_cli.agents import threads
-    from ngym_cli.errors import UserError
     from ngym_cli.fitting import printing, requests
-    from ngym_cli.fitting.settings import Place, Settings
 
     threads.one()
-    if not all(entry.isdecimal() for entry in requests.parse(units)) or not requests.parse(units):
-        raise UserError(f"--units must be whole numbers, as in 1,2,4, not '{units}'")
-    if model is not None and not requests.parse(model):
-        raise UserError("--model is empty; expected names as in psytrack,gru")
-    settings = Settings(
-        str(table),
-        requests.parse(model or ""),
-        tuple(map(int, requests.parse(units))),
-        folds,
-        seeds,
-        seed,
-        subjects,
-        None if test is None else str(test),
-        None if columns is None else str(columns),
-        roles,
-    )
-
     err = terminal.console(stderr=True)
 
     def progress(label: str, done: int, total: int) -> None:
@@ -94,7 +75,11 @@ def command(
         from ngym_cli.sweeps import fits
 
         elsewhere = fits.on({"on": on, "workers": workers, "slurm": slurm}, progress)
-    found = requests.run(settings, Place(runs, name, overwrite), progress, recover, elsewhere, err.print)
+    hooks = requests.FitHooks(progress, err.print, elsewhere)
+    found = requests.fit(
+        table, model, hooks, units=units, folds=folds, seeds=seeds, seed=seed, subjects=subjects, test=test,
+        columns=columns, recover=recover, name=name, runs=runs, overwrite=overwrite, **roles,
+    )  # fmt: skip
     if json:
         terminal.print_json(found)
     else:

@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from ngym_cli.config.loading import merge, nest
 from ngym_cli.config.model import RunConfig
-from ngym_cli.config.recommended import KEY
 from ngym_cli.config.sections import AGENT, TASK, Section
+from ngym_cli.config.tasks import RECOMMENDED_KEY
 from ngym_cli.config.values import Value, parse_assignments, parse_scalar, parse_value, parse_wrappers
 
 OptionType = Literal["word", "words", "number", "whole", "switch", "wrappers", "table"]
@@ -58,7 +58,7 @@ PARSERS: dict[str, Callable[[str], Value]] = {"timing": str, "rewards": parse_sc
 #: Options that stand for an entry of a table, or for several settings.
 SHORT = (
     Flag(
-        "recommended", KEY, "switch",
+        "recommended", RECOMMENDED_KEY, "switch",
         "use the wrappers and settings that the task needs (see ngym info TASK); your own settings have priority",
         TASK, sweeps=False,
     ),

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
-from ngym_cli.config.recommended import with_recommended
 from ngym_cli.config.sections import (
     AGENT,
     RUN,
@@ -23,7 +22,7 @@ from ngym_cli.config.sections import (
     TaskSettings,
     flag,
 )
-from ngym_cli.config.tasks import usual_algorithm
+from ngym_cli.config.tasks import usual_algorithm, with_recommended
 
 ResetState = Literal["auto", "trial", "session", "block", "never"]
 

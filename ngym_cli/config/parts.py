@@ -67,6 +67,8 @@ MODEL_ARGUMENTS = ("params", "state", "choice", "reward", "stimulus")
 
 #: Kinds of parts that are functions; a model may also be a class.
 FUNCTIONS = ("figure", "model")
+#: Word for a part of any kind.
+ANY = "part"
 
 
 def is_reference(name: object) -> bool:
@@ -78,7 +80,7 @@ def find_own(kind: str, name: str) -> Any | None:
     """Return a user's own part, or None for a name that is neither a reference nor offered by an installed package.
 
     Args:
-        kind: a key of ``KINDS``.
+        kind: a key of ``KINDS``; for a reference also ``ANY``.
         name: as the user gave it.
 
     Raises:
@@ -135,10 +137,11 @@ def _load(kind: str, reference: str) -> Any:
     where, _, attribute = reference.rpartition(":")
     if not where or not attribute:
         raise UserError(f"{kind} '{reference}': expected path/to/file.py:Name or package.module:Name")
-    module = import_file(Path(where), f"{kind} file") if where.endswith(".py") else _import_module(where)
+    what = "file" if kind == ANY else f"{kind} file"
+    module = import_file(Path(where), what) if where.endswith(".py") else _import_module(where)
     found = getattr(module, attribute, None)
     if found is None:
-        fits = inspect.isfunction if kind in FUNCTIONS else inspect.isclass
+        fits = {"function": inspect.isfunction, "class": inspect.isclass}.get(_noun(kind), callable)
         here = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
         names = [key for key, value in here.items() if fits(value) and not key.startswith("_")]
         raise unknown(f"{_noun(kind)} in {where}", attribute, names)
@@ -148,7 +151,7 @@ def _load(kind: str, reference: str) -> Any:
 
 
 def _noun(kind: str) -> str:
-    return "function" if kind in FUNCTIONS else "class"
+    return "class or function" if kind == ANY else "function" if kind in FUNCTIONS else "class"
 
 
 def _without_object(kind: str, path: Path) -> UserError:
@@ -159,7 +162,7 @@ def _without_object(kind: str, path: Path) -> UserError:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError):
         return UserError(f"{kind} '{path}': expected path/to/file.py:Class")
-    kinds = ast.FunctionDef if kind in FUNCTIONS else ast.ClassDef
+    kinds = {"function": ast.FunctionDef, "class": ast.ClassDef}.get(_noun(kind), ast.FunctionDef | ast.ClassDef)
     names = [node.name for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_")]
     noun = _noun(kind)
     if not names:

@@ -27,7 +27,7 @@ from ngym_cli.figures.requests import save_figure
 from ngym_cli.figures.series import Series
 from ngym_cli.figures.style import COLOURS, Unavailable, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
-from ngym_cli.fitting import tables
+from ngym_cli.fitting.settings import read_table
 from ngym_cli.runs.trial_table import Table
 
 #: Bootstrap draws behind the standard errors.
@@ -45,7 +45,7 @@ def read(data: Path, columns: Path | None) -> Behaviour:
     Raises:
         UserError: if either file is missing or damaged, or the files do not match.
     """
-    return tables.read(data, {}, columns)
+    return read_table(data, {}, columns)
 
 
 def compare(table: Table, folder: Path, run: runs.Run, data: Path, columns: Path | None) -> dict[str, Any]:

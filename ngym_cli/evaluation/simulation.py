@@ -168,7 +168,7 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, Any]:
         config: of the simulation.
         by_correctness: whether the model is given correctness instead of rewards, which tells more.
     """
-    from ngym_cli.config.recommended import HISTORY
+    from ngym_cli.config.tasks import HISTORY
 
     if by_correctness:
         reason = "the model is given the correctness of its choices, which an observer of the rewards does not know"

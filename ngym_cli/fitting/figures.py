@@ -14,8 +14,7 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.requests import FORMATS, save_figure
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
 from ngym_cli.files.writing import check_place
-from ngym_cli.fitting.content import Fit
-from ngym_cli.fitting.folder import FitFolder
+from ngym_cli.fitting.folder import Fit, FitFolder
 from ngym_cli.fitting.played import bottlenecks, simulated
 
 #: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.

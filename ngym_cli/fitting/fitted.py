@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour.models.base import Model, Policy, UnfitError
+from neurogym.behaviour.models.base import Model, Policy, UnfitError, trial_of
 from neurogym.behaviour.simulate import simulate, world_like
-from neurogym.behaviour.table import Behaviour
+from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
 from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
-from ngym_cli.fitting import portraits, registry, validation
+from ngym_cli.fitting import registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder
 from ngym_cli.fitting.settings import Settings
 from ngym_cli.fitting.validation import Outcome, Protocol
@@ -102,7 +102,7 @@ def _details(outcome: Outcome, table: Behaviour) -> dict[str, np.ndarray]:
     who, fit = next(iter(outcome.fitted.items()))
     own = table if who == "all" else table.of(who)
     kept = {key: np.asarray(fit.details[key]) for key in DRAWN if key in fit.details}
-    return {**kept, **portraits.phase(fit.policy, own), **_played(fit.policy, own)}
+    return {**kept, **phase(fit.policy, own), **_played(fit.policy, own)}
 
 
 def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
@@ -205,3 +205,41 @@ def clear(path: Path) -> None:
     import shutil
 
     shutil.rmtree(path / SUBJECTS, ignore_errors=True)
+
+
+MOST_POINTS = 4000  #: points that are kept
+
+
+def phase(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
+    """Return the logit of choice 1 without stimuli before each trial and after, and the condition of the trial.
+
+    Args:
+        policy: of a fitted model.
+        table: two choices; others give no portrait.
+
+    Returns:
+        ``logit``, ``change`` and ``condition`` (2 x choice + rewarded), shape (points,).
+    """
+    if len(table.choices) != 2:
+        return {}
+    data = padded(table.sessions)
+    none = np.zeros((len(data.choice), len(table.stimuli)))
+    known = data.reward[data.choice >= 0]
+    middle = 0.5 * (known.min() + known.max()) if known.size else 0.5
+    state = policy.begin(len(data.choice))
+
+    def logit() -> np.ndarray:
+        p = np.clip(policy.probabilities(state, none)[:, 1], 1e-9, 1 - 1e-9)
+        return np.asarray(np.log(p / (1 - p)))
+
+    before, rows = logit(), []
+    for t in range(data.choice.shape[1]):
+        trial = trial_of(data, t)
+        state = policy.advance(state, trial)
+        after = logit()
+        condition = 2 * trial.choice + (trial.reward > middle)
+        rows.append(np.stack([before, after - before, condition], 1)[trial.choice >= 0])
+        before = after
+    points = np.concatenate(rows)
+    points = points[:: max(1, len(points) // MOST_POINTS)]
+    return {"logit": points[:, 0], "change": points[:, 1], "condition": points[:, 2]}

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from neurogym.behaviour.models.logistic import fit_weights
 from ngym_cli.figures.style import COLOURS, Unavailable, new_figure
-from ngym_cli.fitting.content import Fit
+from ngym_cli.fitting.folder import Fit
 
 #: Models that are drawn, and bins of the evidence.
 MODELS, BINS = 4, 7

@@ -21,7 +21,7 @@ def recover(
     table: Behaviour,
     n: int,
     seed: int,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[str, int, int], None],
 ) -> dict[str, Any]:
     """Return parameter recovery and the confusion matrix of models.
 
@@ -46,8 +46,7 @@ def recover(
     parameters: dict[str, Any] = {}
     confusion: dict[str, dict[str, float]] = {}
     for k, label in enumerate(compared):
-        if progress is not None:
-            progress(f"recovery of {label}", k, len(compared))
+        progress(f"recovery of {label}", k, len(compared))
         fits = models[label].fit([Problem(table.of(who), seed) for who in table.subjects])
         truths = [_varied(fits[i % len(fits)], rng) for i in range(n)]
         simulated = [simulate(each.policy, world_like(table, 1, trials, rng), table, rng) for each in truths]

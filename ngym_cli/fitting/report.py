@@ -14,9 +14,8 @@ from ngym_cli.figures.report import PAGE, provenance_rows
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_path, check_place, write_text
-from ngym_cli.fitting.content import Fit
 from ngym_cli.fitting.figures import FIGURES
-from ngym_cli.fitting.folder import TRIALS, FitFolder
+from ngym_cli.fitting.folder import TRIALS, Fit, FitFolder
 from ngym_cli.fitting.printing import with_kind
 from ngym_cli.runs import Run
 from ngym_cli.terminal import cell

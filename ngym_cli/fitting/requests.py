@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour, Floats
 from ngym_cli.config import trust
 from ngym_cli.config.flags import ROLES
+from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
@@ -33,14 +34,22 @@ Predictions = dict[str, list[Floats]]
 CHANCE, MIXTURE = "chance", "mixture"
 
 
-def run(
-    settings: Settings,
-    where: Place,
-    progress: Progress | None = None,
-    recover: int = 0,
-    elsewhere: Elsewhere | None = None,
-    announce: Callable[[str], None] | None = None,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class FitHooks:
+    """How a fit is followed, and where subjects are fitted.
+
+    Attributes:
+        progress: called with the label of each model before it is fitted, its number, and how many there are.
+        announce: called with the size of the fit and the expected time before the first model.
+        elsewhere: fits the subjects one by one, such as `ngym_cli.sweeps.fits.on`; None to fit here.
+    """
+
+    progress: Progress = lambda label, done, total: None
+    announce: Callable[[str], object] = lambda text: None
+    elsewhere: Elsewhere | None = None
+
+
+def run(settings: Settings, where: Place, hooks: FitHooks, recover: int = 0) -> dict[str, Any]:
     """Fit models, compute held-out scores by session and write the folder.
 
     Models that are complete in a folder of this name and these settings are not fitted again.
@@ -48,10 +57,8 @@ def run(
     Args:
         settings: settings of the fit.
         where: location on disk.
-        progress: called with the label of each model before it is fitted, its number, and how many there are.
+        hooks: how the fit is followed, and where subjects are fitted.
         recover: simulations of each model for parameter and model recovery; 0 for none.
-        elsewhere: fits the subjects one by one, such as `ngym_cli.sweeps.fits.on`; None to fit here.
-        announce: called with the size of the fit and the expected time before the first model.
 
     Returns:
         What ``fit.json`` holds, and the folder as ``path``.
@@ -62,7 +69,7 @@ def run(
     settings.check()
     if recover < 0:
         raise UserError(f"--recover must be 0 or more, not {recover}")
-    if elsewhere is not None and settings.subjects != "each":
+    if hooks.elsewhere is not None and settings.subjects != "each":
         raise UserError("--on fits subjects one by one; it goes with --subjects each")
     models = fitted.models_of(settings)  # wrong names are refused before the table is read
     table, test = settings.read()
@@ -78,13 +85,13 @@ def run(
     folder, about = _opened(settings, where)
     about["table"] = _about(table)
     try:
-        if elsewhere is not None:
-            elsewhere(folder, list(models), table)
+        if hooks.elsewhere is not None:
+            hooks.elsewhere(folder, list(models), table)
             fitted.join(folder, list(models), table, test)
             fitted.clear(folder.path)
-        elif announce is not None:
-            announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
-        results, predictions, tested = _fitted(models, table, test, protocol, folder, progress)
+        else:
+            hooks.announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
+        results, predictions, tested = _fitted(models, table, test, protocol, folder, hooks.progress)
     except UserError:
         _discard_if_empty(folder, models, missing)
         raise
@@ -94,7 +101,7 @@ def run(
     if recover:
         from ngym_cli.fitting.recovery import recover as run_recovery
 
-        about["recovery"] = run_recovery(models, table, recover, settings.seed, progress)
+        about["recovery"] = run_recovery(models, table, recover, settings.seed, hooks.progress)
     write_table(_trials(table, predictions), folder.path / TRIALS)
     folder.write({**about, "status": "finished", "ended": now()})
     Run(folder.path).update(status="finished", ended=now())
@@ -107,13 +114,12 @@ def _fitted(
     test: Behaviour | None,
     protocol: Protocol,
     folder: FitFolder,
-    progress: Progress | None,
+    progress: Progress,
 ) -> tuple[dict[str, Any], Predictions, Predictions]:
     """Return parameters of all models, and their predictions of held-out and of test sessions, with the mixture."""
     predictions, tested, results = _chance(table), _chance(test), {}
     for k, (label, model) in enumerate(models.items()):
-        if progress is not None:
-            progress(label, k, len(models))
+        progress(label, k, len(models))
         found = folder.load(label) or fitted.fit_model(label, model, table, test, protocol, folder)
         results[label], arrays = found
         predictions[label] = _apart(arrays["held_out"], table)
@@ -234,19 +240,15 @@ def _trials(table: Behaviour, predictions: Mapping[str, list[Floats]]) -> dict[s
     return rows
 
 
-def parse(text: str) -> tuple[str, ...]:
-    """Return the entries of a list with commas."""
-    from ngym_cli.config.values import split_entries
-
-    return tuple(split_entries(text))
-
-
-def fit(table: str | Path, model: str | Sequence[str] = (), **flags: Any) -> dict[str, Any]:
+def fit(
+    table: str | Path, model: str | Sequence[str] | None = None, hooks: FitHooks | None = None, **flags: Any
+) -> dict[str, Any]:
     """Fit models to a table of behaviour; the arguments are named as the flags of ``ngym fit``.
 
     Args:
         table: CSV, Parquet or NWB file.
         model: names of models, with commas or as a sequence; none for those that suit the table.
+        hooks: how the fit is followed, and where subjects are fitted.
         **flags: fields of `Settings` and `Place`, ``recover``, and roles of columns (``choice``, ``stimuli``, ...).
 
     Returns:
@@ -256,20 +258,29 @@ def fit(table: str | Path, model: str | Sequence[str] = (), **flags: Any) -> dic
         UserError: if the table, a model, a flag or the folder does not suit.
     """
     of_settings = {name for name in Settings.__dataclass_fields__ if name not in ("table", "model", "roles")}
-    of_place = set(Place.__dataclass_fields__)
+    known = {*of_settings, *Place.__dataclass_fields__, *ROLES, "recover"}
     for name in flags:
-        if name not in {*of_settings, *of_place, *ROLES, "recover"}:
-            raise unknown("argument of fit", name, {*of_settings, *of_place, *ROLES, "recover"})
+        if name not in known:
+            raise unknown("argument of fit", name, known)
     given = {name: flags[name] for name in of_settings & set(flags)}
     if "units" in given:
-        units = given["units"]
-        given["units"] = (units,) if isinstance(units, int) else tuple(units)
+        given["units"] = _units(given["units"])
     for name in ("test", "columns"):
         given[name] = None if given.get(name) is None else str(given[name])
+    names = tuple(split_entries(model) if isinstance(model, str) else model or ())
+    if isinstance(model, str) and not names:
+        raise UserError("--model is empty; expected names as in psytrack,gru")
     roles = {k: ",".join(v) if isinstance(v, list | tuple) else v for k, v in flags.items() if k in ROLES}
-    names = parse(model) if isinstance(model, str) else tuple(model)
-    settings = replace(Settings(str(table), names, roles=roles), **given)
-    where = {name: flags[name] for name in of_place & set(flags)}
-    if "runs" in where:
-        where["runs"] = Path(where["runs"])
-    return run(settings, Place(**where), recover=int(flags.get("recover", 0)))
+    where = Place(Path(flags.get("runs", "runs")), flags.get("name"), flags.get("overwrite", False))
+    settings = Settings(str(table), names, roles=roles, **given)
+    return run(settings, where, hooks or FitHooks(), int(flags.get("recover", 0)))
+
+
+def _units(units: int | str | Sequence[int]) -> tuple[int, ...]:
+    """Return numbers of units, which may be written with commas."""
+    if not isinstance(units, str):
+        return (units,) if isinstance(units, int) else tuple(units)
+    entries = split_entries(units)
+    if not entries or not all(entry.isdecimal() for entry in entries):
+        raise UserError(f"--units must be whole numbers, as in 1,2,4, not '{units}'")
+    return tuple(map(int, entries))

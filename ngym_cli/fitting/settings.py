@@ -7,9 +7,34 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
+from ngym_cli import config as configuration
+from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.fitting import registry, tables, validation
+from ngym_cli.fitting import registry, validation
+
+
+def read_table(path: Path, roles: Mapping[str, str | None], columns: Path | None = None) -> Behaviour:
+    """Read a table of behaviour.
+
+    Args:
+        path: CSV, Parquet or NWB file.
+        roles: columns as given with flags; None where none was given, the word ``none`` for no such column.
+        columns: TOML file that maps the columns, as for ``ngym eval --compare``.
+
+    Raises:
+        UserError: if a file is missing or damaged, or the table is unfit.
+    """
+    given: dict[str, Any] = {}
+    for role, text in roles.items():
+        if text is not None:
+            entries = [] if text == "none" else split_entries(text)
+            given[role] = entries if role == "stimuli" else entries[0] if entries else None
+    try:
+        return reading.read(path, given, None if columns is None else configuration.read_toml(columns))
+    except ValueError as error:
+        raise UserError(" ".join(str(error).split())) from None
 
 
 @dataclass(frozen=True)
@@ -59,8 +84,8 @@ class Settings:
     def read(self) -> tuple[Behaviour, Behaviour | None]:
         """Return the table and the test table."""
         columns = None if self.columns is None else Path(self.columns)
-        table = tables.read(Path(self.table), self.roles, columns)
-        test = None if self.test is None else tables.read(Path(self.test), self.roles, columns)
+        table = read_table(Path(self.table), self.roles, columns)
+        test = None if self.test is None else read_table(Path(self.test), self.roles, columns)
         if test is not None and (test.stimuli != table.stimuli or test.choices != table.choices):
             raise UserError(
                 f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "

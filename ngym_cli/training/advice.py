@@ -9,8 +9,7 @@ from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.from_config import UNITS, default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, Measured, learner_of, measured
 from ngym_cli.config import RunConfig
-from ngym_cli.config.recommended import Recommended, recommended
-from ngym_cli.config.tasks import usual_algorithm
+from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError
 

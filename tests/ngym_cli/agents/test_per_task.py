@@ -9,7 +9,7 @@ from ngym_cli.agents import per_task
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import ELSEWHERE
 from ngym_cli.config import from_dict
-from ngym_cli.config.recommended import recommended
+from ngym_cli.config.tasks import recommended
 
 
 @pytest.mark.parametrize("learner", per_task.LEARNERS)

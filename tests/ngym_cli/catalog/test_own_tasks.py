@@ -205,6 +205,23 @@ def test_what_does_not_work_is_found_and_told_once(ngym, tmp_path, changes, says
     assert line.strip().startswith("error") and "old.py:" in line
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("notes.txt", "notes.txt is not a Python file"),
+        ("empty.py", "part 'empty.py': expected path/to/file.py:Name, but there is no class or function in the file"),
+        ("empty.py:X", "part 'empty.py:X': X is not a class or function"),
+        ("missing.py:X", "no such file: missing.py"),
+    ],
+)
+def test_files_without_a_part_are_not_called_tasks(ngym, tmp_path, monkeypatch, name, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("notes")
+    (tmp_path / "empty.py").write_text("X = 1")
+    result = ngym("check", name)
+    assert result.code == 2 and says in result.err
+
+
 def test_a_file_without_its_class_is_answered_with_the_class(ngym, tmp_path):
     (tmp_path / "old.py").write_text(old())
     result = ngym("run", "--task", "old.py")

@@ -6,7 +6,7 @@ import pytest
 
 from neurogym.envs.registration import every_task
 from ngym_cli.config import flags, from_dict
-from ngym_cli.config.recommended import OWN, recommended
+from ngym_cli.config.tasks import RECOMMENDED, recommended
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.errors import UserError
 
@@ -39,4 +39,4 @@ def test_recommended_settings_are_valid(task):
 
 
 def test_every_task_with_settings_of_its_own_exists():
-    assert set(OWN) <= set(every_task())
+    assert set(RECOMMENDED) <= set(every_task())
