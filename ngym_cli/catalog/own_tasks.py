@@ -62,7 +62,7 @@ def _found(name: str) -> Task:
     kinds = (parts.ANY,) if python else CHECKED
     own = next((found for kind in kinds if (found := parts.find_own(kind, name)) is not None), None)
     kind = "task" if own is None else parts.kind_of(own)
-    if kind in CHECKED:
+    if own is not None and kind in CHECKED:
         return Task(name, name, own, own=True)
     if kind != "task":
         raise UserError(f"{name} is a {kind}; ngym check takes tasks, {', '.join(f'{each}s' for each in CHECKED)}")

@@ -141,10 +141,11 @@ def _load(kind: str, reference: str) -> Any:
     module = import_file(Path(where), what) if where.endswith(".py") else _import_module(where)
     found = getattr(module, attribute, None)
     if found is None:
-        fits = {"function": inspect.isfunction, "class": inspect.isclass}.get(_noun(kind), callable)
+        noun = _noun(kind)
+        fits = inspect.isfunction if noun == "function" else inspect.isclass if noun == "class" else callable
         here = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
         names = [key for key, value in here.items() if fits(value) and not key.startswith("_")]
-        raise unknown(f"{_noun(kind)} in {where}", attribute, names)
+        raise unknown(f"{noun} in {where}", attribute, names)
     if not callable(found):
         raise UserError(f"{kind} '{reference}': {attribute} is not a {_noun(kind)}")
     return found
@@ -162,9 +163,11 @@ def _without_object(kind: str, path: Path) -> UserError:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError):
         return UserError(f"{kind} '{path}': expected path/to/file.py:Class")
-    kinds = {"function": ast.FunctionDef, "class": ast.ClassDef}.get(_noun(kind), ast.FunctionDef | ast.ClassDef)
-    names = [node.name for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_")]
     noun = _noun(kind)
+    parts = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    kinds = {"class": ast.ClassDef, "function": ast.FunctionDef}
+    parts = [node for node in parts if isinstance(node, kinds.get(noun, ast.stmt))]
+    names = [node.name for node in parts if not node.name.startswith("_")]
     if not names:
         return UserError(f"{kind} '{path}': expected path/to/file.py:Name, but there is no {noun} in the file")
     others = f" (it also holds {', '.join(names[:-1])})" if len(names) > 1 else ""
