@@ -100,7 +100,7 @@ class GroundTruthStream:
         if self._steps:
             return self._stepped(given)
         if self.makes_blocks:
-            trials = self.task.make_raw_trials(n, given) if self.whole else self.task.make_trials(n, **given)
+            trials = self.task.make(n, given, answered=not self.whole)
         else:
             self.env.new_trial(**given)
             self.task.settle()

@@ -6,7 +6,7 @@ Belongs here: what every task does from one trial to the next. May use: `trials`
 
 from __future__ import annotations
 
-from neurogym.cycle.session import StepInfo
+from neurogym.cycle.making import StepInfo
 from neurogym.cycle.stepping import TrialCycle
 
 __all__ = ["StepInfo", "TrialCycle"]

@@ -1,33 +1,50 @@
-"""Construction of trials: description by the task, changes by wrappers, and trials made in advance."""
+"""Hooks of a task, construction of trials with the changes of wrappers, and the start of a session."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from math import inf
-from typing import Any, ClassVar
+from math import inf, nan
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.leniency import warn_once
+from neurogym.compat.members import forgive_reset
 from neurogym.messages.names import unknown
 from neurogym.parameters import Changeable, Conditions, Table
+from neurogym.plotting.frames import TrialSoFar
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible
 from neurogym.sampling.generator import Generators
-from neurogym.trials import Info, Trials
+from neurogym.trials import Info, ResetResult, StepResult, Trials
+from neurogym.trials.base import ABORT, END, NONE, OUTCOME, outcome_of
+from neurogym.trials.block import condition_column, varies
 from neurogym.trials.cursor import PreparedTrials
-from neurogym.trials.layout import broadcast_to_trials
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.base import Traits, TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
 
-_SCALARS = frozenset({bool, int, float, str, type(None)})
+
+@runtime_checkable
+class _Seeded(Protocol):
+    """Duration with a random generator of the same object."""
+
+    def seed(self, seed: int) -> object: ...
+
+
+class StepInfo(NamedTuple):
+    """Results of an overridden step apart from the reward."""
+
+    ob: Any  #: None: the observation of the row that comes next
+    terminated: bool
+    truncated: bool
+    info: Info
 
 
 class TrialMaker(Changeable, SingleTrial):
-    """Construction of a task's trials, with or without wrappers.
+    """Hooks of a task, construction of the trials, and start of a session; ``TrialCycle`` adds the steps.
 
     Args:
         dt: Time step in ms.
@@ -36,6 +53,14 @@ class TrialMaker(Changeable, SingleTrial):
         ahead: The trials made in advance.
         top: Source of new trials: the task, or the outermost :class:`TrialWrapper` around it.
         most_ahead: Most trials to make in advance; None: what fits into memory.
+        event: Outcome of the last step (a constant of :mod:`neurogym.rules`).
+        trial_aborts: Breaks of fixation in the current trial so far.
+        trial_choice: The choice of the trial and its step, if :meth:`choose` was called.
+        trial_reward: Sum of the rewards of the current trial so far.
+        last: ``info`` of the trial that ended last in this session, None if none did.
+        num_finished: Trials that ended in this session.
+        num_tr: Trials that began in this session.
+        next_by_itself: Whether the step that ends a trial begins the next one.
     """
 
     rule: ClassVar[Rule | None] = None
@@ -44,6 +69,8 @@ class TrialMaker(Changeable, SingleTrial):
     conditions = Table(Conditions)
     abort: bool
     most_ahead: ClassVar[int | None] = None
+    next_by_itself: bool = True
+    no_rt: float | None = nan  #: reaction time of a trial without a response
     _one_by_one: ClassVar[bool] = False  # whether trials are described one at a time
 
     def __init__(self, dt: float = 100):
@@ -54,6 +81,13 @@ class TrialMaker(Changeable, SingleTrial):
         self.ahead = PreparedTrials()
         self.top: Any = self
         self._stack: Stack | None = None
+        self.event, self.trial_aborts, self.trial_reward = NONE, 0, 0.0
+        self.trial_choice: tuple[Any, int] | None = None
+        self.last: dict[str, Any] | None = None
+        self.num_tr = self.num_finished = 0
+        self._last_gt: Any = None
+        self._seen: TrialSoFar | None = None
+        self._made_ahead = False  # whether the block may have been made before the agent acted
 
     # -- what can be done with the task -------------------------------------------------------------------------------
 
@@ -66,13 +100,23 @@ class TrialMaker(Changeable, SingleTrial):
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether what a trial is like depends on what the agent did before."""
-        raise NotImplementedError
+        """Whether what a trial is like depends on what the agent did before; then no trial is made ahead."""
+        return type(self).trial_ended is not TrialMaker.trial_ended
 
     @property
     def overrides_step(self) -> bool:
-        """Whether the task overrides the step."""
-        raise NotImplementedError
+        """Whether the task programs ``_step`` or ``post_step``."""
+        return type(self)._step is not TrialMaker._step or type(self).post_step is not TrialMaker.post_step
+
+    @property
+    def observation_depends_on_step(self) -> bool:
+        """Whether observations depend on the steps of the trial, such as on the periods to which actions lead."""
+        return self.rule is not None and bool(self.rule.jumps)
+
+    @property
+    def trials_per_session(self) -> int | None:
+        """Number of trials per session, if the task itself starts new sessions."""
+        return None
 
     @property
     def most_steps(self) -> float:
@@ -127,6 +171,42 @@ class TrialMaker(Changeable, SingleTrial):
         """
         return None
 
+    def _step(self, action: Any) -> StepResult:
+        """Effect of an action at the current row. The default applies the declared rule."""
+        if self.cursor.tables is None:
+            raise NotImplementedError("the task must define _step or declare a rule")
+        event, reward, gained = (table.item(self.cursor.row, action) for table in self.cursor.tables)
+        self.report(event & OUTCOME)
+        self.performance += gained
+        return self.ob_now, reward, False, False, {"new_trial": event >= END}
+
+    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+        """Last word on what ``step`` returns; the observation is already that of the next row."""
+        return ob, reward, terminated, truncated, info
+
+    def trial_ended(self, info: Info) -> None:
+        """Called when a trial has ended, before the next is made; overriding this hook makes a task adaptive.
+
+        Args:
+            info: What ``step`` returns of the trial.
+        """
+
+    def start_session(self) -> None:
+        """Called by every ``reset``: forget blocks, counters and whatever else was carried across trials."""
+
+    def report(self, event: int | None = None) -> None:
+        """Report the outcome of the step, in tasks that override ``_step``.
+
+        Args:
+            event: A constant of :mod:`neurogym.rules`; by default correct or an error, as the performance so far says.
+        """
+        self.event = int(outcome_of(self.performance)) if event is None else event
+        self.trial_aborts += event == ABORT
+
+    def choose(self, choice: Any) -> None:
+        """Record the choice of the trial now; otherwise the choice is the action that ends the trial."""
+        self.trial_choice = choice, self.cursor.step
+
     @property
     def choices(self) -> Any:
         """Values that the ground truth can take.
@@ -176,20 +256,23 @@ class TrialMaker(Changeable, SingleTrial):
             ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
                 values, there is a warning.
         """
-        return self._make_as_asked(n, given, answered=True)
+        return self.make(n, given)
 
-    def make_raw_trials(self, n: int, given: Mapping[str, Any]) -> Trials:
-        """:meth:`make_trials` for trials that are only shown: the consequences of actions are not computed."""
-        return self._make_as_asked(n, given, answered=False)
+    def make(self, n: int, given: Mapping[str, Any], answered: bool = True) -> Trials:
+        """:meth:`make_trials` with conditions in a dictionary.
 
-    def _make_as_asked(self, n: int, given: Mapping[str, Any], answered: bool) -> Trials:
+        Args:
+            n: Number of trials.
+            given: Conditions, a value for all trials or an array (n,).
+            answered: Whether to compute the consequences of actions, which only trials that are stepped need.
+        """
         theirs = self.taken_by_wrappers()
         if given and not self._one_by_one:
             for name in given.keys() - theirs:
                 value = given[name]
-                for one in np.unique(value) if _varies(value, n) and np.ndim(value) == 1 else [value]:
+                for one in np.unique(value) if varies(value, n) and np.ndim(value) == 1 else [value]:
                     self.check_conditions({name: one})
-        columns = {name: _per_trial(value, n) for name, value in given.items()}
+        columns = {name: condition_column(value, n) for name, value in given.items()}
         try:
             trials = self.make_checked(n, columns, answered)
         except (IndexError, KeyError) as error:
@@ -210,7 +293,7 @@ class TrialMaker(Changeable, SingleTrial):
         Args:
             n: Number of trials.
             given: Conditions, each an array (n,).
-            answered: Whether to work out what actions earn, which only trials that are stepped need.
+            answered: As in :meth:`make`.
         """
         stack, theirs = self.stack, self.taken_by_wrappers()
         plan = {name: value for name, value in given.items() if name in theirs}
@@ -269,7 +352,7 @@ class TrialMaker(Changeable, SingleTrial):
             self.trial = self.trial if record is None else record
         finally:
             self._described = outer
-        trials.info = {name: _per_trial(value, 1) for name, value in (self.trial or {}).items()}
+        trials.info = {name: condition_column(value, 1) for name, value in (self.trial or {}).items()}
 
     def make_ahead(self) -> Trials:
         """Make the next trials of the session and store the block in ``ahead``."""
@@ -279,19 +362,38 @@ class TrialMaker(Changeable, SingleTrial):
         """Discard trials made ahead; called when a parameter has changed."""
         self.ahead.drop()
 
+    # -- sessions -----------------------------------------------------------------------------------------------------
 
-def _varies(value: Any, n: int) -> bool:
-    """Whether a condition is an array with an entry per trial, rather than a value for all trials."""
-    return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
+    def begin_session(self, seed: int | None = None) -> None:
+        """All of :meth:`reset` but the first trial.
 
+        Args:
+            seed: Starts the generator anew.
+        """
+        if seed is not None:
+            gym.Env.reset(self, seed=seed)
+        for spec in self.timing.values():
+            if seed is not None and isinstance(spec, _Seeded):
+                spec.seed(int(self.np_random.integers(2**31)))
+        self.ahead.restart()
+        self.last, self.num_tr, self.num_finished, self._last_gt, self.trial_choice = None, 0, 0, None, None
+        self.start_session()
+        self.stack.start_session()
 
-def _per_trial(value: Any, n: int) -> np.ndarray:
-    """A condition as an array whose first axis is the trial."""
-    if _varies(value, n):
-        return value
-    if type(value) in _SCALARS or (np.ndim(value) == 0 and not isinstance(value, (dict, set))):
-        return broadcast_to_trials(n, value) if not isinstance(value, str) else np.array([value] * n)
-    array = np.empty(n, dtype=object)
-    for i in range(n):
-        array[i] = value
-    return array
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
+        """Start a session at row 0 of the first trial, without taking a step.
+
+        Args:
+            seed: Restarts the generator; determines the whole session, wrappers included.
+            options: Conditions of the first trial, as for :meth:`new_trial`; ``no_step`` and ``step_fn`` of older
+                versions have no effect.
+            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
+
+        Raises:
+            ValueError: If a condition or its value is unknown.
+        """
+        forgive_reset(old)
+        self.begin_session(seed)
+        self.top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
+        self._seen = None
+        return self.cursor.ob[self.cursor.row].copy(), {}

@@ -13,8 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.members import five_values
-from neurogym.cycle.making import TrialMaker
-from neurogym.cycle.session import Session, StepInfo
+from neurogym.cycle.making import StepInfo, TrialMaker
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import checked_action
 from neurogym.trials import Cursor, Info, StepResult, Trials
@@ -25,7 +24,7 @@ from neurogym.wrappers.stack import Stack
 _OUTCOMES = tuple(OUTCOMES)
 
 
-class TrialCycle(Session):
+class TrialCycle(TrialMaker):
     """Stepping and reporting of trials, the base of :class:`neurogym.core.TrialEnv`.
 
     Args:
@@ -43,26 +42,11 @@ class TrialCycle(Session):
         if "new_trial" in cls.__dict__:
             cls._new_trial = cls.__dict__["new_trial"]  # type: ignore[method-assign]
             del cls.new_trial
-        cls._shapes_steps = cls.post_step is not TrialCycle.post_step
+        cls._shapes_steps = cls.post_step is not TrialMaker.post_step
         if "_new_trial" in cls.__dict__:
             cls._one_by_one = True
         elif "_new_trials" in cls.__dict__:
             cls._one_by_one = False
-
-    @property
-    def overrides_step(self) -> bool:
-        """Whether the task programs ``_step`` or ``post_step``."""
-        own = type(self)
-        return own._step is not TrialCycle._step or own.post_step is not TrialCycle.post_step
-
-    def _step(self, action: Any) -> StepResult:
-        """Effect of an action at the current row. The default applies the declared rule."""
-        if self.cursor.tables is None:
-            raise NotImplementedError("the task must define _step or declare a rule")
-        event, reward, gained = (table.item(self.cursor.row, action) for table in self.cursor.tables)
-        self.report(event & OUTCOME)
-        self.performance += gained
-        return self.ob_now, reward, False, False, {"new_trial": event >= END}
 
     # -- trials -------------------------------------------------------------------------------------------------------
 

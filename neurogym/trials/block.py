@@ -19,6 +19,8 @@ from neurogym.trials.base import Info
 from neurogym.trials.layout import Period, broadcast_to_trials
 from neurogym.trials.row_arrays import RowArrays, TaskLike
 
+_SCALARS = frozenset({bool, int, float, str, type(None)})
+
 
 class Trials(RowArrays):
     """``n`` trials under construction, then ready to be stepped.
@@ -223,6 +225,23 @@ def _drawn(values: Any, p: Sequence[float] | None, rng: Any, n: int) -> np.ndarr
     if isinstance(values, Distribution):
         return values.sample(rng, n)
     return np.asarray(values)[rng.integers(len(values), size=n) if p is None else rng.choice(len(values), size=n, p=p)]
+
+
+def varies(value: Any, n: int) -> bool:
+    """Whether a condition is an array with an entry per trial, rather than a value for all trials."""
+    return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
+
+
+def condition_column(value: Any, n: int) -> np.ndarray:
+    """A condition as an array whose first axis is the trial."""
+    if varies(value, n):
+        return value
+    if type(value) in _SCALARS or (np.ndim(value) == 0 and not isinstance(value, (dict, set))):
+        return broadcast_to_trials(n, value) if not isinstance(value, str) else np.array([value] * n)
+    array = np.empty(n, dtype=object)
+    for i in range(n):
+        array[i] = value
+    return array
 
 
 class _Records:
