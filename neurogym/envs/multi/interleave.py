@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Structure of the records of several tasks.
+    """Entries of the records of several tasks, so that every block has all of them.
 
     Attributes:
         columns: Name to the type and shape of each entry.
@@ -52,33 +52,34 @@ class Records(NamedTuple):
     periods: list[str]
     size: float
 
+    @classmethod
+    def of(cls, tasks: Sequence[TrialEnv]) -> Records:
+        """Determine the entries from a few trials of each task.
 
-def records_of(tasks: Sequence[TrialEnv]) -> Records:
-    """Determine the structure of the records of several tasks from a few trials of each task.
-
-    The sizes decide how many trials are made ahead and thus what a seed gives, so they must not depend on chance or on
-    what was looked at before: the trials have a seed of their own, and the tasks must be seeded afterwards.
-    """
-    columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
-    periods: list[str] = []
-    sizes = []
-    for task in tasks:
-        task.begin_session(0)
-        probe = task.make_trials(4)
-        for name, values in probe.info.items():
-            columns.setdefault(name, (np.asarray(values).dtype, np.shape(values)[1:]))
-        periods += [name for name in probe.starts if name not in periods]
-        sizes.append(probe.nbytes / probe.n)
-    return Records(columns, periods, float(np.mean(sizes)))
+        The sizes decide how many trials are made ahead and thus what a seed gives, so they must not depend on chance or
+        on what was looked at before: the trials have a seed of their own, and the tasks must be seeded afterwards.
+        """
+        columns: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
+        periods: dict[str, None] = {}
+        sizes = []
+        for task in tasks:
+            task.begin_session(0)
+            probe = task.make_trials(4)
+            for name, values in probe.info.items():
+                columns.setdefault(name, (np.asarray(values).dtype, np.shape(values)[1:]))
+            periods |= dict.fromkeys(probe.starts)
+            sizes.append(probe.nbytes / probe.n)
+        return cls(columns, list(periods), float(np.mean(sizes)))
 
 
-def interleave(trials: Trials, parts: list[Part], tables: bool) -> None:
+def interleave(trials: Trials, parts: list[Part], tables: bool, records: Records | None) -> None:
     """Fill an empty block with the trials of several tasks.
 
     Args:
         trials: The block; its spaces must have room for those of every task.
         parts: Trials of each task and their places in the block.
         tables: Whether the compiled tables of the response rules are taken over, too.
+        records: Entries that the block has in any case, also without trials of the tasks that have them.
     """
     length = np.zeros(trials.n, np.int64)
     for part in parts:
@@ -97,23 +98,25 @@ def interleave(trials: Trials, parts: list[Part], tables: bool) -> None:
                 trials.fields[name][target] = values[source]
     if trials.has_gt:
         _ = trials.gt
-    _gather_limits(trials, parts)
+    _gather_periods(trials, parts, records.periods if records else [])
     _gather_records(trials, parts)
+    for name, (dtype, shape) in records.columns.items() if records else ():
+        if name not in trials.info:
+            trials.info[name] = _empty_column((trials.n, *shape), [dtype])
 
 
-def _gather_limits(trials: Trials, parts: list[Part]) -> None:
+def _gather_periods(trials: Trials, parts: list[Part], more: list[str]) -> None:
     """Gather periods (of zero length in trials without the period), rewards, and onsets of reaction times."""
     trials.go, trials.bonus, trials.rewards = np.zeros(trials.n, np.int64), np.zeros(trials.n), {}
-    counted_from = set()
+    for name in dict.fromkeys([*(name for part in parts for name in part.trials.starts), *more]):
+        trials.starts[name], trials.ends[name] = np.zeros((2, trials.n), np.int64)
     for _, part, at in parts:
         trials.go[at], trials.bonus[at] = part.go, part.bonus
-        counted_from.add(part.go_period)
         for name, start in part.starts.items():
-            if name not in trials.starts:
-                trials.starts[name], trials.ends[name] = np.zeros((2, trials.n), np.int64)
             trials.starts[name][at], trials.ends[name][at] = start, part.ends[name]
         for event, amount in part.rewards.items():
             trials.rewards.setdefault(event, np.zeros(trials.n))[at] = amount
+    counted_from = {part.trials.go_period for part in parts}
     trials.go_period = counted_from.pop() if len(counted_from) == 1 else "go"
 
 
@@ -127,13 +130,13 @@ def _gather_records(trials: Trials, parts: list[Part]) -> None:
         if len({values.shape[1:] for values, _ in having}) > 1:
             continue
         complete = sum(len(at) for _, at in having) == trials.n
-        column = empty_column((trials.n, *having[0][0].shape[1:]), [values.dtype for values, _ in having], complete)
+        column = _empty_column((trials.n, *having[0][0].shape[1:]), [values.dtype for values, _ in having], complete)
         for values, at in having:
             column[at] = values
         trials.info[name] = column
 
 
-def empty_column(shape: tuple[int, ...], dtypes: Sequence[np.dtype], complete: bool = False) -> np.ndarray:
+def _empty_column(shape: tuple[int, ...], dtypes: Sequence[np.dtype], complete: bool = False) -> np.ndarray:
     """Room for values of some types; what is not filled in is nan, or None if the values are not numbers."""
     if any(dtype.kind not in "biuf" for dtype in dtypes):
         return np.full(shape, None, dtype=object)
@@ -165,10 +168,8 @@ class MixedRule:
         """Fill the tables of the trials, unless already copied with the trials."""
         if "event" in trials.fields:
             return
-        actions = int(trials.env.action_space.n)
-        tables = {
-            name: np.zeros((trials.total, actions), np.uint8 if name == "event" else np.float64) for name in TABLES
-        }
+        shape = trials.total, int(trials.env.action_space.n)
+        tables = {name: np.zeros(shape, np.uint8 if name == "event" else np.float64) for name in TABLES}
         for j, part, at in self.parts:
             own, task = _subset(trials, part, at), self.tasks[j]
             task.rule.compile(own, task.abort)  # type: ignore[union-attr]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.instructions import Instructions, RuleInput, without
-from neurogym.envs.multi.interleave import MixedRule, Part, Records, empty_column, interleave, records_of
+from neurogym.envs.multi.interleave import MixedRule, Part, Records, interleave
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
@@ -82,20 +83,14 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self._all_ahead = all(its.ahead and its.batched for its in known)  # else each is stepped in its own stack
         self.rule = MixedRule(self.tasks) if self._all_ahead else None  # type: ignore[assignment,misc]
         self.abort = any(task.abort for task in self.tasks)
-        self.timing = {
-            period: spec
-            for period, spec in self.tasks[0].timing.items()
-            if all(period in task.timing for task in self.tasks)
-        }
-        self.rewards = {}
-        for task in reversed(self.tasks):
-            self.rewards |= task.rewards
-        self.conditions = {"task": self.names}
-        for task in reversed(self.tasks):
-            self.conditions |= task.conditions
-        told = any(task.metadata.get("needs_reward") for task in self.tasks)
-        linked = any(its.memory for its in known)
-        self.metadata = type(self).metadata.replace(carries=linked, needs_reward=told)
+        shared = set.intersection(*(set(task.timing) for task in self.tasks))
+        self.timing = {period: spec for period, spec in self.tasks[0].timing.items() if period in shared}
+        self.rewards = ChainMap(*(task.rewards for task in self.tasks))  # of several, those of the first task count
+        self.conditions = {"task": self.names, **ChainMap(*(task.conditions for task in self.tasks))}
+        self.metadata = type(self).metadata.replace(
+            carries=any(its.memory for its in known),
+            needs_reward=any(task.metadata.get("needs_reward") for task in self.tasks),
+        )
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
         self._width = widest.observation_space.shape[0] if widest.observation_space.shape else 0
         self.observation_space = widest.observation_space
@@ -144,12 +139,12 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             return np.array([self.names.index(name) for name in asked])
         if self.schedule is None:
             return np.full(n, self._chosen)
-        first = []
-        if self._chosen is not None:
-            first, self._chosen = [self._chosen], None
+        first = np.array([] if self._chosen is None else [self._chosen], np.int64)
+        if len(first):
+            self._chosen = None
             self.schedule.i = next((int(k) for k in np.flatnonzero(self.presented == first[0])), self.schedule.i)
-        drawn = self.presented[self.schedule.draw(n - len(first))] if n > len(first) else []
-        return np.concatenate([first, drawn]).astype(np.int64)
+        more = n - len(first)
+        return np.append(first, self.presented[self.schedule.draw(more)]) if more else first
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
@@ -187,7 +182,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             self.schedule.reset()
             self.schedule.seed(int(self.np_random.integers(2**31)))
         if self._all_ahead and self._records is None:
-            self._records = records_of(self.tasks)
+            self._records = Records.of(self.tasks)
             room = STOCK_BYTES / (len(self.tasks) * self._records.size)
             self._stock_size = int(np.clip(room, 4, MOST_IN_STOCK))
         for env, task in zip(self.envs, self.tasks, strict=True):
@@ -220,15 +215,9 @@ class ScheduleEnvs(JointParameters, TrialEnv):
                 parts += self._from_stock(j, at)
             elif len(at):
                 parts.append(Part(j, self._part(j, {k: v[at] for k, v in asked.items()}, len(at)), at))
-        interleave(trials, parts, tables)
-        if self._records is not None:
-            self.rule.parts = parts  # type: ignore[union-attr]
-            for name, (dtype, shape) in self._records.columns.items():
-                if name not in trials.info:
-                    trials.info[name] = empty_column((trials.n, *shape), [dtype])
-            for name in self._records.periods:
-                if name not in trials.starts:
-                    trials.starts[name], trials.ends[name] = np.zeros((2, trials.n), np.int64)
+        interleave(trials, parts, tables, self._records)
+        if self.rule is not None:
+            self.rule.parts = parts  # type: ignore[attr-defined]
         if self.env_input:
             self.rule_input.show(trials, source)
         if not self._all_ahead:
@@ -282,7 +271,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         if info["new_trial"]:
             self._said = {name: info[name] for name in ("choice", "rt", "performance", "outcome") if name in info}
             self.performance = info["performance"]
-            self.report_outcome(info["outcome"])
+            self.event = int(np.flatnonzero(info["outcome"] == OUTCOMES)[0])  # breaks of fixation are already counted
             self.trial |= {k: v for k, v in info["trial"].items() if k in self.trial and k not in ("task", "subtask")}
         elif not cursor.at_end:
             self._show(self.cursor.block, ob, cursor.row + 1)  # type: ignore[arg-type]  # a trial is on
@@ -302,10 +291,6 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         hold = (task.rule.hold if task.rule else None) or 0
         wrong = set(range(own)) - {hold, int(task.gt_now)} if task.cursor.gt is not None else set()
         return min(wrong, default=hold)
-
-    def report_outcome(self, outcome: str) -> None:
-        """Report the outcome of the trial that a task has ended; fixation breaks are already counted."""
-        self.event = int(np.flatnonzero(outcome == OUTCOMES)[0])
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Report the results of the task and inner wrappers for the trial that ended."""
