@@ -13,8 +13,7 @@ class OldMembers:
     """Members of :class:`~neurogym.core.TrialEnv` for tasks written for older versions.
 
     Flags and limits of the trial under construction (``_ob_built``, ``_gt_built``, ``_tmax``), the methods that build
-    its arrays (``_init_ob``, ``_init_gt``, ``_add_ob``), epochs for periods, and the order of arguments of early 2020,
-    the period first.
+    its arrays (``_init_ob``, ``_init_gt``, ``_add_ob``), and epochs for periods.
     """
 
     _described: Any
@@ -75,24 +74,9 @@ class OldMembers:
     def _add_ob(self, value: Any, period: Any = None, where: Any = None, reset: bool = False) -> None:
         """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`."""
         # not self.add_ob: a task that overrides it may call this
-        (OldMembers.set_ob if reset else OldMembers.add_ob)(self, value, period, where)
+        (super().set_ob if reset else super().add_ob)(value, period, where)  # type: ignore[misc]
 
-    # -- older names and orders of arguments ---------------------------------------------------------------------------
-
-    def add_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
-        """See :meth:`neurogym.trials.single.SingleTrial.add_ob`; the period may come first."""
-        value, period = _ordered(value, period)
-        super().add_ob(value, period, where)  # type: ignore[misc]
-
-    def set_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
-        """See :meth:`neurogym.trials.single.SingleTrial.set_ob`; the period may come first."""
-        value, period = _ordered(value, period)
-        super().set_ob(value, period, where)  # type: ignore[misc]
-
-    def set_groundtruth(self, value: Any, period: Any = None, where: str | None = None) -> None:
-        """See :meth:`neurogym.trials.single.SingleTrial.set_groundtruth`; the period may come first."""
-        value, period = _ordered(value, period)
-        super().set_groundtruth(value, period, where)  # type: ignore[misc]
+    # -- older names ---------------------------------------------------------------------------------------------------
 
     def add_epoch(self, *args: Any, **kwargs: Any) -> None:
         """Older name of ``add_period``."""
@@ -113,8 +97,8 @@ class OldMembers:
         return self.ob_now  # type: ignore[attr-defined]
 
 
-def _ordered(value: Any, period: Any) -> tuple[Any, Any]:
-    """Value and period in that order: a value is never a word."""
+def in_order(value: Any, period: Any) -> tuple[Any, Any]:
+    """Value and period in that order, which was the other way round in early 2020: a value is never a word."""
     return (period, value) if isinstance(value, str) else (value, period)
 
 

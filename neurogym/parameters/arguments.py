@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 
 from neurogym.messages.names import unknown
-from neurogym.parameters.dictionaries import same
+from neurogym.parameters.dictionaries import Changed, same
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,8 @@ def within_ranges(function: Callable[..., None]) -> Callable[..., None]:
 OTHERS = ("self", "dt", "rewards", "timing")
 
 
-class Reconstructible(Protocol):
+class Reconstructible(Changed, Protocol):
     """A task that can be made a second time with other arguments."""
-
-    is_made: bool
 
     @property
     def remakes(self) -> bool:
@@ -111,9 +109,6 @@ class Reconstructible(Protocol):
 
     def copy_differences(self, made: Any, changes: Mapping[str, Any]) -> None:
         """Copy the attributes in which another task differs."""
-
-    def forget_trials_ahead(self) -> None:
-        """Discard trials made ahead."""
 
 
 class Parameter:
@@ -191,7 +186,7 @@ class EnvMeta(type):
         _require_base(task)
         if render_mode is not None:
             task.render_mode = render_mode
-        task.record_arguments(_bound(cls, task, args, kwargs))
+        task._arguments, task.is_made = _bound(cls, task, args, kwargs), True
         return task
 
 

@@ -23,20 +23,8 @@ TABLES = ("rewards", "timing")
 ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 #: Attributes that belong to the session and not to the parameters.
 _OF_SESSION = frozenset(
-    {
-        "cursor",
-        "ahead",
-        "trial",
-        "last",
-        "spec",
-        "is_made",
-        "_arguments",
-        "_np_random",
-        "_np_random_seed",
-        "render_mode",
-        "_seen",
-    }
-    | {"top", "_stack", "_described", "_now"}
+    ("cursor", "ahead", "trial", "last", "spec", "is_made", "render_mode", "top")
+    + ("_arguments", "_np_random", "_np_random_seed", "_seen", "_stack", "_described", "_now")
 )
 
 
@@ -58,11 +46,6 @@ class Changeable(metaclass=EnvMeta):
     observation_space: Any
     action_space: Any
     _arguments: dict[str, Any]
-
-    def record_arguments(self, arguments: dict[str, Any]) -> None:
-        """Keep the arguments; called when the constructor is done."""
-        self._arguments = arguments
-        self.is_made = True
 
     def forget_trials_ahead(self) -> None:
         """Discard trials made ahead; called when a parameter has changed."""

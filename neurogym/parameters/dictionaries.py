@@ -90,16 +90,6 @@ class Settings(dict):
         """Remove all entries."""
         self._without(super().clear())
 
-    def state_dict(self) -> dict[str, Any]:
-        """The entries."""
-        return dict(self)
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Replace all entries by saved entries."""
-        super().clear()
-        for key, value in state.items():
-            self.put(key, value)
-
 
 class Conditions(Settings):
     """Conditions of a trial: name to a sequence of values or a :class:`Distribution`."""

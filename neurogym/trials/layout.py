@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,19 +138,6 @@ class Layout:
             end = start + steps
         self.ends[period] = end
         self.length = self._laid = np.maximum(self.length, end)
-
-    def add_spans(self, spans: Mapping[str, tuple[int, int]]) -> None:
-        """Add periods that are the same in all trials, each given by the first step and the step after the last.
-
-        Raises:
-            InvalidOperationError: If the observations of the trials exist already.
-        """
-        if self.laid_out:
-            raise InvalidOperationError("add_spans: periods must be added before observations or ground truth are")
-        for name, (start, end) in spans.items():
-            self._alike[name] = start, end
-            self.starts[name], self.ends[name] = broadcast_to_trials(self.n, start), broadcast_to_trials(self.n, end)
-        self.length = self._laid = np.maximum(self.length, max((end for _, end in spans.values()), default=0))
 
     def _limit(self, table: dict[str, np.ndarray], period: str) -> Any:
         """First or last boundary of a period: an integer if the same in all trials."""

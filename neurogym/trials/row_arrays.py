@@ -158,17 +158,20 @@ class RowArrays(Layout):
             where: Label or indices of channels; None for all.
             per_row: Whether ``value`` has one entry per row, in the order of :meth:`rows`, instead of one per trial.
         """
-        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
-        if callable(value):
-            value, per_row = np.asarray(value(self._present(rows, columns))), True
-        self._add(value, rows, columns, per_row)
+        self._write(value, period, where, per_row)
 
     def set_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
         """Replace observations; arguments as in :meth:`add_ob`, and a callable still receives the previous values."""
+        self._write(value, period, where, per_row, replace=True)
+
+    def _write(self, value: Any, period: Period, where: Where, per_row: bool, replace: bool = False) -> None:
         rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
         if callable(value):
-            value, per_row = np.asarray(value(self._present(rows, columns))), True
-        self.ob[cells(rows, columns, self.ob.shape[-1])] = 0
+            present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(CurrentObservations)
+            present.index, present.trial, present.step = rows
+            value, per_row = value(present), True
+        if replace:
+            self.ob[cells(rows, columns, self.ob.shape[-1])] = 0
         self._add(value, rows, columns, per_row)
 
     def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
@@ -184,11 +187,6 @@ class RowArrays(Layout):
         if mu if isinstance(mu, (int, float)) else np.any(mu):
             noise += mu
         self._add(noise, rows, columns, per_row=True)
-
-    def _present(self, rows: Rows, columns: Any) -> CurrentObservations:
-        present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(CurrentObservations)
-        present.index, present.trial, present.step = rows
-        return present
 
     def _add(self, value: Any, rows: Rows, columns: Any, per_row: bool) -> None:
         """Add a number, or values per trial or row, to columns of the observations."""

@@ -6,10 +6,12 @@ Everything here acts on a block of one trial; the implementation is in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from neurogym.compat.members import in_order
 from neurogym.messages.names import unknown
 from neurogym.trials.base import BaseEnv
 from neurogym.trials.block import Trials
@@ -233,15 +235,17 @@ class SingleTrial(BaseEnv):
             period: Name, names (a row that they share is added to once), or None for the whole trial.
             where: Label or indices of channels; None for all.
         """
-        trials = self.this_trial
-        value, per_row = self._by_row(trials, value, period, where)
-        trials.add_ob(value, period, where, per_row)
+        self._write(Trials.add_ob, value, period, where)
 
     def set_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
         """Like :meth:`add_ob`, but replaces what was there."""
+        self._write(Trials.set_ob, value, period, where)
+
+    def _write(self, write: Callable[..., None], value: Any, period: Any, where: Any) -> None:
+        value, period = in_order(value, period)
         trials = self.this_trial
         value, per_row = self._by_row(trials, value, period, where)
-        trials.set_ob(value, period, where, per_row)
+        write(trials, value, period, where, per_row)
 
     def add_randn(self, mu: float = 0, sigma: Any = 1, period: Any = None, where: Any = None) -> None:
         """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
@@ -258,6 +262,7 @@ class SingleTrial(BaseEnv):
             period: Name, names, or None for the whole trial.
             where: Label of the action space; then ``value`` is the position in the list registered under it.
         """
+        value, period = in_order(value, period)
         trials = self.this_trial
         if not callable(value) and np.ndim(value):
             shape = () if where is not None else trials.gt.shape[1:]

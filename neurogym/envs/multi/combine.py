@@ -164,13 +164,13 @@ class Combine(JointParameters, TrialEnv):
     def _lay_out(self, kind: int) -> None:
         """Periods, observations and ground truth of both tasks, the distractor's later."""
         trials, shown = self.this_trial, [task.ob for task in self.tasks]
-        length, spans = 0, dict[str, tuple[int, int]]()
+        length = 0
         for j, (prefix, shift) in enumerate((("", 0), ("distractor_", self._start))):
             runs, ends = self._running[j], self.tasks[j].end_ind
             for name, start in self.tasks[j].start_ind.items():
-                spans[prefix + name] = (start + shift, ends[name] + shift) if runs else (0, 0)
+                begin, steps = (start + shift, ends[name] - start) if runs else (0, 0)
+                trials.add_period(prefix + name, steps * self.dt, after=begin * self.dt)
             length = max(length, (len(shown[j]) + shift) * runs)
-        trials.add_spans(spans)
         if length > trials.length.item():  # a task that has been made longer than its periods
             trials.length = np.array([length])
         ob, gt = trials.ob, trials.gt
