@@ -40,7 +40,7 @@ KERNELS: Mapping[str, Kernel] = {
     ),
     "distinct": Kernel(
         "neurogym/vector/step.c",
-        "neurogym.vector.step:in_numpy",
+        "neurogym.vector.step:distinct",
         "neurogym.vector.step:distinct",
         "tests/neurogym/vector/test_distinct.py",
     ),

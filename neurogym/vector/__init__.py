@@ -10,8 +10,7 @@ from collections.abc import Callable
 import gymnasium as gym
 
 from neurogym.vector.arrays import TrialVectorEnv
-from neurogym.vector.batch import Batch
-from neurogym.vector.loop import LoopVectorEnv
+from neurogym.vector.batch import Batch, LoopVectorEnv
 from neurogym.vector.reports import finished_row
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits

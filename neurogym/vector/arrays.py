@@ -101,10 +101,10 @@ class TrialVectorEnv(Batch):
 
     def _follow(self, ended: EndedTrials, actions: np.ndarray) -> None:
         """Make the next trial of environments whose trials depend on the agent, each as in an unbatched session."""
+        which = ended.env.tolist()
         how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
-        which, tasks = ended.env.tolist(), self.tasks
         for i, *trial in zip(which, *[part.tolist() for part in how], strict=True):
-            tasks[i].follow(*trial)
+            self.tasks[i].follow(*trial)
         for env, block in self.together.begin(which):
             if len(env) == 1:
                 self._pools.load(env[0], block)
@@ -286,8 +286,7 @@ class TrialVectorEnv(Batch):
         """Trials that ended, without the rows that they skipped; their tasks are told where they ended."""
         for i, rows in zip(ended.env.tolist(), skipped.tolist(), strict=True):
             self.tasks[i].cursor.skipped = rows
-        env, trial, outcome, steps, *others = ended
-        return EndedTrials(env, trial, outcome, steps - skipped, *others)
+        return ended._replace(steps=ended.steps - skipped)
 
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")

@@ -49,11 +49,6 @@ def distinct(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | N
         slots = np.empty(1 << (2 * len(entries.reward)).bit_length(), np.int64)
         found = compiled(*rows, code, *entries, slots)
         return None if found < 0 else found
-    return distinct_in_numpy(rows, code, entries)
-
-
-def distinct_in_numpy(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | None:
-    """`distinct` without the compiled form."""
     columns = [column.reshape(len(code), -1) for column in rows if column is not None]
     together = np.hstack([np.ascontiguousarray(column).view(np.uint8) for column in columns])
     _, first, of_row = np.unique(together, axis=0, return_index=True, return_inverse=True)
