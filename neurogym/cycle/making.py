@@ -17,12 +17,12 @@ from neurogym.plotting.frames import TrialSoFar
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible
 from neurogym.sampling.generator import Generators
-from neurogym.trials import Info, ResetResult, StepResult, Trials
-from neurogym.trials.base import ABORT, END, NONE, OUTCOME, outcome_of
+from neurogym.trials import Info, ResetResult, Trials
+from neurogym.trials.base import ABORT, NONE, outcome_of
 from neurogym.trials.block import condition_column, varies
 from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.single import SingleTrial
-from neurogym.wrappers.base import Traits, TrialWrapper
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
 
@@ -92,21 +92,9 @@ class TrialMaker(Changeable, SingleTrial):
     # -- what can be done with the task -------------------------------------------------------------------------------
 
     @property
-    def traits(self) -> Traits:
-        """Capabilities of the task without wrappers."""
-        ahead = not self._one_by_one and not self.is_adaptive
-        batched = self.rule is not None and not self.overrides_step
-        return Traits(ahead, batched, bool(self.metadata.get("carries", False)))
-
-    @property
     def is_adaptive(self) -> bool:
         """Whether what a trial is like depends on what the agent did before; then no trial is made ahead."""
         return type(self).trial_ended is not TrialMaker.trial_ended
-
-    @property
-    def overrides_step(self) -> bool:
-        """Whether the task programs ``_step`` or ``post_step``."""
-        return type(self)._step is not TrialMaker._step or type(self).post_step is not TrialMaker.post_step
 
     @property
     def observation_depends_on_step(self) -> bool:
@@ -170,15 +158,6 @@ class TrialMaker(Changeable, SingleTrial):
         ``trials.per_trial`` may differ among them.
         """
         return None
-
-    def _step(self, action: Any) -> StepResult:
-        """Effect of an action at the current row. The default applies the declared rule."""
-        if self.cursor.tables is None:
-            raise NotImplementedError("the task must define _step or declare a rule")
-        event, reward, gained = (table.item(self.cursor.row, action) for table in self.cursor.tables)
-        self.report(event & OUTCOME)
-        self.performance += gained
-        return self.ob_now, reward, False, False, {"new_trial": event >= END}
 
     def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Last word on what ``step`` returns; the observation is already that of the next row."""
@@ -305,8 +284,8 @@ class TrialMaker(Changeable, SingleTrial):
     @property
     def can_make_together(self) -> bool:
         """Whether the next trials of several such tasks with equal parameters can be described at once."""
-        says = type(self).next_trial_depends_on is not TrialMaker.next_trial_depends_on
-        if not says or self._one_by_one or not self.stack.only_shows:
+        is_declared = type(self).next_trial_depends_on is not TrialMaker.next_trial_depends_on
+        if not is_declared or self._one_by_one or not self.stack.only_shows:
             return False
         return not any(callable(spec) for spec in self.timing.values())  # these may draw from generators of their own
 

@@ -19,6 +19,7 @@ from neurogym.spaces import checked_action
 from neurogym.trials import Cursor, Info, StepResult, Trials
 from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.single import NOW
+from neurogym.wrappers.base import Traits
 from neurogym.wrappers.stack import Stack
 
 _OUTCOMES = tuple(OUTCOMES)
@@ -47,6 +48,27 @@ class TrialCycle(TrialMaker):
             cls._one_by_one = True
         elif "_new_trials" in cls.__dict__:
             cls._one_by_one = False
+
+    @property
+    def traits(self) -> Traits:
+        """Capabilities of the task without wrappers."""
+        ahead = not self._one_by_one and not self.is_adaptive
+        batched = self.rule is not None and not self.overrides_step
+        return Traits(ahead, batched, bool(self.metadata.get("carries", False)))
+
+    @property
+    def overrides_step(self) -> bool:
+        """Whether the task programs ``_step`` or ``post_step``."""
+        return type(self)._step is not TrialCycle._step or type(self).post_step is not TrialMaker.post_step
+
+    def _step(self, action: Any) -> StepResult:
+        """Effect of an action at the current row. The default applies the declared rule."""
+        if self.cursor.tables is None:
+            raise NotImplementedError("the task must define _step or declare a rule")
+        event, reward, gained = (table.item(self.cursor.row, action) for table in self.cursor.tables)
+        self.report(event & OUTCOME)
+        self.performance += gained
+        return self.ob_now, reward, False, False, {"new_trial": event >= END}
 
     # -- trials -------------------------------------------------------------------------------------------------------
 

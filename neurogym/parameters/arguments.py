@@ -186,7 +186,7 @@ class EnvMeta(type):
         _require_base(task)
         if render_mode is not None:
             task.render_mode = render_mode
-        task._arguments, task.is_made = _bound(cls, task, args, kwargs), True
+        task.record_arguments(_bound(cls, task, args, kwargs))
         return task
 
 

@@ -47,6 +47,10 @@ class Changeable(metaclass=EnvMeta):
     action_space: Any
     _arguments: dict[str, Any]
 
+    def record_arguments(self, arguments: dict[str, Any]) -> None:
+        """Keep the arguments; called when the constructor is done."""
+        self._arguments, self.is_made = arguments, True
+
     def forget_trials_ahead(self) -> None:
         """Discard trials made ahead; called when a parameter has changed."""
         raise NotImplementedError

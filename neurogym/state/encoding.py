@@ -43,7 +43,7 @@ _COMPILED = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 @runtime_checkable
-class _SaysItself(Protocol):
+class _HasState(Protocol):
     def state_dict(self) -> dict[str, Any]: ...
 
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
@@ -183,17 +183,17 @@ class Encoder:
 
     def _object(self, value: Any, path: str) -> Any:
         cls, is_env = type(value), isinstance(value, gym.Env)
-        says_itself = issubclass(cls, _SaysItself)  # of the class: wrappers pass on what they lack
+        has_own = issubclass(cls, _HasState)  # of the class: wrappers pass on what they lack
         data: Data = {KIND: "object", "class": class_name(cls)}
         name = cls.__name__ if is_env else path
-        if is_env or not says_itself:
+        if is_env or not has_own:
             attributes = attributes_of(value)
             if not is_env and not _is_plain_python(cls, value):
                 if callable(value) and not attributes:
                     return _CONSTANT
                 raise _refusal(value, path)
-            data["attributes"] = self._attributes(attributes, name, NOT_STATE if is_env else (), says_itself)
-        if says_itself:
+            data["attributes"] = self._attributes(attributes, name, NOT_STATE if is_env else (), has_own)
+        if has_own:
             data["own"] = self.encode(value.state_dict(), f"{name}.state_dict()")
         return data
 

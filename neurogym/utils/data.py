@@ -179,20 +179,20 @@ class Dataset:
     def _make(self, b: int, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], Frame]:
         """More rows of a sequence."""
         n = int(np.clip(np.ceil(self._ahead / self._length_guess[b]), 1, 512))
-        shown = self._streams[b].make(n, given)
-        self._length_guess[b] = max(1.0, float(shown.length.mean()))
-        starts = np.zeros(len(shown.rows), bool)
-        starts[np.cumsum(shown.length) - shown.length] = True
-        return {"inputs": shown.ob, "targets": shown.gt, "period": self._labels(shown), "starts": starts}, shown
+        frame = self._streams[b].make(n, given)
+        self._length_guess[b] = max(1.0, float(frame.length.mean()))
+        starts = np.zeros(len(frame.rows), bool)
+        starts[np.cumsum(frame.length) - frame.length] = True
+        return {"inputs": frame.ob, "targets": frame.gt, "period": self._labels(frame), "starts": starts}, frame
 
-    def _labels(self, shown: Frame) -> np.ndarray:
+    def _labels(self, frame: Frame) -> np.ndarray:
         """Position in ``periods`` of the period of each row."""
-        labels = np.full(shown.trials.total, -1, np.int16)
-        for name in shown.trials.starts:
+        labels = np.full(frame.trials.total, -1, np.int16)
+        for name in frame.trials.starts:
             if name not in self.periods:
                 self.periods.append(name)
-            labels[shown.trials.rows(name).index] = self.periods.index(name)
-        return labels if shown.rows is shown.trials.rows().index else labels[shown.rows]
+            labels[frame.trials.rows(name).index] = self.periods.index(name)
+        return labels if frame.rows is frame.trials.rows().index else labels[frame.rows]
 
     def __call__(self, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and targets of the next batch; see :meth:`sample`."""
@@ -264,7 +264,7 @@ class RowBuffer:
         """Whether sequences (default: each) have fewer rows; None: not a whole trial."""
         return self._filled[b] - self._used[b] < (1 if rows is None else rows)
 
-    def append(self, b: int, rows: dict[str, np.ndarray], shown: Frame) -> None:
+    def append(self, b: int, rows: dict[str, np.ndarray], frame: Frame) -> None:
         """Append the rows of whole trials to sequence ``b``."""
         left, more = slice(int(self._used[b]), int(self._filled[b])), len(rows["starts"])
         needed = left.stop - left.start + more
@@ -276,7 +276,7 @@ class RowBuffer:
             row[left.stop - left.start : needed] = values
         self._used[b], self._filled[b] = 0, needed
         if self.keeps_trials:
-            self._trials[b].extend((shown, k) for k in range(len(shown.length)))
+            self._trials[b].extend((frame, k) for k in range(len(frame.length)))
 
     def _grow(self, capacity: int, like: dict[str, np.ndarray]) -> None:
         for name, values in like.items():
@@ -289,7 +289,7 @@ class RowBuffer:
     def next_trials(self) -> tuple[np.ndarray, list[dict[str, Any]]]:
         """Rows and records of the next trial of each sequence."""
         trials = [waiting.popleft() for waiting in self._trials]
-        return np.array([shown.length[k] for shown, k in trials]), [shown.trials.record(k) for shown, k in trials]
+        return np.array([frame.length[k] for frame, k in trials]), [frame.trials.record(k) for frame, k in trials]
 
     def next_window(self, count: np.ndarray, length: int, batch_first: bool, records: list[dict[str, Any]]) -> Window:
         """So many rows of each sequence, which are used up; filled up to a length."""

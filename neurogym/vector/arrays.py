@@ -286,7 +286,8 @@ class TrialVectorEnv(Batch):
         """Trials that ended, without the rows that they skipped; their tasks are told where they ended."""
         for i, rows in zip(ended.env.tolist(), skipped.tolist(), strict=True):
             self.tasks[i].cursor.skipped = rows
-        return ended._replace(steps=ended.steps - skipped)
+        env, trial, outcome, steps, *others = ended
+        return EndedTrials(env, trial, outcome, steps - skipped, *others)
 
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")

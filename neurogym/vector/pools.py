@@ -274,10 +274,10 @@ class Pools:
     def _together(self) -> list[tuple[list[str], np.ndarray]]:
         """Group per-trial columns by type into tables (environment and trial, column), for one look-up per type."""
         tables = []
-        shown = {name: column for name, column in self.trials.items() if not name.startswith("_")}
-        for dtype in dict.fromkeys(column.dtype for column in shown.values()):
-            names = [name for name, column in shown.items() if column.dtype == dtype]
-            table = np.stack([shown[name] for name in names], axis=-1)
+        public = {name: column for name, column in self.trials.items() if not name.startswith("_")}
+        for dtype in dict.fromkeys(column.dtype for column in public.values()):
+            names = [name for name, column in public.items() if column.dtype == dtype]
+            table = np.stack([public[name] for name in names], axis=-1)
             self.trials.update({name: table[:, :, k] for k, name in enumerate(names)})
             tables.append((names, table.reshape(-1, len(names))))
         return tables

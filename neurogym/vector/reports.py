@@ -22,7 +22,7 @@ FINISHED = {
     "aborts": "aborts",
 }
 #: Entries of a report that is silent about them, where that is not nan.
-_UNSAID = {"outcome": "none", "steps": 0, "aborts": 0}
+_MISSING = {"outcome": "none", "steps": 0, "aborts": 0}
 
 
 def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
@@ -51,15 +51,15 @@ def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name in dict.fromkeys(name for info in infos.values() for name in info):
-        said = {i: info[name] for i, info in infos.items() if name in info}
+        present = {i: info[name] for i, info in infos.items() if name in info}
         mask = np.zeros(n, bool)
-        mask[list(said)] = True
-        if all(isinstance(value, Mapping) for value in said.values()):
-            found[name] = gathered(said, n)
+        mask[list(present)] = True
+        if all(isinstance(value, Mapping) for value in present.values()):
+            found[name] = gathered(present, n)
         else:
-            column = _column(list(said.values()))
+            column = _column(list(present.values()))
             full = np.full(n, None) if column.dtype == object else np.zeros((n, *column.shape[1:]), column.dtype)
-            full[list(said)] = column
+            full[list(present)] = column
             found[name] = full
         found[f"_{name}"] = mask
     return found
@@ -90,8 +90,8 @@ def finished_columns(infos: Mapping[int, Mapping[str, Any]]) -> dict[str, np.nda
     """
     several = list(infos.values())
     found: dict[str, list[Any]] = {"env": list(infos)}
-    for name, said in FINISHED.items():
-        found[name] = [info.get(said, _UNSAID.get(name, np.nan)) for info in several]
+    for name, in_info in FINISHED.items():
+        found[name] = [info.get(in_info, _MISSING.get(name, np.nan)) for info in several]
     found["performance"] = list(map(float, found["performance"]))
     for part in ("trial", "periods"):
         records = [info.get(part, _NOTHING) for info in several]

@@ -223,7 +223,7 @@ class Combine(JointParameters, TrialEnv):
         cursor = task.cursor
         row, gt = cursor.first + step, cursor.gt
         truth = 0 if gt is None else gt[row]
-        event, reward, told = task.act_at(row, action)
+        event, reward, programmed = task.act_at(row, action)
         ended = event >= rules.END
         if event & rules.OUTCOME == rules.ABORT:
             self.report(rules.ABORT)
@@ -231,7 +231,7 @@ class Combine(JointParameters, TrialEnv):
             self._stop(j)
         reward = float(reward)
         info = {"reward": reward, "gt": truth, "new_trial": ended}
-        return reward, truth, info if told is None else {**told.info, **info}
+        return reward, truth, info if programmed is None else {**programmed.info, **info}
 
     def _stop(self, j: int) -> None:
         """Clear observations and ground truth of a task whose trial has ended."""
