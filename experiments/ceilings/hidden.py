@@ -18,7 +18,7 @@ from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.ceilings.processes import Process, filtered_accuracy
 from neurogym.core import TrialEnv
 from neurogym.envs.collections.perceptualdecisionmaking import BLOCK, PROBABILITIES
-from neurogym.envs.native import dawtwostep, hierarchicalreasoning
+from neurogym.envs.native import hierarchicalreasoning, twostep
 from neurogym.wrappers.side_bias import SideBias
 
 CHAINS, TRIALS, WARM_UP = 2000, 400, 100
@@ -62,9 +62,9 @@ def _two_step_reward(performance: float, common: float, p: float) -> float:
 
 
 def daw_two_step() -> Ceiling:
-    hits = _two_state(dawtwostep.PAYS[1], dawtwostep.SWITCH, TRIALS, None, np.random.default_rng(0))
+    hits = _two_state(twostep.PAYS[1], twostep.SWITCH, TRIALS, None, np.random.default_rng(0))
     mean, error = mean_and_error(hits[WARM_UP:].mean(axis=0))
-    reward = _two_step_reward(mean, dawtwostep.COMMON, dawtwostep.PAYS[1])
+    reward = _two_step_reward(mean, twostep.COMMON, twostep.PAYS[1])
     return Ceiling(mean, reward, error, "exact belief, simulated in the long run", guessed(0.5, 0.5))
 
 

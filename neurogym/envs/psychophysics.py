@@ -11,6 +11,23 @@ import numpy as np
 from neurogym.core import TrialEnv
 from neurogym.sampling.distributions import Distribution
 
+#: Coherences of random-dot motion (percent), Britten et al. 1992 and after.
+COHERENCES = (0, 6.4, 12.8, 25.6, 51.2)
+
+
+def coherences(given: Sequence[float] | None = None) -> np.ndarray:
+    """Coherences as given, else the usual ones (percent), shape (coherences,)."""
+    return np.array(COHERENCES if given is None else given, dtype=float, ndmin=1)
+
+
+def two_channels(signed: np.ndarray) -> np.ndarray:
+    """Strength of two opposed channels, (1 +- coherence) / 2, shape (n, 2).
+
+    Args:
+        signed: Coherence (percent), positive where the first channel is the stronger; shape (n,).
+    """
+    return (1 + np.column_stack([signed, -signed]) / 100) / 2
+
 
 def ring(n: int) -> np.ndarray:
     """Preferred angles (rad) of a ring of ``n`` units, shape (n,)."""

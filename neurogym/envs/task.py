@@ -1,4 +1,4 @@
-"""Everything that the heading of a task needs: base class, rule, metadata, spaces, and the usual arguments."""
+"""Everything that the heading of a task needs: base classes, rule, metadata, spaces, and the usual arguments."""
 # ruff: noqa: F401 - task files import these names from here
 
 from __future__ import annotations
@@ -24,18 +24,29 @@ Constructor = Callable[..., None]
 Decorator = Callable[[Constructor], Constructor]
 
 
+class ChoiceTask(TrialEnv):
+    """Base of tasks that ask for fixation in the period ``fixation`` and for one answer in the period ``decision``.
+
+    Anything but waiting earns ``abort`` during fixation; the first answer earns ``correct`` or ``fail``, none ``miss``.
+    """
+
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
+    rule = Rule(fixate=("fixation",), answer=("decision",))
+
+
 def usual_arguments(
-    dt: float = 100, abort: bool = True, first: Sequence[str] = ()
+    dt: float = 100, abort: bool = True, first: Sequence[str] = (), tables: Sequence[str] = ("rewards", "timing")
 ) -> Callable[[Constructor], Constructor]:
     """Add the usual arguments to the constructor of a task, which names only the special arguments.
 
-    ``dt``, ``rewards`` and ``timing`` come before and ``abort`` after; they go to :class:`TrialEnv`, whose
-    constructor has run when that of the task begins. ``inspect.signature`` shows all of them.
+    ``dt`` and the tables come before and ``abort`` after; they go to :class:`TrialEnv`, whose constructor has run when
+    that of the task begins. ``inspect.signature`` shows all of them. A constructor that names a table receives it, too.
 
     Args:
         dt: Default time step (ms).
         abort: Whether the task has the argument ``abort``.
-        first: Own arguments that come before ``rewards``, as scripts give them by position.
+        first: Own arguments that come before the tables, as scripts give them by position.
+        tables: Tables of values that replace defaults, ``rewards`` and ``timing``, in the order of arguments.
 
     >>> class Task(TrialEnv):
     ...     @usual_arguments(dt=20)
@@ -45,15 +56,14 @@ def usual_arguments(
     ['dt', 'rewards', 'timing', 'sigma', 'abort']
     """
     usual = inspect.signature(TrialEnv.__init__).parameters
-    before = [usual["dt"].replace(default=dt)]
-    after = [usual["abort"]] if abort else []
+    shared = ["dt", *tables, *(["abort"] if abort else [])]
 
     def decorate(own: Constructor) -> Constructor:
         this, *parameters = inspect.signature(own).parameters.values()
         early = [p for p in parameters if p.name in first]
-        late = [p for p in parameters if p.name not in first]
-        tables = usual["rewards"], usual["timing"]
-        order = (this, *before, *early, *tables, *late, *after)
+        late = [p for p in parameters if p.name not in (*first, *tables)]
+        order = (this, usual["dt"].replace(default=dt), *early, *(usual[name] for name in tables), *late)
+        order += (usual["abort"],) if abort else ()
         signature = inspect.Signature([p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in order])
 
         @functools.wraps(own)
@@ -61,7 +71,7 @@ def usual_arguments(
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
             self, values = given.args[0], given.arguments
-            TrialEnv.__init__(self, **{p.name: values[p.name] for p in (*before, *tables, *after)})
+            TrialEnv.__init__(self, **{name: values[name] for name in shared})
             own(self, **{p.name: values[p.name] for p in parameters})
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any, Protocol
@@ -23,40 +23,69 @@ class Range:
         low, high: Smallest and largest value.
         above: Whether ``low`` itself is excluded.
         whole: Whether only whole numbers are allowed.
+        size: Number of values of a list, 0 for any number of them; None if the argument is a single value.
+        in_order: Whether the values of a list must not fall.
     """
 
     low: float = -inf
     high: float = inf
     above: bool = False
     whole: bool = False
+    size: int | None = None
+    in_order: bool = False
 
     def __str__(self) -> str:
         """Phrase for messages, such as ``a whole number, at least 2``."""
-        if self.high < inf and not self.above:
-            limits = f"between {self.low:g} and {self.high:g}"
+        if self.size is None:
+            kind = "a whole number" if self.whole else "a number"
         else:
-            limits = f"above {self.low:g}" if self.above else f"at least {self.low:g}"
-            limits += f" and at most {self.high:g}" if self.high < inf else ""
-        return f"a whole number, {limits}" if self.whole else f"a number, {limits}"
+            kind = f"a list of {self.size or 'one or more'}{' whole' * self.whole} numbers{' in order' * self.in_order}"
+        if -inf < self.low and self.high < inf and not self.above:
+            return f"{kind}, between {self.low:g} and {self.high:g}"
+        limits = [f"{'above' if self.above else 'at least'} {self.low:g}"] if self.low > -inf else []
+        limits += [f"at most {self.high:g}"] if self.high < inf else []
+        return f"{kind}, {' and '.join(limits)}" if limits else kind
 
     def check(self, name: str, value: Any) -> None:
         """Refuse a value outside the range.
 
         Raises:
-            ValueError: If the value is not a number in the range.
+            ValueError: If the value is not a number in the range, or a list of such numbers.
         """
-        inside = isinstance(value, (int, float, np.number)) and (self.low < value if self.above else self.low <= value)
-        if not inside or not value <= self.high or (self.whole and value != value // 1):
+        values = [value] if self.size is None else list(np.atleast_1d(value)) if np.ndim(value) < 2 else []
+        fits = len(values) > 0 and self.size in (None, 0, len(values))
+        if not fits or not all(map(self._contains, values)) or (self.in_order and values != sorted(values)):
             raise ValueError(f"{name} must be {self}, got {value!r}")
 
+    def _contains(self, value: Any) -> bool:
+        if not isinstance(value, (int, float, np.number)) or (self.whole and float(value) % 1):
+            return False
+        return bool((self.low < value if self.above else self.low <= value) and value <= self.high)
 
+
+Number = Annotated[float, Range()]
 NonNegative = Annotated[float, Range(0)]
 Positive = Annotated[float, Range(0, above=True)]
 Probability = Annotated[float, Range(0, 1)]
 PositiveProbability = Annotated[float, Range(0, 1, above=True)]
 Percent = Annotated[float, Range(0, 100)]
+Whole = Annotated[int, Range(0, whole=True)]
 Count = Annotated[int, Range(1, whole=True)]
 AtLeastTwo = Annotated[int, Range(2, whole=True)]
+Numbers = Annotated[Sequence[float], Range(size=0)]
+Probabilities = Annotated[Sequence[float], Range(0, 1, size=0)]
+TwoProbabilities = Annotated[tuple[float, float], Range(0, 1, size=2)]
+Block = Annotated[tuple[int, int], Range(1, whole=True, size=2, in_order=True)]  #: fewest and most trials of a block
+
+
+def declared_ranges(function: Callable[..., None]) -> dict[str, Range]:
+    """Ranges that the annotations of a constructor declare, by argument."""
+    known = getattr(inspect.unwrap(function), "__globals__", {})
+    ranges: dict[str, Range] = {}
+    for name, annotation in getattr(function, "__annotations__", {}).items():
+        hint = known.get(annotation.partition(" ")[0]) if isinstance(annotation, str) else annotation
+        ranges |= {name: part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Range)}  # noqa: B035
+    return ranges
 
 
 def within_ranges(function: Callable[..., None]) -> Callable[..., None]:
@@ -70,11 +99,7 @@ def within_ranges(function: Callable[..., None]) -> Callable[..., None]:
     ...
     ValueError: sigma must be a number, at least 0, got -1
     """
-    known = getattr(inspect.unwrap(function), "__globals__", {})
-    ranges: dict[str, Range] = {}
-    for name, annotation in getattr(function, "__annotations__", {}).items():
-        hint = known.get(annotation.partition(" ")[0]) if isinstance(annotation, str) else annotation
-        ranges |= {name: part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Range)}  # noqa: B035
+    ranges = declared_ranges(function)
     if not ranges:
         return function
     signature = inspect.signature(function)

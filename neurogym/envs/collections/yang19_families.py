@@ -8,7 +8,8 @@ from itertools import permutations, product
 import numpy as np
 
 from neurogym.envs.psychophysics import ring
-from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import Rule, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 MODALITIES = (1, 2)
 

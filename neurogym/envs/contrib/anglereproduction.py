@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.psychophysics import ring
-from neurogym.envs.task import Positive, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import Positive
 
 UNITS = 16
 START = np.pi  #: own angle at the start of a trial (rad)

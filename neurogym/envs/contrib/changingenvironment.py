@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import NonNegative, Probability, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import coherences, step_noise, two_channels
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative, Probability
 
-COHS = (0, 6.4, 12.8, 25.6, 51.2)
 
-
-class ChangingEnvironment(TrialEnv):
+class ChangingEnvironment(ChoiceTask):
     """Report motion direction on the pair of targets that is rewarded in the present context.
 
     There is a left and a right target for each of two contexts. The context stays for tens of trials and is not shown
@@ -39,20 +39,18 @@ class ChangingEnvironment(TrialEnv):
         "stimulus": ("truncated_exponential", (1000, 500, 1500)),
         "decision": 500,
     }
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
     def __init__(
         self,
-        stim_scale: float = 1.0,
+        stim_scale: NonNegative = 1.0,
         sigma: NonNegative = 1.0,
         cxt_ch_prob: Probability = 0.05,
         cxt_cue: bool = False,
     ):
-        self.sigma, self.cxt_ch_prob, self.cxt_cue = sigma / np.sqrt(self.dt), cxt_ch_prob, cxt_cue
+        self.sigma, self.cxt_ch_prob, self.cxt_cue = step_noise(sigma, self.dt), cxt_ch_prob, cxt_cue
         self.context: int | None = None
-        self.conditions = {"side": (1, 2), "context": (0, 1), "coh": np.array(COHS) * stim_scale}
+        self.conditions = {"side": (1, 2), "context": (0, 1), "coh": coherences() * stim_scale}
         names = {"context": 0} if cxt_cue else {}
         first = len(names)
         names |= {"fixation": first, "stimulus": range(first + 1, first + 3)}  # type: ignore[dict-item]
@@ -78,8 +76,7 @@ class ChangingEnvironment(TrialEnv):
         side, coh, context = trials.draw("side"), trials.draw("coh"), self._contexts(trials)
         ground_truth = trials.info["ground_truth"] = side + 2 * context
         trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
-        signed = np.where(side == 1, coh, -coh) / 100
-        trials.add_ob(np.column_stack([1 + signed, 1 - signed]) / 2, "stimulus", where="stimulus")
+        trials.add_ob(two_channels(np.where(side == 1, coh, -coh)), "stimulus", where="stimulus")
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
         if self.cxt_cue:
             trials.add_ob(context, where="context")

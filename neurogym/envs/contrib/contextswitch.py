@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import Probability, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import Probability
 
 
 class ContextSwitch(TrialEnv):
@@ -14,8 +15,6 @@ class ContextSwitch(TrialEnv):
     rewards of earlier trials reveal the present context.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         p_switch: Probability that the context changes before a trial.
 
     Raises:
@@ -31,8 +30,8 @@ class ContextSwitch(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, p_switch: Probability = 0.1):
-        super().__init__(dt=dt, rewards=rewards)
+    @usual_arguments(tables=("rewards",), abort=False)
+    def __init__(self, p_switch: Probability = 0.1):
         self.p_switch, self.context = p_switch, 0
         self.conditions = {"stimulus": np.arange(2), "context": np.arange(2)}
         self.observation_space = spaces.Box(0, 1, shape=(2,), dtype=np.float32, name={"stimulus": [0, 1]})

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from neurogym.envs.task import Info, NonNegative, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.psychophysics import coherences, step_noise, two_channels
+from neurogym.envs.task import Info, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Range, Whole
 
-COHS = (0, 6.4, 12.8, 25.6, 51.2)
 FREE, RETRY, PUNISHED, DELAYED, FULL = range(5)  #: the five stages
 SIDES = (1, 2)
+Threshold = Annotated[float, Range(-1, 1)]
+Day = Annotated[float, Range(1)]  #: infinite where a stage never ends
 
 
 class CVLearning(TrialEnv):
@@ -58,24 +61,22 @@ class CVLearning(TrialEnv):
     @usual_arguments()
     def __init__(
         self,
-        stim_scale: float = 1.0,
+        stim_scale: NonNegative = 1.0,
         sigma: NonNegative = 1.0,
-        max_num_reps: int = 3,
-        th_stage: float = 0.7,
-        keep_days: int = 1,
-        trials_day: int = 300,
-        perf_len: int = 20,
+        max_num_reps: Count = 3,
+        th_stage: Threshold = 0.7,
+        keep_days: Whole = 1,
+        trials_day: Day = 300,
+        perf_len: Count = 20,
         stages: Sequence[int] | None = None,
-        n_ch: int = 10,
+        n_ch: AtLeastTwo = 10,
     ):
         self.stages = tuple(range(5) if stages is None else stages)
         if not self.stages or not set(self.stages) <= set(range(5)):
             raise ValueError(f"stages must be some of 0, 1, 2, 3, 4, got {stages!r}")
-        if n_ch < 2 or min(max_num_reps, trials_day, perf_len) < 1 or keep_days < 0:
-            raise ValueError("n_ch must be at least 2, max_num_reps, trials_day, perf_len at least 1, keep_days 0")
-        self.sigma, self.n_ch, self.max_num_reps = sigma / np.sqrt(self.dt), n_ch, max_num_reps
+        self.sigma, self.n_ch, self.max_num_reps = step_noise(sigma, self.dt), n_ch, max_num_reps
         self.th_stage, self.keep_days, self.trials_day, self.perf_len = th_stage, keep_days, trials_day, perf_len
-        self.cohs = np.array(COHS) * stim_scale
+        self.cohs = coherences() * stim_scale
         self.conditions = {"ground_truth": SIDES, "coh": self.cohs}
         rest: dict[str, Any] = {"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 3), **rest})
@@ -105,8 +106,7 @@ class CVLearning(TrialEnv):
         trials.add_period("delay", self._delay(trials), after="stimulus")
         trials.add_period("decision", after="delay")
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
-        signed = np.where(side == 1, coh, -coh) / 100
-        trials.add_ob(np.column_stack([1 + signed, 1 - signed]) / 2, "stimulus", where="stimulus")
+        trials.add_ob(two_channels(np.where(side == 1, coh, -coh)), "stimulus", where="stimulus")
         if self.n_ch > 2:
             trials.add_ob(0.5, "stimulus", where="irrelevant")
         trials.add_randn(0, sigma, "stimulus", where=range(1, self.n_ch + 1))
@@ -215,5 +215,5 @@ class CVLearning(TrialEnv):
         if np.isinf(self.trials_day):
             return super().chance()
         env = copy.deepcopy(self)
-        env.trials_day = np.inf  # type: ignore[assignment]
+        env.trials_day = np.inf
         return env.chance()

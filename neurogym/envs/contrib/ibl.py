@@ -7,7 +7,10 @@ from math import erf
 
 import numpy as np
 
-from neurogym.envs.task import NonNegative, Rule, Score, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.blocks import in_blocks
+from neurogym.envs.psychophysics import exact_ceiling, two_channels
+from neurogym.envs.task import Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative
 
 COHS = (1.6, 3.2, 6.4, 12.8, 25.6, 51.2)
 
@@ -16,8 +19,6 @@ class IBL(TrialEnv):
     """Choose the side with the higher contrast. A trial is a single step.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         sigma: Noise s.d. of each observation.
 
     Source: Abbott et al. (International Brain Laboratory) 2017.
@@ -34,8 +35,8 @@ class IBL(TrialEnv):
     blocks: Sequence[float] = (0.5,)  #: probability of side 1 in each kind of block
     block_dur = 10_000
 
-    def __init__(self, dt: float = 100, rewards: dict | None = None, sigma: NonNegative = 0.1):
-        super().__init__(dt=dt, rewards=rewards)
+    @usual_arguments(tables=("rewards",), abort=False)
+    def __init__(self, sigma: NonNegative = 0.1):
         self.sigma = sigma
         self.cohs = np.array(COHS)
         self.conditions = {"ground_truth": np.arange(2), "coh": self.cohs}
@@ -49,13 +50,11 @@ class IBL(TrialEnv):
 
     def _probabilities(self, trials: Trials) -> np.ndarray:
         """Probability of side 1 in each trial; a new block begins when ``block_dur`` trials have passed."""
-        p1 = np.empty(trials.n)
-        for k in range(trials.n):
-            if self._left_in_block == 0:
-                self._left_in_block = self.block_dur
-                self._p1 = float(trials.rng.choice(self.blocks))
-            p1[k] = self._p1
-            self._left_in_block -= 1
+
+        def begin(_: float) -> tuple[float, int]:
+            return float(trials.rng.choice(self.blocks)), self.block_dur
+
+        p1, self._p1, self._left_in_block = in_blocks(trials.n, self._p1, self._left_in_block, begin)
         return p1
 
     def _new_trials(self, trials: Trials) -> None:
@@ -68,8 +67,7 @@ class IBL(TrialEnv):
             if len(self.blocks) > 1:
                 trials.info["block"] = p1
         trials.add_period("decision", self.dt)
-        signed = np.where(side == 0, coh, -coh) / 200
-        trials.add_ob(np.column_stack([0.5 + signed, 0.5 - signed]), "decision")
+        trials.add_ob(two_channels(np.where(side == 0, coh, -coh)), "decision")
         trials.add_randn(0, self.sigma, "decision")
         trials.set_groundtruth(side, "decision")
 
@@ -78,17 +76,13 @@ class IBL(TrialEnv):
         if len(self.blocks) > 1 or self.sigma == 0:
             return super().ceiling()
         accuracy = [0.5 * (1 + erf(coh / 100 / (2 * self.sigma))) for coh in self.cohs]
-        performance = float(np.mean(accuracy))
-        reward = performance * self.rewards["correct"] + (1 - performance) * self.rewards["fail"]
-        return {"performance": performance, "reward": reward, "error": 0.0, "method": "exact: difference of Gaussians"}
+        return exact_ceiling(self, float(np.mean(accuracy)), "difference of Gaussians")
 
 
 class IBLBlock(IBL):
     """Choose the side with the higher contrast; in blocks of 200 trials side 1 has probability 0.2, 0.5 or 0.8.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         sigma: Noise s.d. of each observation.
 
     Source: Abbott et al. (International Brain Laboratory) 2017.

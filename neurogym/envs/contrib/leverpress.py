@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Count, Rule, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
-from neurogym.parameters.arguments import PositiveProbability
+from neurogym.envs.task import Rule, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.parameters.arguments import Count, PositiveProbability
 
 LONGEST_WAIT = 30  #: steps
 
@@ -19,8 +19,6 @@ class LeverPress(TrialEnv):
     counted. Pressing before the signal is punished; a pause between presses ends the trial without a reward.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         n_press: Presses needed, the first of them when the signal is shown.
         p_signal: Probability that a step of waiting is the last.
 
@@ -35,10 +33,8 @@ class LeverPress(TrialEnv):
     default_rewards = {"abort": -1.0, "correct": 10.0, "fail": 0.0}
     rule = Rule(fixate=("wait",), answer=(), hold=0)
 
-    def __init__(
-        self, dt: float = 100, rewards: dict | None = None, n_press: Count = 4, p_signal: PositiveProbability = 0.5
-    ):
-        super().__init__(dt=dt, rewards=rewards)
+    @usual_arguments(tables=("rewards",), abort=False)
+    def __init__(self, n_press: Count = 4, p_signal: PositiveProbability = 0.5):
         self.n_press, self.p_signal = n_press, p_signal
         self.conditions = {"wait": np.arange(1, LONGEST_WAIT + 1)}
         self.observation_space = spaces.Box(-1, 1, shape=(1,), dtype=np.float32, name={"signal": 0})

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Info, Probability, Rule, TaskInfo, TrialEnv, Trials, spaces, unknown, without_periods
+from neurogym.envs.task import Info, Rule, TaskInfo, TrialEnv, Trials, spaces, unknown, usual_arguments, without_periods
+from neurogym.parameters.arguments import Probability
 
 OPPONENTS = ("mean_action", "random", "algorithm1", "algorithm2")
 LONGEST_PATTERN = 4  #: preceding trials that the opponent of the paper takes into account
@@ -26,8 +27,6 @@ class MatchingPenny(TrialEnv):
     strongest significant bias. Against these the best is to be unpredictable.
 
     Args:
-        dt: Time step (ms).
-        rewards: Replaces entries of ``default_rewards``.
         timing: Accepted for old scripts, with a warning; there are no periods to time.
         opponent_type: One of ``mean_action``, ``random``, ``algorithm1``, ``algorithm2``.
         learning_rate: Of the running mean.
@@ -48,15 +47,13 @@ class MatchingPenny(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
 
+    @usual_arguments(tables=("rewards",), abort=False)
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
         timing: Mapping[str, Any] | None = None,
         opponent_type: str = "mean_action",
         learning_rate: Probability = 0.2,
     ):
-        super().__init__(dt=dt, rewards=rewards)
         without_periods(self, timing)
         if opponent_type not in OPPONENTS:
             raise ValueError(unknown("opponent_type", opponent_type, OPPONENTS))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.parameters.arguments import AtLeastTwo, Count, Range
+
+One = Annotated[int, Range(1, 1, whole=True)]
+Half = Annotated[float, Range(0, 0.5, above=True)]
+UpperHalf = Annotated[float, Range(0.5, 1)]
 
 
 class MemoryRecall(TrialEnv):
@@ -41,27 +46,22 @@ class MemoryRecall(TrialEnv):
     def __init__(
         self,
         dt: float = 1,
-        stim_dim: int = 10,
-        store_signal_dim: int = 1,
-        t_min: int = 15,
-        t_max: int | None = 25,
+        stim_dim: Count = 10,
+        store_signal_dim: One = 1,
+        t_min: AtLeastTwo = 15,
+        t_max: AtLeastTwo | None = 25,
         t_distribution: str = "uniform",
-        p_recall: float = 0.1,
-        chance: float = 0.7,
+        p_recall: Half = 0.1,
+        chance: UpperHalf = 0.7,
         balanced: bool = True,
         rewards: dict | None = None,
     ):
         super().__init__(dt=dt, rewards=rewards)
         t_max = t_min if t_max is None else t_max
-        if stim_dim < 1 or not 2 <= t_min <= t_max:
-            raise ValueError(f"expected stim_dim >= 1 and 2 <= t_min <= t_max, got {stim_dim!r}, {t_min!r}, {t_max!r}")
-        if store_signal_dim != 1 or t_distribution != "uniform":
-            got = f"{store_signal_dim!r}, {t_distribution!r}"
-            raise ValueError(f"expected store_signal_dim = 1 and t_distribution = 'uniform', got {got}")
-        if not 0 < p_recall <= 0.5:
-            raise ValueError(f"p_recall must lie above 0 and not above 0.5, got {p_recall!r}")
-        if not 0.5 <= chance <= 1:
-            raise ValueError(f"chance must lie between 0.5 and 1, got {chance!r}")
+        if t_min > t_max:
+            raise ValueError(f"t_max must be at least t_min = {t_min}, got {t_max!r}")
+        if t_distribution != "uniform":
+            raise ValueError(f"t_distribution must be 'uniform', got {t_distribution!r}")
         self.stim_dim, self.p_recall, self.p_right, self.balanced = stim_dim, p_recall, chance, balanced
         self.conditions = {"t": np.arange(t_min, t_max + 1)}
         self.observation_space = spaces.Box(

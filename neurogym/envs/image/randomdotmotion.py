@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from neurogym.envs.image.frames import ImageTask
-from neurogym.envs.psychophysics import exact_ceiling, ring
-from neurogym.envs.task import AtLeastTwo, Rule, TaskInfo, Trials, spaces
+from neurogym.envs.psychophysics import COHERENCES, coherences, exact_ceiling, ring
+from neurogym.envs.task import Rule, TaskInfo, Trials, spaces
+from neurogym.parameters.arguments import AtLeastTwo, Range
 
-COHS = (0, 6.4, 12.8, 25.6, 51.2)
 FRAME = 16.0  #: ms, to which speed and life of the dots refer
 DOTS = 30  #: visible at a time, on average
 SPEED = 0.05 / FRAME  #: of half a frame width, per ms
 LIFE = 10 * FRAME  #: ms
+Scale = Annotated[float, Range(0, 100 / max(COHERENCES))]
 
 
 class RandomDotMotion(ImageTask):
@@ -55,14 +56,12 @@ class RandomDotMotion(ImageTask):
         win_kwargs: Mapping[str, Any] | None = None,
         rewards: dict | None = None,
         timing: dict | None = None,
-        stim_scale: float = 1.0,
+        stim_scale: Scale = 1.0,
         dim_ring: AtLeastTwo = 2,
         abort: bool = False,
     ):
         super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.cohs = np.array(COHS) * stim_scale
-        if np.any((self.cohs < 0) | (self.cohs > 100)):
-            raise ValueError(f"stim_scale {stim_scale!r} makes coherences outside 0 to 100 percent")
+        self.cohs = coherences() * stim_scale
         self.theta = ring(dim_ring)
         self.conditions = {"ground_truth": np.arange(dim_ring), "coh": self.cohs}
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})

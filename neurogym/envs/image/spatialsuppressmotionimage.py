@@ -10,7 +10,8 @@ import numpy as np
 
 from neurogym.envs.image.frames import ImageTask, pixel_positions
 from neurogym.envs.native.spatialsuppressmotion import FRAME, SpatialSuppressMotion
-from neurogym.envs.task import Positive, Trials
+from neurogym.envs.task import Trials
+from neurogym.parameters.arguments import Positive
 
 CYCLES = 12.8  #: of each grating across the frame
 HERTZ = 3.2

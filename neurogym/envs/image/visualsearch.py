@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from neurogym.envs.image.frames import ImageTask
 from neurogym.envs.task import StepResult, TaskInfo, Trials, rules, spaces
+from neurogym.parameters.arguments import NonNegative, Number, Range
 
 CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
 NEAR = 0.01  #: square of the distance within which gaze is on a target, or on the middle
+
+ThreeNumbers = Annotated[Sequence[float], Range(size=3)]
 
 
 class VisualSearch(ImageTask):
@@ -59,10 +62,10 @@ class VisualSearch(ImageTask):
         rewards: dict | None = None,
         timing: dict | None = None,
         target_centers: Sequence[tuple[float, float]] | None = None,
-        length: float = 0.3,
-        delta_angle: float | None = None,
-        delta_color: Sequence[float] | None = None,
-        line_width: float = 3,
+        length: NonNegative = 0.3,
+        delta_angle: Number | None = None,
+        delta_color: ThreeNumbers | None = None,
+        line_width: NonNegative = 3,
         abort: bool = False,
     ):
         super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
@@ -76,8 +79,6 @@ class VisualSearch(ImageTask):
         self.length, self.line_width = length, line_width
         self.delta_angle = 0.2 * np.pi if delta_angle is None else delta_angle
         self.delta_color = np.array((0.2, -0.1, -0.1) if delta_color is None else delta_color, float)
-        if self.delta_color.shape != (3,):
-            raise ValueError(f"delta_color needs three numbers, got {delta_color!r}")
         self.conditions = {"ground_truth": self.centers, "angle": ("uniform", (0, 2 * np.pi))}
         self.action_space = spaces.Box(-1.0, 1.0, shape=(2,), dtype=np.float32, name={"x": 0, "y": 1})
 

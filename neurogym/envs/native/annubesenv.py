@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Probability, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.blocks import paid
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.parameters.arguments import NonNegative, Number, Numbers, Positive, Probability, Whole
 
 CATCH: tuple[str, ...] = ()  #: the stimulus of a catch trial
 Limits = int | Mapping[str, int | None] | None
@@ -53,17 +55,17 @@ class AnnubesEnv(TrialEnv):
         session: Mapping[str | tuple[str, ...], float] | None = None,
         catch_prob: Probability = 0.5,
         intensities: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
-        stim_time: float = 1000,
+        stim_time: NonNegative = 1000,
         max_sequential: Limits = None,
-        fix_intensity: float = 0,
+        fix_intensity: Number = 0,
         fix_time: Any = 500,
         iti: Any = 0,
         dt: float = 100,
-        tau: float = 100,
-        output_behavior: Sequence[float] | None = None,
-        noise_std: float = 0.01,
+        tau: Positive = 100,
+        output_behavior: Numbers | None = None,
+        noise_std: NonNegative = 0.01,
         rewards: dict | None = None,
-        random_seed: int | None = None,
+        random_seed: Whole | None = None,
         frozen_seed: bool = False,
         stim_intensities: Sequence[float] | None = None,
     ):
@@ -199,10 +201,9 @@ class AnnubesEnv(TrialEnv):
         trials.add_randn(0, self.noise * present, "stimulus", where=channels)
         trials.set_groundtruth(ground_truth, "stimulus")
         steps = trials.ends["stimulus"] - trials.starts["stimulus"]
-        for action in range(len(self.output_behavior)):
-            right = ground_truth == action
-            pay = np.where(right, trials.reward("correct"), trials.reward("fail"))
-            trials.set_action_reward("stimulus", action, pay, right / steps, ends=False)
+        actions = range(len(self.output_behavior))
+        right = np.array(actions) == ground_truth[:, None]
+        trials.set_action_reward("stimulus", actions, paid(trials, right), right / steps[:, None], ends=False)
 
     def _describe(self, trials: Trials, which: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
         """Put stimuli, intensities and counts into the record; intensities of absent modalities are 0."""

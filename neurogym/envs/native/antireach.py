@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import ring
-from neurogym.envs.task import AtLeastTwo, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo
 
 
-class AntiReach(TrialEnv):
+class AntiReach(ChoiceTask):
     """Respond opposite to the stimulus, or towards the stimulus.
 
     Args:
@@ -27,8 +28,6 @@ class AntiReach(TrialEnv):
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 500, "stimulus": 500, "delay": 0, "decision": 500}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments(first=("anti",))
     def __init__(self, anti: bool = True, dim_ring: AtLeastTwo = 32):

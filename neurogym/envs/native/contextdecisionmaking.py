@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
-from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
-from neurogym.parameters.arguments import AtLeastTwo, NonNegative
+from neurogym.envs.task import ChoiceTask, ConditionValues, Score, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Whole
 
-COHERENCES = (5, 15, 50)
+MANTE = (5, 15, 50)  #: coherences of either modality (percent)
 
 
-class ContextDecisionMaking(TrialEnv):
+class ContextDecisionMaking(ChoiceTask):
     """Report the direction of the relevant of two noisy modalities and ignore the other.
 
     Which modality is relevant is fixed (implicit context), or drawn in each trial and shown by a cue that stays on
@@ -43,8 +43,6 @@ class ContextDecisionMaking(TrialEnv):
         "delay": ("truncated_exponential", (600, 300, 3000)),
         "decision": 100,
     }
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
     cohs = ConditionValues("coh_1", "coh_2")
     contexts = ConditionValues("context")
 
@@ -52,7 +50,7 @@ class ContextDecisionMaking(TrialEnv):
     def __init__(
         self,
         use_expl_context: bool = False,
-        impl_context_modality: int = 0,
+        impl_context_modality: Whole = 0,
         dim_ring: AtLeastTwo = 2,
         sigma: NonNegative = 1.0,
     ):
@@ -64,8 +62,8 @@ class ContextDecisionMaking(TrialEnv):
             "ground_truth": np.arange(1, dim_ring + 1),
             "other_choice": np.arange(1, dim_ring + 1),
             "context": (0, 1) if use_expl_context else (impl_context_modality,),
-            "coh_1": np.array(COHERENCES),
-            "coh_2": np.array(COHERENCES),
+            "coh_1": np.array(MANTE),
+            "coh_2": np.array(MANTE),
         }
         self.modalities = [range(1, 1 + dim_ring), range(1 + dim_ring, 1 + 2 * dim_ring)]
         names: dict[str, Any] = {"fixation": 0}

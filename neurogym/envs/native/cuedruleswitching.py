@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Probability, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import Probability
 
 
 class CuedRuleSwitching(TrialEnv):

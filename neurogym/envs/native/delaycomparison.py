@@ -1,4 +1,4 @@
-"""Delayed comparison of two magnitudes."""
+"""Delayed comparison of two magnitudes: of vibrations and of sounds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neurogym.envs.task import ConditionValues, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import step_noise
+from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative
 
 PAIRS = ((18, 10), (22, 14), (26, 18), (30, 22), (34, 26))
 
 
-class DelayComparison(TrialEnv):
+class DelayComparison(ChoiceTask):
     """Report the larger of two successive magnitudes (vibration frequencies).
 
     Args:
@@ -27,13 +29,11 @@ class DelayComparison(TrialEnv):
         necessary=("stimulus1", "stimulus2"),
     )
     default_timing = {"fixation": 500, "stimulus1": 500, "delay": 1000, "stimulus2": 500, "decision": 100}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
     vpairs = ConditionValues("vpair")
 
     @usual_arguments(first=("vpairs",))
     def __init__(self, vpairs: Sequence[tuple[float, float]] | None = None, sigma: NonNegative = 1.0):
-        self.sigma = sigma / np.sqrt(self.dt)
+        self.sigma = step_noise(sigma, self.dt)
         self.conditions = {
             "ground_truth": (1, 2),
             "vpair": [tuple(pair) for pair in (PAIRS if vpairs is None else vpairs)],
@@ -69,4 +69,60 @@ class DelayComparison(TrialEnv):
         trials.add_ob(self.represent(v1), "stimulus1", where="stimulus")
         trials.add_ob(self.represent(v2), "stimulus2", where="stimulus")
         trials.add_randn(0, self.sigma, ["stimulus1", "stimulus2"], where="stimulus")
+        trials.set_groundtruth(trials.info["ground_truth"], "decision")
+
+
+LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0)  #: loudness, in steps between neighbours
+NEIGHBOURS = tuple((a, b) for a in LEVELS for b in LEVELS if abs(a - b) == 1)
+
+
+class AuditoryComparison(ChoiceTask):
+    """Say which of two sounds was louder, with a delay of some seconds in between.
+
+    Every pair is of neighbouring loudness levels, so that all but the softest and the loudest sound are the louder one
+    as often as the softer one: neither sound alone tells the answer. Loudness fluctuates within a sound. Choose right
+    if the first sound was louder, left if the second one was.
+
+    Args:
+        pairs: Loudness of the first and the second sound, on a logarithmic scale in steps between neighbouring levels;
+            drawn uniformly. Default: all neighbours of five levels.
+        sigma: Fluctuation of loudness; its s.d. per step is sigma / sqrt(dt / 100 ms), in the unit of ``pairs``.
+
+    Raises:
+        ValueError: If ``pairs`` does not list pairs of different loudness, or ``sigma`` is negative.
+
+    Source: Akrami, Kopec, Diamond & Brody 2018 (rats waited 2 to 6 s; here the delay is a quarter
+    of it by default: ``timing={"delay": ("uniform", (2000, 6000))}`` gives theirs).
+    """
+
+    metadata = TaskInfo(
+        doi="10.1038/nature25510",
+        tags=["perceptual", "auditory", "working memory", "two-alternative", "supervised"],
+        necessary=("stimulus1", "stimulus2"),
+        small={"timing": {"delay": 500}},
+    )
+    default_timing = {
+        "fixation": 200,
+        "stimulus1": 400,
+        "delay": ("uniform", (500, 1500)),
+        "stimulus2": 400,
+        "decision": 100,
+    }
+
+    @usual_arguments()
+    def __init__(self, pairs: Sequence[tuple[float, float]] = NEIGHBOURS, sigma: NonNegative = 1.0):
+        if np.shape(pairs)[1:] != (2,) or any(first == second for first, second in pairs):
+            raise ValueError(f"pairs must list pairs of different loudness, got {pairs!r}")
+        self.sigma = step_noise(sigma, self.dt / 100)
+        self.conditions = {"pair": [(float(first), float(second)) for first, second in pairs]}
+        self.observation_space = spaces.channels({"fixation": 0, "sound": 1})
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+
+    def _new_trials(self, trials: Trials) -> None:
+        first, second = np.stack(list(trials.draw("pair"))).T
+        trials.info.update(s1=first, s2=second, ground_truth=np.where(first > second, 2, 1))
+        trials.add_ob(1, ["fixation", "stimulus1", "delay", "stimulus2"], where="fixation")
+        trials.add_ob(first, "stimulus1", where="sound")
+        trials.add_ob(second, "stimulus2", where="sound")
+        trials.add_randn(0, self.sigma, ["stimulus1", "stimulus2"], where="sound")
         trials.set_groundtruth(trials.info["ground_truth"], "decision")

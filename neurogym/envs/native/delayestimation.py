@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import step_noise
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative, Range
 
 PLACES = 8
+AtLeastEight = Annotated[int, Range(PLACES, whole=True)]
 
 
 class DelayEstimation(TrialEnv):
@@ -37,10 +42,8 @@ class DelayEstimation(TrialEnv):
     rule = Rule(fixate=("stimulus", "delay"), answer=("decision",))
 
     @usual_arguments(dt=50)
-    def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastTwo = 180):
-        if dim_ring < PLACES:
-            raise ValueError(f"dim_ring must be at least {PLACES}, got {dim_ring!r}")
-        self.sigma, self.dim_ring = sigma / np.sqrt(self.dt), dim_ring
+    def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastEight = 180):
+        self.sigma, self.dim_ring = step_noise(sigma, self.dt), dim_ring
         self.conditions = {"set_size": tuple(range(1, PLACES + 1)), "cue": tuple(range(PLACES))}
         names = {"fixation": 0, "stimulus": range(1, 1 + 2 * PLACES), "cue": range(1 + 2 * PLACES, 1 + 3 * PLACES)}
         self.observation_space = spaces.channels(names)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import ConditionValues, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative
 
 PAIRS = ((1, 3), (1, 4), (2, 3), (2, 4))  #: odours 1 and 3 belong together, and 2 and 4
 
 
-class DelayPairedAssociation(TrialEnv):
+class DelayPairedAssociation(ChoiceTask):
     """Respond if the second of two odours belongs to the first, withhold if not.
 
     Args:
@@ -34,7 +35,6 @@ class DelayPairedAssociation(TrialEnv):
         "decision": 500,
     }
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0, "withhold": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
     pairs = ConditionValues("pair")
     association = 0  #: odours belong together if their difference modulo 2 is this
 

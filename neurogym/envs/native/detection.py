@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import Distribution, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import Distribution, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative, Number, Positive
 
 STRENGTH = 0.5  #: of the bump; the noise is around 0
 
@@ -33,11 +34,11 @@ class Detection(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("stimulus",))
 
     @usual_arguments()
-    def __init__(self, sigma: NonNegative = 1.0, delay: float | None = None, stim_dur: float = 100):
+    def __init__(self, sigma: NonNegative = 1.0, delay: Number | None = None, stim_dur: Positive = 100):
         self.sigma, self.delay = step_noise(sigma, self.dt), delay
         self.bump = max(1, int(stim_dur / self.dt + 1e-6))
         longest = Distribution.of(self.timing["stimulus"]).bounds()[1]
-        if stim_dur <= 0 or (delay is not None and not 0 <= delay <= longest - max(stim_dur, self.dt)):
+        if delay is not None and not 0 <= delay <= longest - max(stim_dur, self.dt):
             raise ValueError(
                 f"a bump of stim_dur={stim_dur!r} ms at delay={delay!r} ms never fits into a stimulus period of "
                 f"at most {longest:g} ms"

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import NonNegative, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative
 
 ITEMS = (0.0, 0.5)  #: an item x is shown as (cos pi x, sin pi x)
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Count, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.blocks import in_blocks
+from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.parameters.arguments import Count
 
 RULES = ((0, 0), (0, 1), (1, 0), (1, 1))
 BACKGROUND = 0.01
@@ -65,13 +67,13 @@ class DualTask(TrialEnv):
 
     def _rules_of(self, trials: Trials) -> np.ndarray:
         """Pairing rule and go rule of each trial, shape (n, 2)."""
-        current = np.empty((trials.n, 2), int)
-        for row in current:
-            if self._done % self.block_dur == 0:
-                others = [i for i in range(len(RULES)) if i != self._rules]
-                self._rules = int(trials.rng.choice(others))
-            row[:] = RULES[self._rules]
-            self._done += 1
+
+        def begin(present: int) -> tuple[int, int]:
+            return int(trials.rng.choice([rule for rule in range(len(RULES)) if rule != present])), self.block_dur
+
+        drawn, self._rules, _ = in_blocks(trials.n, self._rules, -self._done % self.block_dur, begin)
+        self._done += trials.n
+        current = np.array(RULES)[drawn]
         if "rules" in trials.given:
             current = np.stack(list(trials.given["rules"])).astype(int)
         trials.info["rules"] = current

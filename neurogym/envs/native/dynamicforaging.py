@@ -7,13 +7,15 @@ from operator import methodcaller
 
 import numpy as np
 
-from neurogym.envs.task import Info, Rule, TaskInfo, TrialEnv, Trials, spaces, unknown, usual_arguments
+from neurogym.envs.blocks import paid
+from neurogym.envs.task import ChoiceTask, Info, TaskInfo, Trials, spaces, unknown, usual_arguments
+from neurogym.parameters.arguments import Block, Probabilities, Range
 
 BLOCKS = {"coupled": (40, 100), "uncoupled": (20, 35)}  #: fewest and most trials of a block
 SIDES = (1, 2)  #: actions that choose left and right
 
 
-class DynamicForaging(TrialEnv):
+class DynamicForaging(ChoiceTask):
     """Choose left or right after a go cue; which side pays more often changes in blocks without a sign.
 
     With baiting a reward that was due and not collected waits for the next visit of the side, so that the poorer side,
@@ -49,8 +51,6 @@ class DynamicForaging(TrialEnv):
         measures=("switching",),
     )
     default_timing = {"fixation": 100, "decision": 100}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
     def __init__(
@@ -58,19 +58,16 @@ class DynamicForaging(TrialEnv):
         blocks: str = "coupled",
         baiting: bool = True,
         pairs: Sequence[tuple[float, float]] = ((0.4, 0.05),),
-        levels: Sequence[float] = (0.1, 0.5, 0.9),
-        block_dur: tuple[int, int] | None = None,
+        levels: Probabilities = (0.1, 0.5, 0.9),
+        block_dur: Block | None = None,
     ):
         if blocks not in BLOCKS:
             raise ValueError(unknown("blocks", blocks, BLOCKS))
-        found = np.concatenate([np.ravel(np.asarray(pairs, float)), np.asarray(levels, float)])
-        if np.any((found < 0) | (found > 1)) or np.shape(pairs)[1:] != (2,):
-            raise ValueError(f"pairs and levels need probabilities from 0 to 1, got {pairs!r} and {levels!r}")
+        for pair in pairs:
+            Range(0, 1, size=2).check("each of pairs", pair)
         if len(set(levels)) < 3:
             raise ValueError(f"levels must list at least three probabilities, got {levels!r}")
         low, high = BLOCKS[blocks] if block_dur is None else block_dur
-        if not 1 <= low <= high:
-            raise ValueError(f"block_dur must be (fewest, most) trials, got {block_dur!r}")
         self.blocks, self.baiting, self.block_dur = blocks, baiting, (int(low), int(high))
         self.pairs = [(float(rich), float(poor)) for rich, poor in pairs]
         self.levels = [float(level) for level in levels]
@@ -137,9 +134,8 @@ class DynamicForaging(TrialEnv):
             p = trials.info[f"p_{name}"] = _of_side(trials, "_p", side)
             waits = _of_side(trials, "_waiting", side)
             holds = trials.info[f"reward_{name}"] = waits | (drawn[:, side] < p)
-            paid = np.where(holds, trials.reward("correct"), trials.reward("fail"))
             best = value[side] >= value[1 - side]
-            trials.set_action_reward("decision", SIDES[side], paid, best.astype(float))
+            trials.set_action_reward("decision", SIDES[side], paid(trials, holds), best.astype(float))
 
     def trial_ended(self, info: Info) -> None:
         """Collect the reward of the chosen side, keep that of the other if it waits, and go on in the blocks."""

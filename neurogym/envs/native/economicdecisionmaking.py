@@ -73,8 +73,7 @@ class EconomicDecisionMaking(TrialEnv):
         trials.add_ob(np.column_stack([kinds, amounts / 5]), "offer_on", where=range(1, 7))
         if self.sigma:  # without noise nothing is drawn, so that a seed gives the trials it always gave
             trials.add_randn(0, self.sigma, "offer_on", where=range(1, 7))
-        for option in (0, 1):
-            trials.set_action_reward("decision", option + 1, value[:, option], best[:, option].astype(float))
+        trials.set_action_reward("decision", [1, 2], value, best.astype(float))
         trials.set_groundtruth(1 + value.argmax(axis=1), "decision")
 
     def ceiling(self) -> Score | None:

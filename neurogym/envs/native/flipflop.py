@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from neurogym.envs.task import Probability, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.tracking import Tracking
+from neurogym.parameters.arguments import Probability, Range
+
+Bits = Annotated[int, Range(1, 10, whole=True)]
 
 
 class FlipFlop(Tracking):
@@ -42,9 +47,7 @@ class FlipFlop(Tracking):
     levels = (-1.0, 1.0)  #: of pulses and outputs
 
     @usual_arguments(dt=20, abort=False)
-    def __init__(self, n_bits: int = 3, p_pulse: Probability = 0.05):
-        if n_bits != int(n_bits) or not 1 <= n_bits <= 10:
-            raise ValueError(f"n_bits must be a whole number from 1 to 10, got {n_bits!r}")
+    def __init__(self, n_bits: Bits = 3, p_pulse: Probability = 0.05):
         self.n_bits, self.p_pulse = int(n_bits), p_pulse
         self.conditions = {"start": range(2**self.n_bits)}
         bits = range(self.n_bits)

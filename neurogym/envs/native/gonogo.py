@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
 
 
-class GoNogo(TrialEnv):
+class GoNogo(ChoiceTask):
     """Respond after a go stimulus and a delay, withhold after a no-go stimulus.
 
     Source: Zhang et al. 2019.
@@ -19,7 +19,6 @@ class GoNogo(TrialEnv):
     )
     default_timing = {"fixation": 0, "stimulus": 500, "delay": 500, "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -0.5, "miss": -0.5, "withhold": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
     def __init__(self):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.envs.blocks import in_blocks
 from neurogym.envs.task import Distribution, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations
 
@@ -63,12 +64,11 @@ class HierarchicalReasoning(TrialEnv):
 
     def _rules(self, trials: Trials) -> np.ndarray:
         """The hidden rule of each trial, shape (n,)."""
-        hidden = np.zeros(trials.n, int)
-        for k in range(trials.n):
-            if self._left == 0:
-                self._rule, self._left = 1 - self._rule, int(trials.rng.integers(BLOCK[0], BLOCK[1] + 1))
-            hidden[k] = self._rule
-            self._left -= 1
+
+        def begin(present: int) -> tuple[int, int]:
+            return 1 - present, int(trials.rng.integers(BLOCK[0], BLOCK[1] + 1))
+
+        hidden, self._rule, self._left = in_blocks(trials.n, self._rule, self._left, begin)
         return trials.given.get("rule", hidden)
 
     def _new_trials(self, trials: Trials) -> None:

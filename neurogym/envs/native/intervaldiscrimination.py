@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations
 
 ROUNDS = 1000  #: attempts to draw two different durations
 
 
-class IntervalDiscrimination(TrialEnv):
+class IntervalDiscrimination(ChoiceTask):
     """Report the longer of two stimuli.
 
     Source: Genovesio, Tsujimoto & Wise 2009.
@@ -29,8 +29,6 @@ class IntervalDiscrimination(TrialEnv):
         "delay2": 500,
         "decision": 300,
     }
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments(dt=80)
     def __init__(self):

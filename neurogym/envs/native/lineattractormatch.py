@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import NonNegative, Range, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative, PositiveProbability
 
 
-class LineAttractorMatch(TrialEnv):
+class LineAttractorMatch(ChoiceTask):
     """Say whether a test has the value of a sample seen before a delay; values are continuous.
 
     Sample and test are pulses on channels of their own. A network solves the task exactly if it adds the sample to its
@@ -31,12 +32,9 @@ class LineAttractorMatch(TrialEnv):
         necessary=("sample", "test"),
     )
     default_timing = {"fixation": 100, "sample": 100, "delay": ("uniform", (500, 1500)), "test": 100, "decision": 100}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
-    def __init__(self, difference: float = 0.5, sigma: NonNegative = 0.0):
-        Range(0, 1, above=True).check("difference", difference)
+    def __init__(self, difference: PositiveProbability = 0.5, sigma: NonNegative = 0.0):
         self.difference, self.sigma = difference, sigma / np.sqrt(self.dt / 100)
         self.conditions = {
             "ground_truth": (1, 2),

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
-from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ConditionValues, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
-COHERENCES = (5, 15, 50)
+SUMS = (5, 15, 50)  #: of the coherences of both modalities (percent)
 ALONE = 0.5  #: share of coherence in a single modality, as on average with both
 MODALITIES = ("both", "conflict", "first", "second")
 
 
-class MultiSensoryIntegration(TrialEnv):
+class MultiSensoryIntegration(ChoiceTask):
     """Report the direction that two noisy modalities show together.
 
     The coherences of the modalities add up to ``coh``; a part ``coh_prop`` of it is shown by the first. Conflict trials
@@ -42,8 +42,6 @@ class MultiSensoryIntegration(TrialEnv):
         measures=("psychometric",),
     )
     default_timing = {"fixation": 300, "stimulus": 750, "decision": 100}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
     cohs = ConditionValues("coh")
 
     @usual_arguments()
@@ -54,7 +52,7 @@ class MultiSensoryIntegration(TrialEnv):
         self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)
         self.conditions = {
             "ground_truth": np.arange(dim_ring),
-            "coh": np.array(COHERENCES),
+            "coh": np.array(SUMS),
             "coh_prop": ("uniform", (-0.5, 1.5)),
             "modality": list(MODALITIES),
         }

@@ -7,12 +7,14 @@ from itertools import permutations
 
 import numpy as np
 
-from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import step_noise
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Whole
 
 MOST_PERMUTED = 6  #: with more stimuli only the mapping of the task and its reverse can be requested
 
 
-class NAltConditionalVisuomotor(TrialEnv):
+class NAltConditionalVisuomotor(ChoiceTask):
     """Make the response associated with a pattern, after a delay.
 
     Which pattern goes with which response is arbitrary. Patterns and mapping follow from ``pattern_seed``, so that all
@@ -37,22 +39,20 @@ class NAltConditionalVisuomotor(TrialEnv):
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 500, "stimulus": 500, "delay": 1000, "decision": 500}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
     def __init__(
         self,
         sigma: NonNegative = 0.1,
-        stim_scale: float = 1.0,
-        n_ch: int = 10,
-        n_stims: int = 2,
-        pattern_seed: int = 0,
+        stim_scale: NonNegative = 1.0,
+        n_ch: Count = 10,
+        n_stims: AtLeastTwo = 2,
+        pattern_seed: Whole = 0,
     ):
-        if not 2 <= n_stims <= 2**n_ch:
-            raise ValueError(f"n_stims must lie between 2 and 2**n_ch = {2**n_ch}, got {n_stims!r}")
+        if n_stims > 2**n_ch:
+            raise ValueError(f"n_stims must be at most 2**n_ch = {2**n_ch}, got {n_stims!r}")
         rng = np.random.default_rng(pattern_seed)
-        self.sigma, self.coh = sigma / np.sqrt(self.dt), 100 * stim_scale
+        self.sigma, self.coh = step_noise(sigma, self.dt), 100 * stim_scale
         self.patterns = self._distinct_patterns(rng, n_stims, n_ch)
         self.mapping = tuple(int(action) for action in rng.permutation(n_stims) + 1)
         actions = range(1, n_stims + 1)

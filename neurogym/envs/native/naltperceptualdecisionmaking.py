@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
-from neurogym.envs.task import AtLeastTwo, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import coherences, step_noise
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Numbers
 
 MOST_LISTED = 8  #: with more alternatives, only the subsets {1, ..., k} can be requested
 BLOCKS = 16
 
 
-class NAltPerceptualDecisionMaking(TrialEnv):
+class NAltPerceptualDecisionMaking(ChoiceTask):
     """Report the strongest of n noisy stimuli; any subset of stimuli may be in play.
 
     Args:
@@ -37,24 +38,21 @@ class NAltPerceptualDecisionMaking(TrialEnv):
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (330, 80, 1500)), "decision": 500}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
     def __init__(
         self,
         n_ch: AtLeastTwo = 3,
         sigma: NonNegative = 1.0,
-        stim_scale: float = 1.0,
-        cohs: Sequence[float] | None = None,
+        stim_scale: NonNegative = 1.0,
+        cohs: Numbers | None = None,
         ob_nch: bool = False,
         ob_histblock: bool = False,
         zero_irrelevant_stim: bool = False,
     ):
         self.n_ch, self.zero_irrelevant_stim = int(n_ch), zero_irrelevant_stim
-        self.sigma = sigma / np.sqrt(self.dt)
-        base = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
-        self.cohs = base * stim_scale * (1.84665761 * np.log(n_ch) - 0.04102044)
+        self.sigma = step_noise(sigma, self.dt)
+        self.cohs = coherences(cohs) * stim_scale * (1.84665761 * np.log(n_ch) - 0.04102044)
         everything = tuple(range(1, self.n_ch + 1))
         sizes = range(2, self.n_ch + 1)
         listed = self.n_ch <= MOST_LISTED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, Count, Probability
 
 
 class NBack(TrialEnv):
@@ -37,17 +38,9 @@ class NBack(TrialEnv):
     rule = Rule(fixate="*", answer=())
 
     @usual_arguments()
-    def __init__(
-        self,
-        n: int = 2,
-        length: int = 12,
-        n_items: int = 8,
-        p_match: float = 1 / 3,
-    ):
-        if not 1 <= n < length:
+    def __init__(self, n: Count = 2, length: Count = 12, n_items: AtLeastTwo = 8, p_match: Probability = 1 / 3):
+        if n >= length:
             raise ValueError(f"n must lie between 1 and length - 1 = {length - 1}, got {n!r}")
-        if n_items < 2 or not 0 <= p_match <= 1:
-            raise ValueError(f"expected at least 2 items and a probability, got {n_items!r} and {p_match!r}")
         self.n, self.sequence, self.n_items, self.p_match = n, length, n_items, p_match
         self.observation_space = spaces.channels({"fixation": 0, "item": range(1, 1 + n_items)})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "match": 1, "non-match": 2})

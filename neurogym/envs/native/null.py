@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 
 class Null(TrialEnv):
-    """Do nothing: a single action, an observation of zero, no reward. A trial lasts ten seconds.
+    """Do nothing: a single action, an observation of zero, no reward. A trial lasts ten seconds."""
 
-    Args:
-        dt: Time step (ms).
-    """
-
-    metadata = TaskInfo(
-        tags=[],
-        necessary=(),
-    )
+    metadata = TaskInfo(tags=[], necessary=())
     rule = Rule(fixate=(), answer=None)
 
-    def __init__(self, dt: float = 100):
-        super().__init__(dt=dt)
+    @usual_arguments(tables=(), abort=False)
+    def __init__(self):
         self.observation_space = spaces.channels({"fixation": 0})
         self.action_space = spaces.Discrete(1, name={"fixation": 0})
 

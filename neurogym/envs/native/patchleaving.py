@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from neurogym.envs.task import Distribution, Rows, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
-from neurogym.parameters.arguments import Positive
+from neurogym.parameters.arguments import Positive, Range
 
 STAY, LEAVE = 0, 1
 SMALLEST = 0.01  #: harvest below which a patch counts as empty, and is left by itself
+Richness = Annotated[Sequence[float], Range(SMALLEST, above=True, size=0)]
 
 
 class PatchLeaving(TrialEnv):
@@ -45,11 +46,9 @@ class PatchLeaving(TrialEnv):
     rule = Rule(fixate=(), answer=(), hold=STAY)
 
     @usual_arguments(abort=False)
-    def __init__(self, richness: Sequence[float] = (0.4, 0.7, 1.0), decay: Positive = 0.1):
-        if not len(richness) or not all(size > SMALLEST for size in richness):
-            raise ValueError(f"richness must list numbers above {SMALLEST}, got {richness!r}")
+    def __init__(self, richness: Richness = (0.4, 0.7, 1.0), decay: Positive = 0.1):
         self.decay = decay
-        self.conditions = {"richness": np.asarray(richness, float)}
+        self.conditions = {"richness": np.array(richness, float, ndmin=1)}
         self.observation_space = spaces.channels({"travel": 0, "harvest": 1})
         self.action_space = spaces.Discrete(2, name={"stay": STAY, "leave": LEAVE})
 

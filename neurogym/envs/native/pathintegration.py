@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from neurogym.envs.task import Positive, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.tracking import Tracking
+from neurogym.parameters.arguments import Positive, Range
 
 EDGE = 1.0  #: the arena reaches from -1 to 1 in every direction
+Dimensions = Annotated[int, Range(1, 2, whole=True)]
 
 
 class PathIntegration(Tracking):
@@ -40,9 +44,7 @@ class PathIntegration(Tracking):
     tolerance = EDGE / 10
 
     @usual_arguments(dt=20, abort=False)
-    def __init__(self, dimensions: int = 2, speed: Positive = 0.6, persistence: Positive = 400.0):
-        if dimensions not in (1, 2):
-            raise ValueError(f"dimensions must be 1 or 2, got {dimensions!r}")
+    def __init__(self, dimensions: Dimensions = 2, speed: Positive = 0.6, persistence: Positive = 400.0):
         self.dimensions, self.speed, self.persistence = int(dimensions), speed, persistence
         names = list(range(self.dimensions))
         self.observation_space = spaces.channels({"velocity": names})

@@ -1,17 +1,15 @@
-"""Perceptual decision-making: random-dot motion in vector form."""
+"""Perceptual decision-making: random-dot motion in vector form, answered at once or after a delay."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from neurogym.envs.psychophysics import choice_ceiling, ring_stimulus
-from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
-from neurogym.parameters.arguments import AtLeastTwo, NonNegative
+from neurogym.envs.psychophysics import choice_ceiling, coherences, ring_stimulus, step_noise, two_channels
+from neurogym.envs.task import ChoiceTask, ConditionValues, Score, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Numbers
 
 
-class PerceptualDecisionMaking(TrialEnv):
+class PerceptualDecisionMaking(ChoiceTask):
     """Report which of two (or of n) noisy motion directions is stronger.
 
     A ring of units shows motion towards the correct direction, stronger with higher coherence; the agent fixates
@@ -32,18 +30,13 @@ class PerceptualDecisionMaking(TrialEnv):
         measures=("psychometric",),
     )
     default_timing = {"fixation": 100, "stimulus": 2000, "delay": 0, "decision": 100}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
     cohs = ConditionValues("coh")
 
     @usual_arguments(first=("dim_ring",))
-    def __init__(self, cohs: Sequence[float] | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):
-        values = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float, ndmin=1)
-        if values.ndim != 1 or not len(values):
-            raise ValueError(f"cohs must list at least one coherence, got {cohs!r}")
-        self.sigma, self.dim_ring = sigma / np.sqrt(self.dt), dim_ring
+    def __init__(self, cohs: Numbers | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):
+        self.sigma, self.dim_ring = step_noise(sigma, self.dt), dim_ring
         self.theta = np.linspace(0, 2 * np.pi, dim_ring + 1)[:-1]
-        self.conditions = {"ground_truth": np.arange(dim_ring), "coh": values}
+        self.conditions = {"ground_truth": np.arange(dim_ring), "coh": coherences(cohs)}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, dim_ring + 1)})
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
@@ -57,3 +50,48 @@ class PerceptualDecisionMaking(TrialEnv):
     def ceiling(self) -> Score | None:
         """Exact for two directions: the mean of the samples of the difference of the two channels decides."""
         return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else super().ceiling()
+
+
+class PerceptualDecisionMakingDelayResponse(ChoiceTask):
+    """Compare two noisy stimuli and report the stronger stimulus after a delay of random length.
+
+    Args:
+        stim_scale: Factor on the coherences 0, 6.4, 12.8, 25.6 and 51.2 percent.
+        sigma: Noise; its s.d. per step is sigma / sqrt(dt).
+
+    Source: Inagaki, Fontolan, Romani & Svoboda 2019.
+    """
+
+    metadata = TaskInfo(
+        doi="10.1038/s41586-019-0919-7",
+        tags=["perceptual", "delayed response", "two-alternative", "supervised"],
+        necessary=("stimulus",),
+        measures=("psychometric",),
+    )
+    default_timing = {
+        "fixation": 0,
+        "stimulus": 1150,
+        "delay": ("choice", (300, 500, 700, 900, 1200, 2000, 3200, 4000)),
+        "decision": 1500,
+    }
+
+    @usual_arguments()
+    def __init__(self, stim_scale: NonNegative = 1.0, sigma: NonNegative = 1.0):
+        self.sigma = step_noise(sigma, self.dt)
+        self.cohs = coherences() * stim_scale
+        self.conditions = {"ground_truth": (1, 2), "coh": self.cohs}
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
+        self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
+
+    def _new_trials(self, trials: Trials) -> None:
+        ground_truth, coh = trials.draw("ground_truth"), trials.draw("coh")
+        trials.info["sigma"] = np.full(trials.n, self.sigma)
+        signed = np.where(ground_truth == 1, coh, -coh)
+        trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
+        trials.add_ob(two_channels(signed), "stimulus", where="stimulus")
+        trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
+        trials.set_groundtruth(ground_truth, "decision")
+
+    def ceiling(self) -> Score | None:
+        """Exact: the mean of the samples of the difference of the two channels decides."""
+        return choice_ceiling(self, self.cohs, self.sigma)

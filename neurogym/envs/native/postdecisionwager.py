@@ -5,24 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
-from neurogym.envs.task import AtLeastTwo, ConditionValues, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 COHERENCES = (0, 3.2, 6.4, 12.8, 25.6, 51.2)
 
 
-class PostDecisionWager(TrialEnv):
+class PostDecisionWager(ChoiceTask):
     """Report a noisy direction or, where a sure target is offered, take a smaller but certain reward.
 
     The sure target appears during the delay in half of the trials and stays on.
 
     Args:
-        dt: Time step (ms).
         rewards: Replaces entries of ``default_rewards``; ``sure`` is 0.7 times ``correct`` unless given.
         timing: Replaces entries of ``default_timing`` (ms); ``pre_sure`` is the time from the start of the delay to
             the sure target.
         dim_ring: Number of directions, equally spaced.
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
-        abort: Whether breaking fixation ends the trial.
 
     Source: Kiani & Shadlen 2009.
     """
@@ -41,23 +40,14 @@ class PostDecisionWager(TrialEnv):
         "decision": 100,
     }
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "sure": 0.7}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
     cohs = ConditionValues("coh")
     wagers = ConditionValues("wager")
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        dim_ring: AtLeastTwo = 2,
-        sigma: NonNegative = 1.0,
-        abort: bool = False,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments()
+    def __init__(self, rewards: dict | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):
         if "sure" not in (rewards or {}):
             self.rewards["sure"] = 0.7 * self.rewards["correct"]
-        self.sigma, self.dim_ring, self.theta = step_noise(sigma, dt), dim_ring, ring(dim_ring)
+        self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)
         self.conditions = {"wager": (False, True), "ground_truth": np.arange(dim_ring), "coh": np.array(COHERENCES)}
         names: dict[str, int | range] = {"fixation": 0, "stimulus": range(1, dim_ring + 1), "sure": dim_ring + 1}
         self.observation_space = spaces.channels(names)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Count, NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import coherences, step_noise
+from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import Count, NonNegative, Numbers, TwoProbabilities
 
 
 class Priors(TrialEnv):
@@ -38,10 +39,8 @@ class Priors(TrialEnv):
     rule = Rule(fixate=("fixation", "stimulus"), answer=("decision",))
 
     @usual_arguments()
-    def __init__(self, sigma: NonNegative = 10.0, rep_prob: tuple[float, float] = (0.2, 0.8), block_dur: Count = 200):
-        if not all(0 <= p <= 1 for p in rep_prob) or len(rep_prob) != 2:
-            raise ValueError(f"rep_prob must be two probabilities, got {rep_prob!r}")
-        self.sigma, self.rep_prob, self.block_dur = sigma / np.sqrt(self.dt), rep_prob, block_dur
+    def __init__(self, sigma: NonNegative = 10.0, rep_prob: TwoProbabilities = (0.2, 0.8), block_dur: Count = 200):
+        self.sigma, self.rep_prob, self.block_dur = step_noise(sigma, self.dt), rep_prob, block_dur
         self.conditions: dict[str, Any] = {"ground_truth": (1, 2)}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
@@ -57,11 +56,7 @@ class Priors(TrialEnv):
             self._side, self._first_block = 1 + int(trials.rng.integers(2)), int(trials.rng.integers(2))
         block = (self._first_block + (self._done + np.arange(trials.n)) // self.block_dur) % 2
         repeats = trials.rng.random(trials.n) < np.asarray(self.rep_prob)[block]
-        asked = trials.given.get("ground_truth")
-        if asked is None:
-            sides = 1 + (self._side - 1 + np.cumsum(~repeats)) % 2
-        else:
-            sides = asked
+        sides = trials.given.get("ground_truth", 1 + (self._side - 1 + np.cumsum(~repeats)) % 2)
         self._done, self._side = self._done + trials.n, int(sides[-1])
         trials.info.update(ground_truth=sides, rep_prob=np.asarray(self.rep_prob)[block])
         return sides
@@ -103,14 +98,14 @@ class RDMHist(Priors):
         dt: float = 100,
         rewards: dict | None = None,
         timing: dict | None = None,
-        cohs: Sequence[float] | None = None,
+        cohs: Numbers | None = None,
         sigma: NonNegative = 2**0.5,
-        rep_prob: tuple[float, float] = (0.2, 0.8),
-        block_dur: int = 200,
+        rep_prob: TwoProbabilities = (0.2, 0.8),
+        block_dur: Count = 200,
         abort: bool = False,
     ):
         super().__init__(dt, rewards, timing, sigma, rep_prob, block_dur, abort)
-        self.cohs = np.array([0, 6.4, 12.8, 25.6, 51.2] if cohs is None else cohs, dtype=float)
+        self.cohs = coherences(cohs)
         self.conditions["coh"] = self.cohs
 
     def _strengths(self, trials: Trials, sides: np.ndarray) -> np.ndarray:

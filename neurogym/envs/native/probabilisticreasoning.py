@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.envs.task import Count, Patterns, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import Patterns, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.parameters.arguments import Count, Numbers
 
 WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 means certainty
 
@@ -53,16 +53,14 @@ class ProbabilisticReasoning(TrialEnv):
         dt: float = 100,
         rewards: dict | None = None,
         timing: dict | None = None,
-        shape_weight: Sequence[float] | None = None,
+        shape_weight: Numbers | None = None,
         n_loc: Count = 4,
         abort: bool = False,
     ):
         self.n_loc = int(n_loc)
         self.default_timing = _periods(self.n_loc)  # type: ignore[misc]
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        self.shape_weight = np.asarray(WEIGHTS if shape_weight is None else shape_weight, dtype=float)
-        if self.shape_weight.ndim != 1 or not len(self.shape_weight):
-            raise ValueError(f"shape_weight must list at least one weight, got {shape_weight!r}")
+        self.shape_weight = np.array(WEIGHTS if shape_weight is None else shape_weight, dtype=float, ndmin=1)
         self.n_shape = n_shapes = len(self.shape_weight)
         self.shapes = np.arange(n_shapes)
         self.conditions = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.envs.task import Count, Patterns, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import Patterns, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.parameters.arguments import Count, TwoProbabilities
 
 
 def _periods(n_bin: int) -> dict[str, int]:
@@ -47,15 +47,13 @@ class PulseDecisionMaking(TrialEnv):
         dt: float = 10,
         rewards: dict | None = None,
         timing: dict | None = None,
-        p_pulse: Sequence[float] = (0.3, 0.7),
+        p_pulse: TwoProbabilities = (0.3, 0.7),
         n_bin: Count = 6,
         abort: bool = False,
     ):
         self.n_bin, self.p_pulse = int(n_bin), np.asarray(p_pulse, dtype=float)
         self.default_timing = _periods(self.n_bin)  # type: ignore[misc]
         super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
-        if self.p_pulse.shape != (2,) or np.any((self.p_pulse < 0) | (self.p_pulse > 1)):
-            raise ValueError(f"p_pulse must be two probabilities, got {p_pulse!r}")
         patterns = Patterns((0, 1), self.n_bin)
         self.conditions = {"ground_truth": (0, 1), "pulse1": patterns, "pulse2": patterns}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})

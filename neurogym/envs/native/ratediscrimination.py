@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import choice_ceiling, exact_ceiling, step_noise
-from neurogym.envs.task import NonNegative, Positive, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, Score, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative, Number, Positive
 
 MODALITIES = ("visual", "auditory", "both")
 
 
-class RateDiscrimination(TrialEnv):
+class RateDiscrimination(ChoiceTask):
     """Report whether a train of flashes, of clicks, or of both is faster or slower than the boundary.
 
     Each modality has a channel that grows and one that falls with the rate, from ``baseline + lowest`` to ``baseline +
@@ -42,19 +43,17 @@ class RateDiscrimination(TrialEnv):
         measures=("cue_combination",),
     )
     default_timing = {"fixation": 100, "stimulus": 1000, "decision": 100}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
     def __init__(
         self,
-        fmin: float = 9,
-        fmax: float = 16,
-        freq_step: float = 1,
+        fmin: Number = 9,
+        fmax: Number = 16,
+        freq_step: Positive = 1,
         sigma: NonNegative = 0.2,
-        tau: float = 100,
-        baseline: float = 0.2,
-        lowest: float = 0.4,
+        tau: Positive = 100,
+        baseline: Number = 0.2,
+        lowest: Number = 0.4,
         span: Positive = 0.8,
         sensory: bool = False,
     ):

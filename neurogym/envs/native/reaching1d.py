@@ -146,10 +146,7 @@ class Reaching1DWithSelfDistraction(Reaching1D):
         ValueError: If ``speed`` is not positive.
     """
 
-    metadata = Reaching1D.metadata.replace(
-        paper_name=None,
-        paper_link=None,
-    )
+    metadata = Reaching1D.metadata.replace(paper_name=None, paper_link=None)
     strength = 0.3
 
     def __init__(
@@ -157,8 +154,8 @@ class Reaching1DWithSelfDistraction(Reaching1D):
         dt: float = 100,
         rewards: dict | None = None,
         timing: dict | None = None,
-        dim_ring: int = 32,
-        speed: float = np.pi,
+        dim_ring: AtLeastTwo = 32,
+        speed: Positive = np.pi,
     ):
         super().__init__(dt=dt, rewards=rewards, timing=timing, dim_ring=dim_ring, speed=speed)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.parameters.arguments import Range
 
 BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
+Signed = Annotated[float, Range(-1, 1)]
 
 
 class ReachingDelayResponse(TrialEnv):
@@ -35,9 +37,9 @@ class ReachingDelayResponse(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": -0.5}
 
     @usual_arguments()
-    def __init__(self, lowbound: float = 0.0, highbound: float = 1.0):
-        if not -1 <= lowbound < highbound <= 1:
-            raise ValueError(f"expected -1 <= lowbound < highbound <= 1, got {lowbound!r} and {highbound!r}")
+    def __init__(self, lowbound: Signed = 0.0, highbound: Signed = 1.0):
+        if lowbound >= highbound:
+            raise ValueError(f"lowbound must be below highbound, got {lowbound!r} and {highbound!r}")
         self.r_tmax = self.rewards["miss"]
         self.lowbound, self.highbound = lowbound, highbound
         self.conditions = {"ground_truth": ("uniform", (lowbound, highbound))}

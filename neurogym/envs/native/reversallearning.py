@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.blocks import in_blocks, paid
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import Block, Range
+
+Better = Annotated[float, Range(0.5, 1, above=True)]
 
 
-class ReversalLearning(TrialEnv):
+class ReversalLearning(ChoiceTask):
     """Choose the picture with the higher reward probability; reversals are not announced.
 
     The pictures change sides from trial to trial. The last choice and reward must come from ``PassAction`` and
@@ -34,15 +40,9 @@ class ReversalLearning(TrialEnv):
         small={"block_dur": (1_000_000, 1_000_000)},
     )
     default_timing = {"fixation": 300, "decision": 300}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
     @usual_arguments()
-    def __init__(self, p_reward: float = 0.8, block_dur: tuple[int, int] = (30, 50)):
-        if not 0.5 < p_reward <= 1:
-            raise ValueError(f"p_reward must lie between 0.5 and 1, got {p_reward!r}")
-        if len(block_dur) != 2 or not 1 <= block_dur[0] <= block_dur[1]:
-            raise ValueError(f"block_dur must be (fewest, most) trials, got {block_dur!r}")
+    def __init__(self, p_reward: Better = 0.8, block_dur: Block = (30, 50)):
         self.p_reward, self.block_dur = p_reward, block_dur
         self.conditions = {"better": (0, 1), "side": (0, 1)}
         names = {"fixation": 0, "left": [1, 2], "right": [3, 4]}
@@ -56,28 +56,22 @@ class ReversalLearning(TrialEnv):
 
     def _better_picture(self, trials: Trials) -> np.ndarray:
         """The better picture (0 or 1) of each trial."""
-        better = np.empty(trials.n, int)
-        for i in range(trials.n):
-            if self._left == 0:
-                self._better = int(trials.rng.integers(2)) if self._better < 0 else 1 - self._better
-                self._left = int(trials.rng.integers(self.block_dur[0], self.block_dur[1] + 1))
-            better[i] = self._better
-            self._left -= 1
-        if "better" in trials.given:
-            better = trials.given["better"].astype(int)
-        trials.info["better"] = better
-        return better
+
+        def begin(present: int) -> tuple[int, int]:
+            better = int(trials.rng.integers(2)) if present < 0 else 1 - present
+            return better, int(trials.rng.integers(self.block_dur[0], self.block_dur[1] + 1))
+
+        better, self._better, self._left = in_blocks(trials.n, self._better, self._left, begin)
+        return trials.given["better"].astype(int) if "better" in trials.given else better
 
     def _new_trials(self, trials: Trials) -> None:
-        better, left = self._better_picture(trials), trials.draw("side")
+        better = trials.info["better"] = self._better_picture(trials)
+        left = trials.draw("side")
         truth = trials.info["ground_truth"] = np.where(better == left, 1, 2)
-        pays = trials.rng.random((trials.n, 2)) < np.where(
-            np.arange(1, 3) == truth[:, None], self.p_reward, 1 - self.p_reward
-        )
+        right = np.arange(1, 3) == truth[:, None]
+        pays = trials.rng.random((trials.n, 2)) < np.where(right, self.p_reward, 1 - self.p_reward)
         trials.add_ob(1, "fixation", where="fixation")
         trials.add_ob(np.eye(2)[left], "decision", where="left")
         trials.add_ob(np.eye(2)[1 - left], "decision", where="right")
         trials.set_groundtruth(truth, "decision")
-        for action in (1, 2):
-            paid = np.where(pays[:, action - 1], trials.reward("correct"), trials.reward("fail"))
-            trials.set_action_reward("decision", action, paid, (truth == action).astype(float))
+        trials.set_action_reward("decision", [1, 2], paid(trials, pays), right.astype(float))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import AtLeastTwo, Count, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.tracking import Tracking
+from neurogym.parameters.arguments import AtLeastTwo, Count, Range
 
 
 class SineGeneration(Tracking):
@@ -42,11 +43,9 @@ class SineGeneration(Tracking):
         self, frequencies: tuple[float, float] = (0.5, 2.0), n_frequencies: AtLeastTwo = 51, n_waves: Count = 1
     ):
         low, high = frequencies
-        if not 0 < low < high or high * self.dt > 250:
-            raise ValueError(
-                f"frequencies must be above 0, in order, and at most {250 / self.dt:g} Hz (four steps a period), "
-                f"got {frequencies!r}"
-            )
+        Range(0, 250 / self.dt, above=True, size=2).check("frequencies (Hz; four steps a period)", frequencies)
+        if low >= high:
+            raise ValueError(f"frequencies must be in order, got {frequencies!r}")
         self.frequencies, self.n_waves = (float(low), float(high)), int(n_waves)
         self.conditions = {f"cue{k}": np.linspace(-1, 1, n_frequencies) for k in range(self.n_waves)}
         waves = range(self.n_waves)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
 FRAME = 8.3  #: ms, at 120 Hz
 SIZES = 8
@@ -51,8 +51,8 @@ class SpatialSuppressMotion(TrialEnv):
     default_timing = {"stimulus": 300}
     default_rewards = {"correct": 1.0, "fail": 0.0}
 
-    def __init__(self, dt: float = FRAME, timing: dict | None = None, rewards: dict | None = None):
-        super().__init__(dt=dt, timing=timing, rewards=rewards)
+    @usual_arguments(dt=FRAME, tables=("timing", "rewards"), abort=False)
+    def __init__(self):
         self.theta = ANGLES.copy()
         self.conditions = {
             "direction": (1, 2, 3, 4),

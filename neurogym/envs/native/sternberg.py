@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from neurogym.envs.task import Rows, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import AtLeastTwo, Range
+
+Sizes = Annotated[Sequence[int], Range(1, whole=True, size=0)]
 
 
 class Sternberg(TrialEnv):
@@ -34,8 +38,8 @@ class Sternberg(TrialEnv):
     rule = Rule(fixate=("fixation",), answer=("probe",))
 
     @usual_arguments()
-    def __init__(self, set_sizes: Sequence[int] = (1, 2, 3, 4, 5, 6), n_items: int = 10):
-        if not set_sizes or not 1 <= min(set_sizes) <= max(set_sizes) < n_items:
+    def __init__(self, set_sizes: Sizes = (1, 2, 3, 4, 5, 6), n_items: AtLeastTwo = 10):
+        if max(set_sizes) >= n_items:
             raise ValueError(f"set_sizes must lie between 1 and n_items - 1 = {n_items - 1}, got {set_sizes!r}")
         self.n_items = n_items
         self.conditions = {"set_size": tuple(set_sizes), "ground_truth": (1, 2)}

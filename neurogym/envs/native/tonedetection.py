@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import Distribution, NonNegative, Rows, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import Distribution, Rows, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import NonNegative
 
 
 class ToneDetection(TrialEnv):
@@ -15,7 +16,6 @@ class ToneDetection(TrialEnv):
     position from then on.
 
     Args:
-        dt: Time step (ms).
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
         timing: Replaces entries of ``default_timing`` (ms): ``stimulus`` is the length of the trial, ``toneTiming``
             lists the onsets, ``toneDur`` is the duration of the tone (at least one step).
@@ -37,10 +37,9 @@ class ToneDetection(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": 0.0, "noresp": -0.1}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
 
-    def __init__(
-        self, dt: float = 50, sigma: NonNegative = 0.2, timing: dict | None = None, rewards: dict | None = None
-    ):
-        super().__init__(dt=dt, timing=timing, rewards=rewards)
+    @usual_arguments(dt=50, first=("sigma",), tables=("timing", "rewards"), abort=False)
+    def __init__(self, sigma: NonNegative = 0.2):
+        dt = self.dt
         self.sigma = step_noise(sigma, dt)
         onsets = np.atleast_1d(np.asarray(self.timing["toneTiming"], dtype=float))
         self.onsets = np.floor(onsets / dt + 1e-6).astype(int)

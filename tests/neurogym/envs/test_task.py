@@ -1,12 +1,17 @@
 """The heading of a task: usual arguments, ranges, periods."""
 
 import inspect
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import neurogym as ngym
 from neurogym.envs import registration
 from neurogym.envs.task import Count, NonNegative, Trials, usual_arguments
+from neurogym.parameters.arguments import Range, declared_ranges
 
 
 class Task(ngym.TrialEnv):
@@ -71,3 +76,56 @@ def test_periods_are_those_of_the_timing_unless_others_are_added():
     trials = Ranged().make_trials(2)
     assert {name: start.tolist() for name, start in trials.starts.items()} == {"fixation": [0, 0], "stimulus": [1, 1]}
     assert trials.ob[:, 0].tolist() == [0, 1, 1] * 2
+
+
+#: Arguments that take a number or a list, or a table, and are checked by the task itself.
+CHECKED_BY_THE_TASK = {("ReadySetGo-v0", "gain"): [0, -1, (1, 0), ()], ("AnnubesEnv-v0", "max_sequential"): [0, -1]}
+
+
+def _ranges(id_: str) -> dict[str, Range]:
+    """Declared ranges of the arguments of a task, and of the classes to which it passes arguments on."""
+    found: dict[str, Range] = {}
+    for cls in reversed(type(registration.make(id_).unwrapped).__mro__):
+        if "__init__" in vars(cls) and cls.__module__.startswith("neurogym.envs."):
+            found |= declared_ranges(vars(cls)["__init__"])
+    return found
+
+
+def _outside(allowed: Range) -> Iterator[Any]:
+    """Values that are not in a range, of every kind that there is."""
+    wrong: list[Any] = ["text", math.nan]
+    wrong += [allowed.low if allowed.above else allowed.low - 1] if allowed.low > -math.inf else []
+    wrong += [allowed.high + 1] if allowed.high < math.inf else []
+    wrong += [allowed.low + 0.5] if allowed.whole else []
+    if allowed.size is None:
+        yield from [*wrong, [1.0]]
+    else:
+        good = [allowed.high if allowed.high < math.inf else max(allowed.low, 0) + 1] * (allowed.size or 2)
+        yield from [*([*good[1:], value] for value in wrong), [], [good]]
+
+
+ARGUMENTS = [(id_, name) for id_ in registration.every_task() for name in _ranges(id_)]
+
+
+def test_every_numeric_argument_declares_its_range():
+    for id_ in registration.every_task():
+        for name, parameter in inspect.signature(registration.entry(id_)).parameters.items():
+            plain = re.match(r"(int|float)\b", str(parameter.annotation))
+            number = isinstance(parameter.default, (int, float)) and not isinstance(parameter.default, bool)
+            duration = parameter.annotation == "Any"  # checked like the durations in timing
+            if (plain or number) and not duration and name != "dt" and (id_, name) not in CHECKED_BY_THE_TASK:
+                assert name in _ranges(id_), f"{id_}: {name} needs a range"
+
+
+@pytest.mark.parametrize(("id_", "name"), ARGUMENTS)
+def test_every_task_refuses_arguments_out_of_their_range(id_, name):
+    for wrong in _outside(_ranges(id_)[name]):
+        with pytest.raises(ValueError, match=f"{name}.* must be "):
+            registration.make(id_, **{name: wrong})
+
+
+@pytest.mark.parametrize(("id_", "name"), CHECKED_BY_THE_TASK)
+def test_tasks_refuse_numbers_that_they_check_themselves(id_, name):
+    for wrong in CHECKED_BY_THE_TASK[id_, name]:
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            registration.make(id_, **{name: wrong})
