@@ -19,7 +19,7 @@ from neurogym.ceilings.processes import Process, filtered_accuracy
 from neurogym.core import TrialEnv
 from neurogym.envs.collections.perceptualdecisionmaking import BLOCK, PROBABILITIES
 from neurogym.envs.native import hierarchicalreasoning, twostep
-from neurogym.wrappers.side_bias import SideBias
+from neurogym.wrappers.random_ground_truth import SideBias
 
 CHAINS, TRIALS, WARM_UP = 2000, 400, 100
 

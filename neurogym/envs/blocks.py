@@ -53,7 +53,7 @@ class SessionsInSequence(TrialEnv):
         """Trials of a session."""
         return self.session
 
-    def _session_trials(self, trials: Trials) -> np.ndarray:
+    def session_trials(self, trials: Trials) -> np.ndarray:
         """Place of each trial in its session, from 0; shape (n,)."""
         place = (self._done + np.arange(trials.n)) % self.session
         self._done += trials.n

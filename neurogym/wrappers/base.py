@@ -128,6 +128,20 @@ def task_of(env: gym.Env, wrapper: str) -> TrialTask:
     return cast(TrialTask, env.unwrapped)
 
 
+def require_periods(task: TrialTask, wrapper: str, *needed: str) -> None:
+    """Refuse a task that lacks a period that a wrapper needs.
+
+    Raises:
+        ValueError: If a period is missing; the message lists the periods of the task.
+    """
+    periods = periods_of(task)
+    for name in needed:
+        if name not in periods:
+            raise ValueError(
+                f"{wrapper} needs a period called {name}; {task} has {', '.join(sorted(periods)) or 'none'}"
+            )
+
+
 def periods_of(task: TrialTask) -> set[str]:
     """Return the names of a task's periods: the keys of ``timing``, or the periods of a sample trial."""
     return set(task.timing or trial_of(task).starts)
@@ -266,6 +280,12 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         reward or action) does not.
         """
         return cls.overrides("start_session", "trial_ended")
+
+    @property
+    def earlier_trials_matter(self) -> bool:
+        """Whether the task, or another wrapper, makes a trial depend on earlier trials."""
+        others = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
+        return self.task.traits.memory or any(wrapper.links_trials() for wrapper in others)
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Monitor the agent's performance and signal inner wrappers when thresholds are exceeded."""
+"""Flags that signal an exceeded performance to inner wrappers, and phases that advance with a flag."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Count, Whole
 from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.sampling import choices_of, remembered
 
 
 class ComputeMeanPerf(TrialWrapper):
@@ -37,14 +39,14 @@ class ComputeMeanPerf(TrialWrapper):
         self,
         env: gym.Env,
         perf_th: Sequence[float] | float = (0.7,),
-        perf_w: int = 100,
+        perf_w: Count = 100,
         key: Sequence[str] | str = ("above_perf_th",),
         cond_on_coh: bool = False,
     ):
         self.perf_th = [float(th) for th in np.atleast_1d(perf_th)]
         self.key = [key] if isinstance(key, str) else list(key)
-        if len(self.key) != len(self.perf_th) or perf_w < 1:
-            raise ValueError(f"expected one key per threshold and perf_w >= 1, got {key!r}, {perf_th!r}, {perf_w!r}")
+        if len(self.key) != len(self.perf_th):
+            raise ValueError(f"expected one key per threshold, got {key!r} and {perf_th!r}")
         super().__init__(env)
         self.perf_w, self.cond_on_coh = perf_w, cond_on_coh
         self.start_session()
@@ -62,7 +64,7 @@ class ComputeMeanPerf(TrialWrapper):
     def trial_ended(self, info: Info) -> None:
         """Count the trial."""
         if not self.cond_on_coh or info["trial"].get("coh") == 0:
-            self._window = [*self._window, float(info["performance"])][-self.perf_w :]
+            self._window = remembered(self._window, float(info["performance"]), self.perf_w)
         self.mean_perf = float(np.mean(self._window)) if len(self._window) == self.perf_w else 0.0
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -74,3 +76,67 @@ class ComputeMeanPerf(TrialWrapper):
     def revise(self, trials: Trials) -> None:
         """Record the mean."""
         trials.info["compute_mean_perf_mean"] = np.full(trials.n, self.mean_perf)
+
+
+class PerfPhases(TrialWrapper):
+    """Count phases: advance whenever a flag is set and enough trials have passed since the last advance.
+
+    A ``Variable_nch`` inside takes the phase as the largest number of choices. The trial's record has it as
+    ``perf_phases_phase``.
+
+    Args:
+        env: The task, wrapped or not.
+        start_ph: First phase. Default 3, or the number of choices if that is less.
+        end_ph: Last phase. Default the number of choices.
+        step_ph: Phases to advance at a time.
+        wait: Trials between changes.
+        flag_key: Flag that a ``ComputeMeanPerf`` outside sets.
+
+    Raises:
+        ValueError: If the phases are not in order.
+    """
+
+    metadata = WrapperInfo(order="inside compute_mean_perf, outside variable_nch")
+    ceiling_effect = LEAVES
+    decides = ("phase",)
+    inside_of = ("ComputeMeanPerf",)
+
+    def __init__(
+        self,
+        env: gym.Env,
+        start_ph: Whole | None = None,
+        end_ph: Whole | None = None,
+        step_ph: Count | None = None,
+        wait: Whole = 100,
+        flag_key: str = "above_perf_th",
+    ):
+        self.end_ph = len(choices_of(env, "PerfPhases")) if end_ph is None else end_ph
+        self.start_ph = min(3, self.end_ph) if start_ph is None else start_ph
+        self.step_ph, self.wait, self.flag_key = 1 if step_ph is None else step_ph, wait, flag_key
+        self.accepts = (flag_key,)  # type: ignore[misc]
+        if self.start_ph > self.end_ph:
+            raise ValueError(f"expected start_ph <= end_ph, got {self.start_ph} and {self.end_ph}")
+        super().__init__(env)
+        self.start_session()
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Return True: the flag depends on the agent."""
+        return True
+
+    def start_session(self) -> None:
+        """Begin with the first phase."""
+        self.phase, self._since = self.start_ph, 0
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Advance if the flag is set, and pass on the phase."""
+        rest = {name: value for name, value in given.items() if name != self.flag_key}
+        self._since += n
+        if self._since > self.wait and self.phase < self.end_ph and bool(given.get(self.flag_key, [False])[0]):
+            self.phase, self._since = min(self.phase + self.step_ph, self.end_ph), 0
+        wanted = any("phase" in wrapper.accepts for wrapper in self.task.wrappers)
+        return {**rest, "phase": np.full(n, self.phase)} if wanted else rest
+
+    def revise(self, trials: Trials) -> None:
+        """Record the phase."""
+        trials.info["perf_phases_phase"] = np.full(trials.n, self.phase)

@@ -41,10 +41,7 @@ class LearnTransMatrix(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """Effect on the ceiling: none for independent trials, else unknown, since choices predict the next trial."""
-        linked = self.task.traits.memory or any(
-            wrapper.links_trials() for wrapper in self.task.wrappers if wrapper is not self
-        )
-        return unknown("the agent's earlier choices are shown") if linked else LEAVES
+        return unknown("the agent's earlier choices are shown") if self.earlier_trials_matter else LEAVES
 
     def start_session(self) -> None:
         """Reset the matrix and the last choice."""

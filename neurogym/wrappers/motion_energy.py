@@ -11,7 +11,7 @@ import numpy as np
 from neurogym import spaces
 from neurogym.ceilings.effects import LEAVES
 from neurogym.metadata import WrapperInfo
-from neurogym.parameters.arguments import AtLeastTwo, Positive
+from neurogym.parameters.arguments import AtLeastTwo, Count, Positive
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 
@@ -44,12 +44,10 @@ class MotionEnergy(TrialWrapper):
     ceiling_effect = LEAVES
     inside_of = ("TrialWrapper",)
 
-    def __init__(self, env: gym.Env, directions: AtLeastTwo = 8, delay: int = 4, speed: Positive = 0.025):
+    def __init__(self, env: gym.Env, directions: AtLeastTwo = 8, delay: Count = 4, speed: Positive = 0.025):
         space = env.observation_space
         if not isinstance(space, gym.spaces.Box) or len(space.shape) != 3:
             raise TypeError(f"MotionEnergy needs frames of shape (height, width, colours), not {space}")
-        if delay < 1:
-            raise ValueError(f"delay must be at least 1 step, got {delay!r}")
         super().__init__(env)
         self.delay, self.speed = delay, speed
         self.angles = 2 * np.pi * np.arange(directions) / directions

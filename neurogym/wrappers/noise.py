@@ -1,20 +1,20 @@
-"""Noise on what the agent sees."""
+"""Noise on what the agent sees, and sums of what the agent sees."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym.ceilings.effects import NOISE, Effect, unknown
+from neurogym.ceilings.effects import LEAVES, NOISE, Effect, unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, NonNegative, Probability
 from neurogym.spaces import names_of, unbounded
 from neurogym.trials import Info, Rows, Trials
-from neurogym.wrappers.base import Traits, TrialWrapper, periods_of, task_of
+from neurogym.wrappers.base import Traits, TrialWrapper, require_periods, task_of
+from neurogym.wrappers.sampling import remembered
 
 
 class Noise(TrialWrapper):
@@ -50,9 +50,7 @@ class Noise(TrialWrapper):
         w: Count = 200,
         step_noise: NonNegative = 0.0001,
     ):
-        space = env.observation_space
-        if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
-            raise TypeError(f"{type(self).__name__} needs an observation of floating-point numbers, not {space}")
+        space = _of_floats(env.observation_space, type(self).__name__)
         super().__init__(env)
         self.perf_th, self.w, self.step_noise = perf_th, w, step_noise
         self.std_noise = float(std_noise) if perf_th is None else 0.0
@@ -96,14 +94,12 @@ class Noise(TrialWrapper):
         return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
 
     def _adapt(self, info: Info) -> None:
-        window = deque(self._performances, maxlen=self.w + 1)
-        window.append(float(info["performance"]))
-        mean = float(np.mean(list(window)[-self.w :]))
+        window = self._performances = remembered(self._performances, float(info["performance"]), self.w + 1)
+        mean = float(np.mean(window[-self.w :]))
         if mean > self.perf_th and len(window) > self.w:  # type: ignore[operator]
             self.std_noise += self.step_noise
         elif mean < self.perf_th:  # type: ignore[operator]
             self.std_noise = max(0.0, self.std_noise - self.step_noise)
-        self._performances = list(window)
         info["perf_mean"], info["std_noise"] = mean, self.std_noise
 
 
@@ -130,25 +126,22 @@ class DynamicNoise(Noise):
     def __init__(
         self,
         env: gym.Env,
-        std_noise: float = 0.1,
+        std_noise: NonNegative = 0.1,
         ev_incr: NonNegative = 0,
-        perf_th: float | None = None,
-        w: int = 200,
-        step_noise: float = 0.0001,
+        perf_th: Probability | None = None,
+        w: Count = 200,
+        step_noise: NonNegative = 0.0001,
     ):
         self._columns = stimulus_columns(env, "DynamicNoise")
-        if "stimulus" not in periods_of(task_of(env, "DynamicNoise")):
-            raise ValueError(f"DynamicNoise needs a period called stimulus, {env.unwrapped} has none")
+        require_periods(task_of(env, "DynamicNoise"), "DynamicNoise", "stimulus")
         self.ev_incr = ev_incr
         super().__init__(env, std_noise, perf_th, w, step_noise)
 
     def effect_on_ceiling(self) -> Effect:
         """As of any noise, unless the evidence grows."""
-        return (
-            unknown("no exact observer is known for evidence that grows")
-            if self.ev_incr
-            else super().effect_on_ceiling()
-        )
+        if self.ev_incr:
+            return unknown("no exact observer is known for evidence that grows")
+        return super().effect_on_ceiling()
 
     def revise(self, trials: Trials) -> None:
         """Draw the noise of the stimulus and scale the evidence over time."""
@@ -162,6 +155,44 @@ class DynamicNoise(Noise):
         if self.ev_incr:
             gain = 1 + np.log(since[since > 0]) / np.log1p(1 / self.ev_incr)
             trials.ob[later.index[:, None], self._columns] *= gain[:, None].astype(trials.ob.dtype)
+
+
+class StimAccSignal(TrialWrapper):
+    """Replace the task's observation by the running sum within the trial.
+
+    Args:
+        env: The task, wrapped or not; its observation must be floating-point. Channels that wrappers append are shown
+            as they are.
+
+    Raises:
+        TypeError: If the observation is not floating-point.
+    """
+
+    metadata = WrapperInfo(order="any; outside noise it does not sum the noise")
+
+    def __init__(self, env: gym.Env):
+        _of_floats(env.unwrapped.observation_space, "StimAccSignal")
+        super().__init__(env)
+        self.observation_space = unbounded(env.observation_space)
+
+    def effect_on_ceiling(self) -> Effect:
+        """Effect on the ceiling: none for sums alone, which can be inverted; unknown for noise on the sums."""
+        noisy = any(isinstance(wrapper, Noise) for wrapper in self.task.wrappers)
+        return unknown("no exact observer is known for noise on sums") if noisy else LEAVES
+
+    def revise(self, trials: Trials) -> None:
+        """Sum the rows of each trial."""
+        total = np.cumsum(trials.ob, axis=0, dtype=np.float64)
+        before = np.concatenate([np.zeros_like(total[:1]), total])[trials.offset]
+        rows = trials.rows()
+        trials.ob[rows.index] = total[rows.index] - before[rows.trial]
+
+
+def _of_floats(space: gym.Space, wrapper: str) -> gym.spaces.Box:
+    """Return an observation space, or refuse a space that is not of floating-point numbers."""
+    if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
+        raise TypeError(f"{wrapper} needs an observation of floating-point numbers, not {space}")
+    return space
 
 
 def stimulus_columns(env: gym.Env, wrapper: str) -> list[int]:

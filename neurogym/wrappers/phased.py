@@ -1,20 +1,19 @@
-"""Base of wrappers that train in phases."""
+"""Curricula: training in phases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym.ceilings.effects import LEAVES, unknown
+from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.parameters.arguments import Count
+from neurogym.parameters.arguments import Count, Number, Whole
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Info, Rows, Trials
-from neurogym.wrappers.base import TrialTask, TrialWrapper, task_of
-from neurogym.wrappers.sampling import choices_of
+from neurogym.wrappers.base import TrialTask, TrialWrapper, require_periods, task_of
+from neurogym.wrappers.sampling import remembered
 
 
 class NoisyTask(TrialTask, Protocol):
@@ -92,7 +91,7 @@ class Phased(TrialWrapper):
         performance = float(info["performance"])
         if info["trial"].get(self._column) == 1 and self._first is not None:
             performance = float(self._first)
-        self._window = [*self._window, performance][-self.perf_w :]
+        self._window = remembered(self._window, performance, self.perf_w)
         if info["outcome"] in ("correct", "error") and info["choice"] != self._hold:
             choice = int(info["choice"])
             self._choice, self._reps = choice, self._reps + 1 if choice == self._choice else 1
@@ -107,31 +106,27 @@ class Phased(TrialWrapper):
 
     # -- what a phase does to the trials ------------------------------------------------------------------------------
 
-    def _answers(self, trials: Trials) -> np.ndarray:
-        moves = [a for a in range(int(self.action_space.n)) if a != self._hold]  # type: ignore[attr-defined]
-        return np.array(moves)
+    def _answers(self) -> list[int]:
+        """The actions that answer."""
+        return [a for a in range(int(self.action_space.n)) if a != self._hold]  # type: ignore[attr-defined]
 
     def reward_any(self, trials: Trials) -> None:
         """Make every response correct, except for a response repeated too often in a row."""
-        for action in self._answers(trials):
+        for action in self._answers():
             worn = action == self._choice and self._reps >= self.max_num_reps
-            event = "fail" if worn else "correct"
-            trials.set_action_reward("decision", int(action), trials.reward(event), float(not worn))
+            trials.set_action_reward("decision", action, trials.reward("fail" if worn else "correct"), float(not worn))
 
     def ignore_errors(self, trials: Trials) -> None:
         """Remove the cost of wrong answers, which then do not end the trial."""
-        correct = trials.reward("correct")
-        for action in self._answers(trials):
+        correct, answers = trials.reward("correct"), self._answers()
 
-            def is_right(rows: Rows, action: int = int(action)) -> np.ndarray:
-                return trials.gt[rows.index] == action
+        def is_right(rows: Rows) -> np.ndarray:
+            return trials.gt[rows.index, None] == answers
 
-            def pay(rows: Rows, right: Callable[[Rows], np.ndarray] = is_right) -> np.ndarray:
-                return np.where(right(rows), correct[rows.trial], 0.0)
+        def pay(rows: Rows) -> np.ndarray:
+            return np.where(is_right(rows), correct[rows.trial, None], 0.0)
 
-            trials.set_action_reward(
-                "decision", int(action), pay, lambda rows, right=is_right: right(rows).astype(float), is_right
-            )
+        trials.set_action_reward("decision", answers, pay, lambda rows: is_right(rows).astype(float), is_right)
 
     def spare(self, trials: Trials) -> None:
         """No negative rewards."""
@@ -140,78 +135,6 @@ class Phased(TrialWrapper):
     def record(self, trials: Trials) -> None:
         """Record the phase."""
         trials.info[self._column] = np.full(trials.n, self.curr_ph)
-
-
-def mean_duration(spec: Any) -> float:
-    """Mean of a duration's distribution (ms); callables are sampled."""
-    return float(Distribution.of(spec).sample(np.random.default_rng(0), 4096).mean())
-
-
-class PerfPhases(TrialWrapper):
-    """Count phases: advance whenever a flag is set and enough trials have passed since the last advance.
-
-    A ``Variable_nch`` inside takes the phase as the largest number of choices. The trial's record has it as
-    ``perf_phases_phase``.
-
-    Args:
-        env: The task, wrapped or not.
-        start_ph: First phase. Default 3, or the number of choices if that is less.
-        end_ph: Last phase. Default the number of choices.
-        step_ph: Phases to advance at a time.
-        wait: Trials between changes.
-        flag_key: Flag that a ``ComputeMeanPerf`` outside sets.
-
-    Raises:
-        ValueError: If the phases are not in order.
-    """
-
-    metadata = WrapperInfo(order="inside compute_mean_perf, outside variable_nch")
-    ceiling_effect = LEAVES
-    decides = ("phase",)
-    inside_of = ("ComputeMeanPerf",)
-
-    def __init__(
-        self,
-        env: gym.Env,
-        start_ph: int | None = None,
-        end_ph: int | None = None,
-        step_ph: int | None = None,
-        wait: int = 100,
-        flag_key: str = "above_perf_th",
-    ):
-        self.end_ph = len(choices_of(env, "PerfPhases")) if end_ph is None else end_ph
-        self.start_ph = min(3, self.end_ph) if start_ph is None else start_ph
-        self.step_ph, self.wait, self.flag_key = 1 if step_ph is None else step_ph, wait, flag_key
-        self.accepts = (flag_key,)  # type: ignore[misc]
-        if self.start_ph > self.end_ph or self.step_ph < 1 or wait < 0:
-            raise ValueError(
-                f"expected start_ph <= end_ph, step_ph >= 1 and wait >= 0, got {self.start_ph}, {self.end_ph}, "
-                f"{self.step_ph} and {wait}"
-            )
-        super().__init__(env)
-        self.start_session()
-
-    @property
-    def is_adaptive(self) -> bool:
-        """Return True: the flag depends on the agent."""
-        return True
-
-    def start_session(self) -> None:
-        """Begin with the first phase."""
-        self.phase, self._since = self.start_ph, 0
-
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Advance if the flag is set, and pass on the phase."""
-        rest = {name: value for name, value in given.items() if name != self.flag_key}
-        self._since += n
-        if self._since > self.wait and self.phase < self.end_ph and bool(given.get(self.flag_key, [False])[0]):
-            self.phase, self._since = min(self.phase + self.step_ph, self.end_ph), 0
-        wanted = any("phase" in wrapper.accepts for wrapper in self.task.wrappers)
-        return {**rest, "phase": np.full(n, self.phase)} if wanted else rest
-
-    def revise(self, trials: Trials) -> None:
-        """Record the phase."""
-        trials.info["perf_phases_phase"] = np.full(trials.n, self.phase)
 
 
 class Shaping(Phased):
@@ -248,10 +171,10 @@ class Shaping(Phased):
     def __init__(
         self,
         env: gym.Env,
-        init_ph: int = 0,
+        init_ph: Whole = 0,
         max_num_reps: Count = 3,
         short_dur: Count = 2,
-        th: float = 0.8,
+        th: Number = 0.8,
         perf_w: Count = 1000,
     ):
         self.short_dur = short_dur
@@ -286,3 +209,76 @@ class Shaping(Phased):
         if self.curr_ph < 5:
             self.spare(trials)
         self.record(trials)
+
+
+CLEAR = 100.0  #: coherence of an unambiguous stimulus (percent)
+
+
+class CurriculumLearning(Phased):
+    """Train in five phases: no stimulus, a clear stimulus, punishment, delay, ambiguity.
+
+    ===== =========================================================================================
+    phase trials
+    ===== =========================================================================================
+    0     no stimulus; any answer is rewarded but one given more than ``max_num_reps`` times in a row
+    1     unambiguous stimulus, no delay; errors cost nothing and do not end the trial
+    2     the first answer counts, errors are punished
+    3     with the delay
+    4     with ambiguous stimuli and noise: the task as it is
+    ===== =========================================================================================
+
+    The trial's record has the phase as ``curriculumlearning_phase``.
+
+    Args:
+        env: A task with a declared rule and periods called ``stimulus`` and ``decision``.
+        perf_w: Trials in the window.
+        max_num_reps: How often the same answer may be given in a row in phase 0.
+        init_ph: First phase.
+        th: Fraction of correct trials at which a phase ends.
+
+    Raises:
+        ValueError: If the task does not fit or an argument is out of range.
+    """
+
+    metadata = WrapperInfo(
+        doi="10.1038/s41586-019-0919-7",
+        order="any",
+    )
+    ceiling_effect = unknown("the trials depend on the training phase")
+    decides = ("the training phase", "coh")
+
+    def __init__(
+        self, env: gym.Env, perf_w: Count = 1000, max_num_reps: Count = 3, init_ph: Whole = 0, th: Number = 0.8
+    ):
+        require_periods(task_of(env, "CurriculumLearning"), "CurriculumLearning", "stimulus")
+        if not hasattr(env.unwrapped.observation_space, "name"):
+            raise TypeError(f"CurriculumLearning needs channels of the stimulus; {env.unwrapped} shows frames")
+        super().__init__(env, 4, init_ph, max_num_reps, th, perf_w)
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Set noise, coherence and delay."""
+        self.silence(self.curr_ph < 4)
+        asked = dict(given)
+        if self.curr_ph < 4 and "coh" in self.task.conditions:
+            asked["coh"] = np.full(n, CLEAR)
+        if self.curr_ph < 3 and "delay" in self.task.timing:
+            asked["period_delay"] = np.zeros(n)
+        return asked
+
+    def revise(self, trials: Trials) -> None:
+        """Set stimuli and rewards for the present phase."""
+        if self.curr_ph == 0:
+            labels = [label for label in self.task.observation_space.name if label.startswith("stim")]
+            for label in labels:
+                trials.set_ob(0, "stimulus", where=label)
+            self.reward_any(trials)
+        elif self.curr_ph == 1:
+            self.ignore_errors(trials)
+        if self.curr_ph < 2:
+            self.spare(trials)
+        self.record(trials)
+
+
+def mean_duration(spec: Any) -> float:
+    """Mean of a duration's distribution (ms); callables are sampled."""
+    return float(Distribution.of(spec).sample(np.random.default_rng(0), 4096).mean())

@@ -61,6 +61,11 @@ def restrict(p: np.ndarray, choices: np.ndarray, active: Any) -> np.ndarray:
     return kept / kept.sum(axis=1, keepdims=True)
 
 
+def remembered(window: list[Any], value: Any, most: int) -> list[Any]:
+    """A window over the last trials with one trial more; it has at most ``most`` entries."""
+    return [*window, value][-most:]
+
+
 def another(rng: np.random.Generator, present: int, n: int) -> int:
     """Return a random block other than the present block, if there are several."""
     if n == 1:

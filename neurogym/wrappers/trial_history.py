@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import permutations, product
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium as gym
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.ceilings.processes import Process
 from neurogym.metadata import WrapperInfo
+from neurogym.parameters.arguments import Range
 from neurogym.trials import Info, Trials
 from neurogym.wrappers import transitions
 from neurogym.wrappers.base import TrialWrapper
@@ -20,6 +21,7 @@ from neurogym.wrappers.sampling import BlockClock, choices_of, probability_rows,
 
 ERROR_RULES = ("reset",)
 MOST_CHOICES = 3  #: for which all random contexts can be listed
+UpToThree = Annotated[int, Range(1, 3, whole=True)]
 
 
 class TrialHistory(TrialWrapper):
@@ -66,7 +68,7 @@ class TrialHistory(TrialWrapper):
         env: gym.Env,
         probs: Any = 0.8,
         block_dur: Any = 200,
-        num_blocks: int = 2,
+        num_blocks: UpToThree = 2,
         blk_ch_prob: float | None = None,
         rand_blcks: bool = False,
         balanced_probs: bool = True,
@@ -75,8 +77,6 @@ class TrialHistory(TrialWrapper):
     ):
         self.choices = choices_of(env, type(self).__name__)
         self.n_ch = len(self.choices)
-        if not 1 <= num_blocks <= 3:
-            raise ValueError(f"num_blocks must be 1, 2 or 3, got {num_blocks!r}; name others with contexts")
         named = [("repeating",), ("ascending", "repeating"), ("ascending", "repeating", "descending")][num_blocks - 1]
         if contexts is not None:
             named = (contexts,) if isinstance(contexts, str) else tuple(contexts)

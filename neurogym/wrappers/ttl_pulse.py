@@ -1,7 +1,8 @@
-"""Pulses that mark periods, like the TTL signals of experimental hardware."""
+"""Wrappers that leave the task as it is: pulses that mark periods, like the TTL signals of hardware, or nothing."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from neurogym.messages.names import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialWrapper, task_of
+
+logger = logging.getLogger(__name__)
 
 
 class TTLPulse(TrialWrapper):
@@ -59,3 +62,24 @@ class TTLPulse(TrialWrapper):
         ob, reward, terminated, truncated, info = super().step(action)
         info.update({f"signal_{i}": int(mark) for i, mark in enumerate(marks)})
         return ob, reward, terminated, truncated, info
+
+
+class Identity(TrialWrapper):
+    """Change nothing, and log a debug message when trials are made; for testing stacks.
+
+    Args:
+        env: The task, wrapped or not.
+        id_: Name in the messages.
+    """
+
+    metadata = WrapperInfo(order="any")
+    ceiling_effect = LEAVES
+
+    def __init__(self, env: gym.Env, id_: str = "0"):
+        super().__init__(env)
+        self.id_ = id_
+
+    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Pass on what is given."""
+        logger.debug("identity %s: %d trials, conditions %s", self.id_, n, sorted(given))
+        return given

@@ -8,8 +8,8 @@ import gymnasium as gym
 
 from neurogym.compat.changes import DIFFERENCES
 from neurogym.envs.native.perceptualdecisionmaking import PerceptualDecisionMaking
+from neurogym.wrappers.random_ground_truth import SideBias
 from neurogym.wrappers.reaction_time import ReactionTime
-from neurogym.wrappers.side_bias import SideBias
 
 BLOCK = 90  #: trials in which one side is the more frequent one
 PROBABILITIES = [[0.8, 0.2], [0.2, 0.8]]

@@ -8,65 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neurogym.envs.contract.behaviour import (
-    batch_equals_single,
-    ground_truth_is_best_paid,
-    gymnasium_checker,
-    oracle,
-    random_is_chance,
-    random_steps,
-    same_seed_same_session,
-    time_steps,
-)
-from neurogym.envs.contract.description import arguments, conditions, metadata
-from neurogym.envs.contract.necessity import necessary
-from neurogym.envs.contract.subject import (
-    ContractError,
-    NothingToCheck,
-    Subject,
-    channels_carry_something,
-    ground_truth_is_an_action,
-    trials_are_described,
-)
+from neurogym.envs.contract import behaviour, description, necessity, subject
+from neurogym.envs.contract.behaviour import random_steps
+from neurogym.envs.contract.subject import ContractError, NothingToCheck, Subject
 
-__all__ = ["ADVICE", "CHECKS", "ContractError", "NothingToCheck", "Subject", "check_all", "random_steps"]
+__all__ = ["ADVICE", "CHECKS", "ContractError", "NothingToCheck", "Subject", "random_steps"]
 
 #: Every check by name, in the order in which they are run.
 CHECKS: dict[str, Callable[[Subject], None]] = {
     check.__name__: check
     for check in (
-        trials_are_described,
-        gymnasium_checker,
-        ground_truth_is_an_action,
-        channels_carry_something,
-        same_seed_same_session,
-        time_steps,
-        random_steps,
-        metadata,
-        oracle,
-        random_is_chance,
-        conditions,
-        arguments,
-        ground_truth_is_best_paid,
-        batch_equals_single,
-        necessary,
+        subject.trials_are_described,
+        behaviour.gymnasium_checker,
+        subject.ground_truth_is_an_action,
+        subject.channels_carry_something,
+        behaviour.same_seed_same_session,
+        behaviour.time_steps,
+        behaviour.random_steps,
+        description.metadata,
+        behaviour.oracle,
+        behaviour.random_is_chance,
+        description.conditions,
+        description.arguments,
+        behaviour.ground_truth_is_best_paid,
+        behaviour.batch_equals_single,
+        necessity.necessary,
     )
 }
 
 #: Checks of what would be nicer: a task that fails one of them works all the same.
 ADVICE = frozenset({"metadata", "conditions", "arguments", "random_is_chance", "necessary", "time_steps"})
-
-
-def check_all(subject: Subject) -> list[str]:
-    """Run all contract checks and return a line for each problem; empty if the task passes."""
-    problems = []
-    for name, check in CHECKS.items():
-        try:
-            check(subject)
-        except NothingToCheck:
-            continue
-        except ContractError as error:
-            problems.append(f"{name}: {subject.name}: {error}")
-        except Exception as error:
-            problems.append(f"{name}: {subject.name}: {type(error).__name__}: {error}")
-    return problems

@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 
 from neurogym import rules
 from neurogym.core import TrialEnv
-from neurogym.envs.contract.subject import NothingToCheck, Subject, random_actions, require
+from neurogym.envs.contract.subject import NothingToCheck, Subject, random_actions, random_steps_of, require
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.vector import is_batchable, make_vec
@@ -32,12 +32,11 @@ def same_seed_same_session(subject: Subject) -> None:
     first, second, other = subject.make(), subject.make(), subject.make()
     steps = 60 if subject.large else 300
     for _ in range(2):
-        alike, differs = _compare(subject, first, second, seeds=(7, 7), steps=steps)
-        require(alike, "two sessions with one seed differ")
+        require(_are_alike(first, second, seeds=(7, 7), steps=steps), "two sessions with one seed differ")
         subject.make(dt=50).reset(seed=99)  # another one of the kind must not matter
-    _, differs = _compare(subject, first, other, seeds=(7, 8), steps=steps)
     if _has_chance(subject):
-        require(differs, "sessions with different seeds are identical")
+        alike = _are_alike(first, other, seeds=(7, 8), steps=steps)
+        require(not alike, "sessions with different seeds are identical")
 
 
 def _has_chance(subject: Subject) -> bool:
@@ -48,21 +47,13 @@ def _has_chance(subject: Subject) -> bool:
     return bool(env.conditions) or any(Distribution.of(spec)[0] != "constant" for spec in env.timing.values())
 
 
-def _compare(subject: Subject, a: Any, b: Any, seeds: tuple[int, int], steps: int) -> tuple[bool, bool]:
-    a.reset(seed=seeds[0])
-    b.reset(seed=seeds[1])
-    a.action_space.seed(0)
-    alike = True
-    for _ in range(steps):
-        action = a.action_space.sample()
-        one, two = a.step(action), b.step(action)
-        alike &= np.array_equal(one[0], two[0]) and one[1:4] == two[1:4]
-        alike &= np.array_equal(one[4].get("gt"), two[4].get("gt"))
-        if one[2] or one[3]:
-            a.reset()
-        if two[2] or two[3]:
-            b.reset()
-    return bool(alike), not alike
+def _are_alike(a: Any, b: Any, seeds: tuple[int, int], steps: int) -> bool:
+    """Whether two sessions are the same under the same random actions."""
+    sessions = [random_steps_of(env, steps, seed, seed_of_actions=0) for env, seed in zip((a, b), seeds, strict=True)]
+    return all(
+        np.array_equal(one[0], two[0]) and one[1:4] == two[1:4] and np.array_equal(one[4].get("gt"), two[4].get("gt"))
+        for one, two in zip(*sessions, strict=True)
+    )
 
 
 def time_steps(subject: Subject) -> None:
@@ -71,24 +62,16 @@ def time_steps(subject: Subject) -> None:
         env = subject.make(dt=dt)
         has = env.unwrapped.dt  # type: ignore[attr-defined]
         require(has == dt, f"requested dt={dt}, has {has}")
-        env.reset(seed=0)
-        env.action_space.seed(0)
-        for _ in range(20):
-            ob, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        for ob, *_ in random_steps_of(env, 20, seed=0):
             require(np.all(np.isfinite(ob)), f"an observation is not finite at dt={dt}")
-            if terminated or truncated:
-                env.reset()
 
 
 def random_steps(subject: Subject, steps: int = RANDOM_STEPS) -> None:
     """Check random actions: observations stay in the space, rewards are finite, trials end."""
     env = subject.make()
-    env.reset(seed=2)
-    env.action_space.seed(2)
     steps = steps // 10 if subject.large else steps
     ended = 0
-    for step in range(steps):
-        ob, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    for step, (ob, reward, _, _, info) in enumerate(random_steps_of(env, steps, seed=2)):
         if step % 50 == 0:
             require(env.observation_space.contains(ob), "an observation is not in its space")
         require(np.isfinite(float(reward)), f"the reward {reward} is not finite")
@@ -96,8 +79,6 @@ def random_steps(subject: Subject, steps: int = RANDOM_STEPS) -> None:
         if info["new_trial"]:
             score = info["performance"]
             require(-1e-9 <= score <= 1 + 1e-9, f"performance {score} is not in [0, 1]")
-        if terminated or truncated:
-            env.reset()
     require(ended, f"no trial ended in {steps} random steps")
 
 

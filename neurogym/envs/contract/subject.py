@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium as gym
@@ -89,6 +89,24 @@ class Subject:
         return finished
 
 
+def random_steps_of(env: gym.Env, steps: int, seed: int, seed_of_actions: int | None = None) -> Iterator[tuple]:
+    """Results of random steps in a new session; after the end of an episode the next begins.
+
+    Args:
+        env: The environment.
+        steps: Number of steps.
+        seed: Seed of the session.
+        seed_of_actions: Seed of the actions; default that of the session.
+    """
+    env.reset(seed=seed)
+    env.action_space.seed(seed if seed_of_actions is None else seed_of_actions)
+    for _ in range(steps):
+        ob, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        yield ob, reward, terminated, truncated, info
+        if terminated or truncated:
+            env.reset()
+
+
 def random_actions(space: Any, rng: np.random.Generator, n: int) -> np.ndarray:
     """Any ``n`` actions of a space."""
     if isinstance(space, gym.spaces.Discrete):
@@ -129,12 +147,9 @@ def _own(env: Any, name: str) -> Any:
 def ground_truth_is_an_action(subject: Subject) -> None:
     """Check that the correct action of every step belongs to the action space."""
     env = subject.make()
-    env.reset(seed=6)
-    env.action_space.seed(6)
     space: Any = env.action_space
     seen = False
-    for step in range(STEPS // 10 if subject.large else STEPS):
-        _, _, terminated, truncated, info = env.step(space.sample())
+    for step, (*_, info) in enumerate(random_steps_of(env, STEPS // 10 if subject.large else STEPS, seed=6)):
         right = info.get("gt")
         if right is not None and isinstance(space, gym.spaces.Discrete):
             seen = True
@@ -142,8 +157,6 @@ def ground_truth_is_an_action(subject: Subject) -> None:
             fits = np.ndim(right) == 0 and float(right) == int(right) and first <= int(right) <= last
             outside = f"the ground truth {right} at step {step} is outside the action space ({first} to {last})"
             require(fits, outside)
-        if terminated or truncated:
-            env.reset()
     if not seen:
         raise NothingToCheck("there is no ground truth, or actions are vectors")
 
@@ -158,13 +171,8 @@ def channels_carry_something(subject: Subject) -> None:
     if not nameless:
         raise NothingToCheck("every channel has a name")
     env = subject.make()
-    observation, _ = env.reset(seed=8)
-    env.action_space.seed(8)
-    seen = np.abs(np.asarray(observation, float))
-    for _ in range(STEPS):
-        observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
+    seen = np.abs(np.asarray(env.reset(seed=8)[0], float))
+    for observation, *_ in random_steps_of(env, STEPS, seed=8):
         seen = np.maximum(seen, np.abs(observation))
-        if terminated or truncated:
-            env.reset()
     silent = [channel for channel in nameless if seen[channel] == 0]
     require(not silent, f"channel {', '.join(map(str, silent))} has no name and is always 0")

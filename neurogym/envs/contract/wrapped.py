@@ -7,7 +7,7 @@ from collections.abc import Callable
 import gymnasium as gym
 import numpy as np
 
-from neurogym.envs.contract.subject import require
+from neurogym.envs.contract.subject import random_steps_of, require
 
 STEPS = 400
 
@@ -17,15 +17,11 @@ Make = Callable[[], gym.Env]
 def rollout(make: Make, seed: int = 0) -> tuple[list[np.ndarray], list[float], int]:
     """Return observations, rewards and the number of ended trials under a fixed sequence of actions."""
     env = make()
-    env.action_space.seed(1)
     observations, rewards, trials = [np.array(env.reset(seed=seed)[0])], [], 0
-    for _ in range(STEPS):
-        ob, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    for ob, reward, _, _, info in random_steps_of(env, STEPS, seed, seed_of_actions=1):
         observations.append(np.array(ob))
         rewards.append(float(reward))
         trials += bool(info.get("new_trial"))
-        if terminated or truncated:
-            env.reset()
     return observations, rewards, trials
 
 

@@ -151,7 +151,7 @@ class ChangingBandit(Arms, SessionsInSequence):
         return rng.permutation([lower, 1 - lower])
 
     def _new_trials(self, trials: Trials) -> None:
-        place = self._session_trials(trials)
+        place = self.session_trials(trials)
         begins = place == 0
         arms = np.stack([self._p, *(self._draw_arms(trials.rng) for _ in range(np.count_nonzero(begins)))])
         p, self._p = arms[np.cumsum(begins)], arms[-1]

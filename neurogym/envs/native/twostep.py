@@ -72,7 +72,7 @@ class TwoStep(SessionsInSequence):
         return trials.given["better"].astype(int) if "better" in trials.given else better
 
     def _new_trials(self, trials: Trials) -> None:
-        place = self._session_trials(trials)
+        place = self.session_trials(trials)
         better = self._better_stage(trials, place == 0)
         trials.info.update(better=better, ground_truth=better, session_trial=place)
         trials.draw("common", (1, 0), p=(self.p_common, 1 - self.p_common))
