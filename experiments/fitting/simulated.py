@@ -11,8 +11,7 @@ from neurogym.behaviour.models.agents import Agent, AgentPolicy, rate
 from neurogym.behaviour.models.base import Fitted, Problem, log_likelihoods, predict
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import Chain, GlmHmm, expected_states
-from neurogym.behaviour.models.learning import QLearning, QOptions
-from neurogym.behaviour.models.two_step import TwoStep
+from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStep
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, Floats, session
 from ngym_cli.fitting import registry

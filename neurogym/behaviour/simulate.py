@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -144,8 +144,7 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
         reward, reached, second = world.outcome(t, choice, _second(policy, state, world, t))
         rows.append(Trial(world.stimuli[:, t], choice, reward, reached, second))
         state = policy.advance(state, rows[-1])
-    names = ("stimuli", "choice", "reward", "state", "choice2")
-    arrays = {name: np.stack([getattr(row, name) for row in rows], 1) for name in names}
+    arrays = {each.name: np.stack([getattr(row, each.name) for row in rows], 1) for each in fields(Trial)}
     sessions = []
     for k in range(world.n):
         own = {name: values[k] for name, values in arrays.items()}
@@ -167,6 +166,3 @@ def _second(policy: Policy, state: Any, world: World, t: int) -> Any:
         return np.asarray(choose(state, Trial(world.stimuli[:, t], none, np.zeros(world.n), reached, none)))
 
     return second
-
-
-__all__ = ["Decisions", "ReversingBandit", "TwoStepWorld", "World", "simulate", "world_like"]

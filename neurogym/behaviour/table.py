@@ -155,22 +155,21 @@ class Padded:
     lengths: Ints
 
 
+#: Values that fill rectangular arrays beyond the end of a session.
+PADDING: dict[str, float] = {"choice": -1, "reward": 0, "stimuli": 0, "state": -1, "choice2": -1}
+
+
+def rectangle(parts: Sequence[np.ndarray], value: float) -> np.ndarray:
+    """Return arrays of different sizes as one array with a new first axis, filled up with a value."""
+    shape = np.max([part.shape for part in parts], axis=0)
+    out = np.full((len(parts), *shape), value, parts[0].dtype)
+    for row, part in zip(out, parts, strict=True):
+        row[tuple(map(slice, part.shape))] = part
+    return out
+
+
 def padded(sessions: Sequence[Session]) -> Padded:
     """Return sessions as rectangular arrays."""
-    longest = max(map(len, sessions), default=0)
-
-    def fill(name: str, value: float) -> np.ndarray:
-        first = getattr(sessions[0], name)
-        out = np.full((len(sessions), longest, *first.shape[1:]), value, first.dtype)
-        for row, each in zip(out, sessions, strict=True):
-            row[: len(each)] = getattr(each, name)
-        return np.nan_to_num(out) if out.dtype.kind == "f" else out
-
-    return Padded(
-        fill("choice", -1),
-        fill("reward", 0.0),
-        fill("stimuli", 0.0),
-        fill("state", -1),
-        fill("choice2", -1),
-        np.array([len(each) for each in sessions]),
-    )
+    arrays = {name: rectangle([getattr(each, name) for each in sessions], value) for name, value in PADDING.items()}
+    known = {name: np.nan_to_num(values) if values.dtype.kind == "f" else values for name, values in arrays.items()}
+    return Padded(**known, lengths=np.array([len(each) for each in sessions]))

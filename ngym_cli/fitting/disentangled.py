@@ -22,8 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models import saving
-from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
+from neurogym.behaviour.models.base import Fitted, Policy, Problem, flatten, trial_of
 from neurogym.behaviour.table import Behaviour, Floats, padded
 from ngym_cli.agents import threads
 from ngym_cli.fitting.bottlenecks import EMBEDDING, DisentangledPolicy, Weights, spread
@@ -286,7 +285,7 @@ class Disentangled:
         inner, found = to_arrays(policy)
         assert isinstance(inner, DisentangledPolicy)
         for k, w in enumerate(inner.nets):
-            found |= saving.flatten(w, f"net{k}.")
+            found |= flatten(w, f"net{k}.")
         return {**found, "scale": inner.scale, "subjects": np.array(inner.subjects)}
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:

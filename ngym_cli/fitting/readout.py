@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour.models import drifting, saving
-from neurogym.behaviour.models.base import Policy, Trial, of_subject, require_two, trial_of
+from neurogym.behaviour.models import drifting
+from neurogym.behaviour.models.base import Policy, Trial, flatten, of_subject, rebuild, require_two, trial_of
 from neurogym.behaviour.models.drifting import Belief, Walk
 from neurogym.behaviour.table import Behaviour, Floats, padded
 
@@ -113,9 +113,9 @@ def to_arrays(policy: Any) -> tuple[Any, dict[str, np.ndarray]]:
     """Return the model behind a policy, and the arrays of the policy's drifting read-out, if there is one."""
     if not isinstance(policy, DriftingReadout):
         return policy, {}
-    return policy.model, saving.flatten(policy.walk, "walk.")
+    return policy.model, flatten(policy.walk, "walk.")
 
 
 def from_arrays(model: Policy, arrays: Mapping[str, np.ndarray]) -> Policy:
     """Return a model with its drifting read-out, if the arrays hold one."""
-    return DriftingReadout(model, saving.rebuild(Walk, arrays, "walk.")) if "walk.mean" in arrays else model
+    return DriftingReadout(model, rebuild(Walk, arrays, "walk.")) if "walk.mean" in arrays else model

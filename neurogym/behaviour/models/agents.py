@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_softmax, one_hot, require_rewards, trial_of
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_softmax, one_hot, require_rewards, trial_at
 from neurogym.behaviour.models.search import hessian, minimise
-from neurogym.behaviour.table import Behaviour, Floats, Padded, padded
+from neurogym.behaviour.table import PADDING, Behaviour, Floats, Padded, padded, rectangle
 
 Values = Mapping[str, Floats]
 State = dict[str, Floats]
@@ -197,7 +197,7 @@ class AgentPolicy:
 
     def advance(self, state: State, trial: Trial) -> State:
         """See `Policy.advance`."""
-        wide = Trial(*(getattr(trial, key)[None, None] for key in ("stimuli", "choice", "reward", "state", "choice2")))
+        wide = trial_at(trial, np.s_[None, None])
         return self.agent.step(self.p, state, wide, one_hot(wide.choice, self.n_choices))
 
     def second(self, state: State, trial: Trial) -> Floats:
@@ -227,26 +227,8 @@ def _linear(p: Values, own: int, stimuli: Floats, n: int) -> Floats:
 def _gathered(problems: Sequence[Problem]) -> Padded:
     """Return the sessions of all problems with a leading axis for the problem; what is missing is padding."""
     each = [padded(problem.table.sessions) for problem in problems]
-    sessions = max(len(data.choice) for data in each)
-    trials = max(data.choice.shape[1] for data in each)
-    first = each[0]
-
-    def stack(name: str, value: float) -> np.ndarray:
-        like = getattr(first, name)
-        out = np.full((len(each), sessions, trials, *like.shape[2:]), value, like.dtype)
-        for row, data in zip(out, each, strict=True):
-            part = getattr(data, name)
-            row[: part.shape[0], : part.shape[1]] = part
-        return out
-
-    return Padded(
-        stack("choice", -1),
-        stack("reward", 0),
-        stack("stimuli", 0),
-        stack("state", -1),
-        stack("choice2", -1),
-        np.array([sum(data.lengths) for data in each]),
-    )
+    arrays = {name: rectangle([getattr(data, name) for data in each], value) for name, value in PADDING.items()}
+    return Padded(**arrays, lengths=np.array([sum(data.lengths) for data in each]))
 
 
 def _fit(agent: Agent, parameters: tuple[Parameter, ...], problems: Sequence[Problem]) -> tuple[Floats, Floats, Floats]:
@@ -303,13 +285,7 @@ def likelihood_of(
         state = agent.begin(p, (runs, points, sessions, n))
         total = np.zeros((runs, points))
         for t in range(here.choice.shape[2]):
-            trial = Trial(
-                here.stimuli[:, None, :, t],
-                here.choice[:, None, :, t],
-                here.reward[:, None, :, t],
-                here.state[:, None, :, t],
-                here.choice2[:, None, :, t],
-            )
+            trial = trial_at(here, np.s_[:, None, :, t])
             pick = picks[:, None, :, t]
             logits = agent.logits(p, state) + _linear(p, len(agent.own), trial.stimuli, n)
             total += (log_softmax(logits) * pick).sum((-1, -2))
@@ -319,6 +295,3 @@ def likelihood_of(
         return total
 
     return likelihood
-
-
-__all__ = ["Agent", "AgentPolicy", "Parameter", "likelihood_of", "positive", "rate", "trial_of"]

@@ -8,8 +8,8 @@ the policy choose itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, Protocol, get_origin, get_type_hints
 
 import numpy as np
 
@@ -113,9 +113,19 @@ class Model(Protocol):
         """Return the policy of `to_arrays`; of the table only the names of choices and stimuli are used."""
 
 
+def trial_at(data: Any, index: Any) -> Trial:
+    """Return a trial from anything with the attributes of `Trial`.
+
+    Args:
+        data: sessions, padded sessions, or a trial.
+        index: index into each attribute, as of `numpy.s_`.
+    """
+    return Trial(*(getattr(data, each.name)[index] for each in fields(Trial)))
+
+
 def trial_of(data: Padded, t: int) -> Trial:
     """Return trial ``t`` of all sessions."""
-    return Trial(data.stimuli[:, t], data.choice[:, t], data.reward[:, t], data.state[:, t], data.choice2[:, t])
+    return trial_at(data, np.s_[:, t])
 
 
 def predict(policy: Policy, sessions: Sequence[Session]) -> list[Floats]:
@@ -188,8 +198,77 @@ def require_rewards(table: Behaviour, model: str) -> None:
     Raises:
         UnfitError: if no trial has a known reward.
     """
-    if not any(
-        np.isfinite(each.reward).any() and (each.choice >= 0).any() and np.isfinite(each.reward[each.choice >= 0]).any()
-        for each in table.sessions
-    ):
+    if not any(np.isfinite(each.reward[each.choice >= 0]).any() for each in table.sessions):
         raise UnfitError(f"{model} needs a column of rewards or correctness")
+
+
+def flatten(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
+    """Return the fields of a dataclass as arrays; names of nested fields are joined with dots."""
+    found: dict[str, np.ndarray] = {}
+    for each in fields(value):
+        own, name = getattr(value, each.name), prefix + each.name
+        found.update(flatten(own, f"{name}.") if is_dataclass(own) else {name: np.asarray(own)})
+    return found
+
+
+def rebuild(kind: type[Any], arrays: Mapping[str, np.ndarray], prefix: str = "") -> Any:
+    """Return a dataclass from the result of `flatten`.
+
+    Args:
+        kind: the dataclass; its fields are arrays, numbers, tuples of words or dataclasses of these.
+        arrays: as returned by `flatten`; fields with defaults may be missing, as in fits of earlier versions.
+        prefix: of the names.
+
+    Raises:
+        KeyError: if an array is missing.
+    """
+    given: dict[str, Any] = {}
+    optional = {each.name for each in fields(kind) if each.default is not MISSING}
+    for name, hint in get_type_hints(kind).items():
+        key = prefix + name
+        if name in optional and key not in arrays:
+            continue
+        if is_dataclass(hint):
+            given[name] = rebuild(hint, arrays, f"{key}.")  # type: ignore[arg-type]
+        elif get_origin(hint) is tuple:
+            given[name] = tuple(arrays[key].tolist())
+        else:
+            given[name] = arrays[key].item() if hint in (bool, int, float, str) else arrays[key]
+    return kind(**given)
+
+
+class OneByOne:
+    """Base of models that are fitted to one table at a time and whose policies are dataclasses of arrays.
+
+    Attributes:
+        name: name of the model.
+        policy: class of the policies.
+    """
+
+    name: str
+    policy: type[Any]
+
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if there are other than two choices.
+        """
+        require_two(table, self.name)
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        for each in problems:
+            self.check(each.table)
+        return [self._fit(each) for each in problems]
+
+    def _fit(self, problem: Problem) -> Fitted:
+        raise NotImplementedError
+
+    def to_arrays(self, policy: Any) -> dict[str, np.ndarray]:
+        """See `Model.to_arrays`."""
+        return flatten(policy)
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Any) -> Any:
+        """See `Model.from_arrays`."""
+        return rebuild(self.policy, arrays)

@@ -8,21 +8,19 @@ standard error is that of the data. Choices are predicted from the present stimu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from neurogym.analysis.chronometric import mean_reaction_time
-from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError, require_two
-from neurogym.behaviour.models.saving import Saved
+from neurogym.behaviour.models.agents import Parameter
+from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, Trial, UnfitError
+from neurogym.behaviour.models.search import hessian
 from neurogym.behaviour.table import Behaviour, Floats
 
-NAMES = ("k", "A", "t_R", "x0")
+PARAMETERS = (Parameter("k", "positive"), Parameter("A", "positive"), Parameter("t_R"), Parameter("x0"))
 #: Maximum number of separate strengths; more strengths are grouped in bins of equal size.
 STRENGTHS = 12
 
@@ -52,7 +50,7 @@ class DiffusionPolicy:
         return state
 
 
-class Diffusion(Saved):
+class Diffusion(OneByOne):
     """Drift diffusion fitted to choices and mean reaction times.
 
     Args:
@@ -70,18 +68,14 @@ class Diffusion(Saved):
         Raises:
             UnfitError: if there are other than two choices or one stimulus, or fewer than 20 reaction times.
         """
-        require_two(table, self.name)
+        super().check(table)
         if len(table.stimuli) != 1:
             raise UnfitError(f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)}")
         if ((table.join("choice") >= 0) & np.isfinite(table.join("rt"))).sum() < 20:
             raise UnfitError(f"{self.name} needs reaction times (--rt COLUMN)")
 
-    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
-        """See `Model.fit`."""
-        return [self._fit(each.table) for each in problems]
-
-    def _fit(self, table: Behaviour) -> Fitted:
-        self.check(table)
+    def _fit(self, problem: Problem) -> Fitted:
+        table = problem.table
         x, choice, rt = np.nan_to_num(table.join("stimuli")[:, 0]), table.join("choice"), table.join("rt")
         correct = table.join("correct")
         valid = choice >= 0
@@ -98,33 +92,19 @@ class Diffusion(Saved):
         typical = np.median(np.abs(x[valid])) or 1.0
         start = np.array([np.log(1 / typical), np.log(0.7), 0.5 * mean.min(), 0.0])
         scale = np.array([1, 1, 1, typical])
-        found: Any = min(
-            (
-                minimize(
-                    lambda z: loss(z * scale),
-                    (start + [s, -s / 2, 0, 0]) / scale,
-                    method="Nelder-Mead",
-                    options={"maxiter": 6000, "maxfev": 6000, "xatol": 1e-6, "fatol": 1e-6},
-                )
-                for s in (-1.0, 0.0, 1.0)
-            ),
-            key=lambda result: result.fun,
-        )
-        best = found.x * scale
-        covariance = np.linalg.pinv(_curvature(loss, best, 1e-3 * scale))
-        se = np.sqrt(np.maximum(np.diag(covariance), 0))
-        ends = [best - 1.96 * se, best, best + 1.96 * se]
-        natural = [np.r_[np.exp(end[:2]), end[2:]] for end in ends]
-        estimates = {
-            name: Estimate(
-                float(natural[1][j]),
-                float(natural[0][j]),
-                float(natural[2][j]),
-                float(natural[2][j] - natural[0][j]) / (2 * 1.96),
-            )
-            for j, name in enumerate(NAMES)
-        }
-        policy = DiffusionPolicy(natural[1])
+
+        def scaled(z: Floats) -> float:
+            return loss(z * scale)
+
+        options = {"maxiter": 6000, "maxfev": 6000, "xatol": 1e-6, "fatol": 1e-6}
+        starts = [(start + [s, -s / 2, 0, 0]) / scale for s in (-1.0, 0.0, 1.0)]
+        found = [minimize(scaled, each, method="Nelder-Mead", options=options) for each in starts]
+        z = np.asarray(min(found, key=lambda result: float(result.fun)).x)
+        curvature = hessian(lambda _, tried: np.array([[scaled(point) for point in tried[0]]]), z[None], 1e-3)[0]
+        se = np.sqrt(np.maximum(np.diag(np.linalg.pinv(curvature / np.outer(scale, scale))), 0))
+        estimates = {p.name: p.estimate(*ends) for p, *ends in zip(PARAMETERS, z * scale, se, strict=True)}
+        natural = np.array([each.value for each in estimates.values()])
+        policy = DiffusionPolicy(natural)
         p = policy.probabilities(0, x[valid, None])
         score = float(np.log(np.clip(p[np.arange(len(p)), choice[valid]], 1e-12, 1)).sum())
         return Fitted(self.name, policy, estimates, score)
@@ -144,15 +124,3 @@ def _means(strength: Floats, rt: Floats, correct: Floats) -> tuple[Floats, Float
             rows.append((strength[here].mean(), rt[right].mean(), rt[right].std(ddof=1) / np.sqrt(right.sum())))
     found = np.array(rows)
     return found[:, 0], found[:, 1], np.maximum(found[:, 2], 1e-6)
-
-
-def _curvature(loss: Any, x: Floats, delta: Floats) -> Floats:
-    d = len(x)
-    out = np.zeros((d, d))
-    eye = np.diag(delta)
-    for i in range(d):
-        for j in range(d):
-            a, b = loss(x + eye[i] + eye[j]), loss(x + eye[i] - eye[j])
-            c, e = loss(x - eye[i] + eye[j]), loss(x - eye[i] - eye[j])
-            out[i, j] = (a - b - c + e) / (4 * delta[i] * delta[j])
-    return out

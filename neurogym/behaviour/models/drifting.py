@@ -9,17 +9,15 @@ decoupled Laplace approximation of the same likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, require_two
+from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, Trial
 from neurogym.behaviour.models.logistic import Features, fit_weights
-from neurogym.behaviour.models.saving import Saved
-from neurogym.behaviour.table import Behaviour, Floats
+from neurogym.behaviour.table import Floats, rectangle
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
 ITERATIONS, TOLERANCE = 50, 0.05
@@ -232,7 +230,7 @@ class DriftingPolicy:
         return self.features.after(state[0], trial), diffuse(learn(state[1], x, trial.choice), self.walk)
 
 
-class Drifting(Saved):
+class Drifting(OneByOne):
     """Weights of stimuli and history that drift from trial to trial.
 
     Args:
@@ -245,21 +243,8 @@ class Drifting(Saved):
     def __init__(self, history: int = 1, name: str = "psytrack"):
         self.name, self.history = name, history
 
-    def check(self, table: Behaviour) -> None:
-        """Refuse tables that do not suit the model.
-
-        Raises:
-            UnfitError: if there are other than two choices.
-        """
-        require_two(table, self.name)
-
-    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
-        """See `Model.fit`."""
-        return [self._fit(each) for each in problems]
-
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
-        self.check(table)
         features = Features.of(table, self.history)
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]
@@ -289,9 +274,4 @@ class Drifting(Saved):
 def design(features: Features, problem: Problem) -> tuple[Floats, np.ndarray]:
     """Return predictors (sessions, trials, predictors) and choices (sessions, trials) of all sessions, padded."""
     sessions = problem.table.sessions
-    longest = max(map(len, sessions))
-    x = np.zeros((len(sessions), longest, len(features.names)))
-    choice = np.full((len(sessions), longest), -1)
-    for k, each in enumerate(sessions):
-        x[k, : len(each)], choice[k, : len(each)] = features.matrix(each), each.choice
-    return x, choice
+    return rectangle(list(map(features.matrix, sessions)), 0.0), rectangle([each.choice for each in sessions], -1)

@@ -7,18 +7,16 @@ each session. Fitted by expectation-maximisation from several starts, with a Gau
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, require_two
+from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, Trial
 from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.logistic import Features, fit_weights
-from neurogym.behaviour.models.saving import Saved
-from neurogym.behaviour.table import Behaviour, Floats
+from neurogym.behaviour.table import Floats
 
 #: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.
 STARTS, FIRST, MOST, GAIN, PRIOR = 6, 12, 150, 0.02, 2.0
@@ -136,7 +134,7 @@ class ChainPolicy:
         return self.features.after(state[0], trial), now @ self.chain.transitions
 
 
-class GlmHmm(Saved):
+class GlmHmm(OneByOne):
     """Hidden Markov model with a logistic regression in each state.
 
     Args:
@@ -150,20 +148,7 @@ class GlmHmm(Saved):
     def __init__(self, states: int = 3, history: int = 1, name: str = "glm-hmm"):
         self.name, self.states, self.history = name, states, history
 
-    def check(self, table: Behaviour) -> None:
-        """Refuse tables that do not suit the model.
-
-        Raises:
-            UnfitError: if there are other than two choices.
-        """
-        require_two(table, self.name)
-
-    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
-        """See `Model.fit`."""
-        return [self._fit(each) for each in problems]
-
     def _fit(self, problem: Problem) -> Fitted:
-        self.check(problem.table)
         features = Features.of(problem.table, self.history)
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]

@@ -7,16 +7,23 @@ leaves zeros. The weights have a Gaussian prior; its s.d. is chosen on inner fol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_likelihoods, log_softmax, one_hot
-from neurogym.behaviour.models.saving import Saved
+from neurogym.behaviour.models.base import (
+    Fitted,
+    OneByOne,
+    Problem,
+    Trial,
+    log_likelihoods,
+    log_softmax,
+    one_hot,
+    trial_at,
+)
 from neurogym.behaviour.table import Behaviour, Floats, Session
 
 #: Standard deviations of the prior that are tried, and the inner folds that decide.
@@ -118,9 +125,7 @@ class Features:
             one = slice(t, t + 1)
             stimuli = np.nan_to_num(each.stimuli[one])
             rows.append(self.now(past, stimuli)[0])
-            past = self.after(
-                past, Trial(stimuli, each.choice[one], each.reward[one], each.state[one], each.choice2[one])
-            )
+            past = self.after(past, replace(trial_at(each, one), stimuli=stimuli))
         return np.stack(rows) if rows else np.zeros((0, len(self.names)))
 
 
@@ -201,7 +206,7 @@ def fit_weights(
     return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), np.asarray(np.linalg.inv(curvature(best)), float)
 
 
-class Logistic(Saved):
+class Logistic(OneByOne):
     """Logistic regression on the stimuli and ``history`` previous trials.
 
     Args:
@@ -217,9 +222,8 @@ class Logistic(Saved):
     def __init__(self, history: int = 0, stimuli: bool = True, past_stimuli: bool = True, name: str = "logistic"):
         self.name, self.history, self.stimuli, self.past_stimuli = name, history, stimuli, past_stimuli
 
-    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
-        """See `Model.fit`."""
-        return [self._fit(each) for each in problems]
+    def check(self, table: Behaviour) -> None:
+        """Accept tables with any number of choices."""
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table

@@ -14,10 +14,9 @@ from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods,
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.drifting import Drifting, Walk, fit_walk
 from neurogym.behaviour.models.glm_hmm import Chain, ChainPolicy, GlmHmm, expected_states
-from neurogym.behaviour.models.learning import BayesianReversal, QLearning, QOptions, WinStayLoseShift
+from neurogym.behaviour.models.learning import BayesianReversal, QLearning, QOptions, TwoStep, WinStayLoseShift
 from neurogym.behaviour.models.logistic import Features, Logistic
 from neurogym.behaviour.models.own import FunctionModel
-from neurogym.behaviour.models.two_step import TwoStep
 from neurogym.behaviour.simulate import Decisions, ReversingBandit, TwoStepWorld, simulate
 from neurogym.behaviour.table import Behaviour, session
 
