@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from experiments.records.record import Record, Row, Rows
-from neurogym.analysis.best_arms import best_choices, thompson
+from neurogym.analysis.learning import best_choices, thompson
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.config import from_dict, read_toml
 from ngym_cli.environments.defaults import resolve

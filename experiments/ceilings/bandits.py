@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from experiments.ceilings.result import Ceiling, guessed, make
-from neurogym.analysis.best_arms import best_policy
+from neurogym.analysis.learning import best_policy
 
 
 def bandit() -> Ceiling:

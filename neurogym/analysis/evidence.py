@@ -1,4 +1,4 @@
-"""Weighting of evidence: over time (psychophysical kernel) and by context."""
+"""Weighting of evidence: over time (psychophysical kernel), by context, and by modality (cue combination)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import rows_of
+from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.regression import ChoiceRegression, ratio_interval, regress_choice
-from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
 
 
 @dataclass(frozen=True)
@@ -127,3 +128,118 @@ def context_use(
         ratio_interval(selectivity[0], selectivity[1:], level),
         by_context,
     )
+
+
+@dataclass(frozen=True)
+class CueCombination(Result):
+    """Observed and optimal precision of the combined cue.
+
+    Attributes:
+        sigma: psychophysical sigma of each modality and of the combination, in units of strength.
+        optimal_sigma: sqrt(s1^2 s2^2 / (s1^2 + s2^2)) from the two single cues.
+        ratio: observed over optimal sigma of the combination; 1 is optimal, larger is worse.
+        optimal_weight: share of the first cue that minimises the variance, s2^2 / (s1^2 + s2^2).
+        fits: the psychometric functions behind them.
+    """
+
+    sigma: dict[str, Estimate]
+    optimal_sigma: Estimate
+    ratio: Estimate
+    optimal_weight: Estimate
+    fits: dict[str, PsychometricFit]
+
+
+@dataclass(frozen=True)
+class CueWeights(Result):
+    """Weights of two cues that are present on every trial.
+
+    Attributes:
+        first: log odds per unit of strength of the first cue.
+        second: log odds per unit of strength of the second cue.
+        share: first / (first + second); 0.5 is optimal for cues that are equally noisy.
+    """
+
+    first: Estimate
+    second: Estimate
+    share: Estimate
+
+
+def cue_combination(
+    strength: ArrayLike,
+    choice: ArrayLike,
+    modality: ArrayLike,
+    *,
+    combined: str = "both",
+    lapse: float | None = None,
+    n_boot: int = 400,
+    level: float = 0.95,
+    seed: int | None = 0,
+    groups: ArrayLike | None = None,
+) -> CueCombination:
+    """Compare the sigma of the combined cue with the optimum predicted by the single cues.
+
+    Ernst & Banks 2002, 10.1038/415429a; Raposo, Kaufman & Churchland 2014, 10.1038/nn.3865.
+
+    Args:
+        strength: signed strength, shape (trials,), positive for the second alternative.
+        choice: 0 or 1, shape (trials,).
+        modality: name of the modality of each trial, shape (trials,): two single ones and ``combined``.
+        combined: name of the trials with both.
+        lapse: both lapses if they are known; ``None`` fits them.
+        n_boot: bootstrap draws.
+        level: coverage of the intervals.
+        seed: seed of the bootstrap.
+        groups: session or block of each trial where trials are linked, shape (trials,); see `fit_psychometric`.
+
+    Raises:
+        ValueError: there are not two single modalities and the combination.
+    """
+    x, y, kind = np.asarray(strength, float), np.asarray(choice, float), np.asarray(modality).astype(str)
+    names = np.unique(kind).tolist()
+    if len(names) != 3 or combined not in names:
+        raise ValueError(f"cue combination needs two single modalities and {combined!r}, got {names}")
+    singles = [name for name in names if name != combined]
+    streams = np.random.SeedSequence(seed).generate_state(3)
+    options: dict[str, Any] = {"guess": lapse, "lapse": lapse, "n_boot": n_boot, "level": level}
+    fits = {}
+    for name, stream in zip([*singles, combined], streams, strict=True):
+        rows = kind == name
+        own = rows_of(groups, rows)
+        fits[name] = fit_psychometric(x[rows], y[rows], seed=int(stream), groups=own, **options)
+    sigma = {name: np.r_[1 / fit.slope.value, 1 / fit.draws[:, 1]] for name, fit in fits.items()}
+    first, second = (sigma[name] ** 2 for name in singles)
+    optimal = np.sqrt(first * second / (first + second))
+
+    def estimate(values: FloatArray) -> Estimate:
+        return Estimate.percentile(values[0], values[1:], level)
+
+    return CueCombination(
+        {name: estimate(values) for name, values in sigma.items()},
+        estimate(optimal),
+        estimate(sigma[combined] / optimal),
+        estimate(second / (first + second)),
+        fits,
+    )
+
+
+def cue_weights(
+    first: ArrayLike,
+    second: ArrayLike,
+    choice: ArrayLike,
+    *,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+) -> CueWeights:
+    """Regress the choice on two cues that vary independently.
+
+    Args:
+        first: signed strength of the first cue, shape (trials,).
+        second: signed strength of the second cue, shape (trials,).
+        choice: 0 or 1, shape (trials,).
+        level: coverage of the intervals.
+        groups: session or block of each trial where trials are linked, shape (trials,); see `regress_choice`.
+    """
+    fit = regress_choice({"first": first, "second": second}, choice, level=level, groups=groups)
+    a, b, draws = fit.weights["first"], fit.weights["second"], fit.draws()
+    share = draws["first"] / (draws["first"] + draws["second"])
+    return CueWeights(a, b, ratio_interval(a.value / (a.value + b.value), share, level))

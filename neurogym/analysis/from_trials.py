@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neurogym.analysis import confidence, economic, evidence, history, learning, multisensory, planning, timing
+from neurogym.analysis import evidence, history, learning, timing, value
 from neurogym.analysis.chronometric import ChronometricFit, fit_chronometric
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
@@ -129,7 +129,7 @@ def context_use(
 
 def cue_combination(
     data: TrialData, choices: Choices = None, signed: str | None = None, **options: Any
-) -> multisensory.CueCombination:
+) -> evidence.CueCombination:
     """Compare observed and optimal sigma, from unimodal and bimodal trials.
 
     Args:
@@ -137,34 +137,34 @@ def cue_combination(
             with a single modality.
         choices: the two actions, by default those that occur.
         signed: column with a strength that has its sign already (a rate), in place of ``coh``.
-        **options: see `multisensory.cue_combination`.
+        **options: see `evidence.cue_combination`.
     """
     table, second = two_choices(data, choices)
     options = _linked(table, options)
     if signed is not None:
         table = require(table, signed, "modality")
-        return multisensory.cue_combination(numbers(table[signed]), second, table["modality"], **options)
+        return evidence.cue_combination(numbers(table[signed]), second, table["modality"], **options)
     if "modality" in table:
-        return multisensory.cue_combination(signed_strength(table, second), second, table["modality"], **options)
+        return evidence.cue_combination(signed_strength(table, second), second, table["modality"], **options)
     first, other = (np.abs(numbers(require(table, "coh_1", "coh_2")[name])) for name in ("coh_1", "coh_2"))
     modality = np.select([other == 0, first == 0], ["first", "second"], default="both")
     sign = np.where(second == is_correct(table), 1.0, -1.0)
-    return multisensory.cue_combination(sign * np.maximum(first, other), second, modality, **options)
+    return evidence.cue_combination(sign * np.maximum(first, other), second, modality, **options)
 
 
-def cue_weights(data: TrialData, choices: Choices = None, **options: Any) -> multisensory.CueWeights:
+def cue_weights(data: TrialData, choices: Choices = None, **options: Any) -> evidence.CueWeights:
     """Regress choices on the evidence of two modalities: ``coh_1`` and ``coh_2``, or ``coh`` split by ``coh_prop``."""
     table, second = two_choices(data, choices)
     if "coh_1" in table and "coh_2" in table:
         side = np.where(second == is_correct(table), 1.0, -1.0)
         first, other = (side * numbers(table[name]) for name in ("coh_1", "coh_2"))
-        return multisensory.cue_weights(first, other, second, **_linked(table, options))
+        return evidence.cue_weights(first, other, second, **_linked(table, options))
     table, second = two_choices(require(data, "coh", "coh_prop"), choices)
     signed, share = signed_strength(table, second), numbers(table["coh_prop"])
-    return multisensory.cue_weights(signed * share, signed * (1 - share), second, **_linked(table, options))
+    return evidence.cue_weights(signed * share, signed * (1 - share), second, **_linked(table, options))
 
 
-def wagering(data: TrialData, sure: float = 3, strength: str = "coh", **options: Any) -> confidence.Wagering:
+def wagering(data: TrialData, sure: float = 3, strength: str = "coh", **options: Any) -> value.Wagering:
     """Analyse trials with an occasional sure option: ``wager`` marks trials with the option, ``sure`` is the action."""
     table = require(data, "choice", "outcome", "wager", strength)
     took = numbers(table["choice"]) == sure
@@ -172,7 +172,7 @@ def wagering(data: TrialData, sure: float = 3, strength: str = "coh", **options:
     table, took = select(table, rows), took[rows]
     offered = numbers(table["wager"]) > 0
     options = _linked(table, options)
-    return confidence.wagering(numbers(table[strength]), offered, took & offered, is_correct(table), **options)
+    return value.wagering(numbers(table[strength]), offered, took & offered, is_correct(table), **options)
 
 
 def indifference_point(
@@ -181,7 +181,7 @@ def indifference_point(
     first: str = "a_first",
     choices: Choices = None,
     **options: Any,
-) -> economic.Indifference:
+) -> value.Indifference:
     """Fit the relative value of goods A and B.
 
     Args:
@@ -189,12 +189,12 @@ def indifference_point(
         amounts: offered amount of A and of B.
         first: whether A was the first of the two options.
         choices: the actions that take the first and the second option, by default those that occur.
-        **options: see `economic.indifference_point`.
+        **options: see `value.indifference_point`.
     """
     table, second = two_choices(require(data, *amounts, first), choices)
     chose_b = second == (numbers(table[first]) > 0)
     of_a, of_b = (numbers(table[name]) for name in amounts)
-    return economic.indifference_point(of_a, of_b, chose_b, **_linked(table, options))
+    return value.indifference_point(of_a, of_b, chose_b, **_linked(table, options))
 
 
 def interval_reproduction(
@@ -215,11 +215,11 @@ def interval_reproduction(
     return timing.interval_reproduction(wanted, given, **_linked(table, options))
 
 
-def two_step(data: TrialData, common: str = "common", won: str = "reward", **options: Any) -> planning.TwoStep:
+def two_step(data: TrialData, common: str = "common", won: str = "reward", **options: Any) -> history.TwoStep:
     """Return stay probabilities and control indices; a trial without an answer stays in the sequence."""
     table, session = in_sequence(require(data, "choice", "outcome", common, won))
     choice = np.where(responded(table), numbers(table["choice"]), np.nan)
-    return planning.two_step(choice, numbers(table[common]) > 0, numbers(table[won]) > 0, session=session, **options)
+    return history.two_step(choice, numbers(table[common]) > 0, numbers(table[won]) > 0, session=session, **options)
 
 
 def cumulative_regret(data: TrialData, arms: Sequence[str], **options: Any) -> Curve:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit
 
 from neurogym.analysis.intervals import quantile
@@ -93,7 +93,8 @@ def regress_choice(
     x = np.column_stack([np.ones(y.size), *columns])
     scale = np.r_[1.0, [column.std() for column in columns]]
     scale[scale == 0] = 1.0
-    weights, information = _most_probable(x / scale, y, 1 / prior_sd**2)
+    found, information = fit_weights(x / scale, y.astype(int), 2, np.full(len(scale), prior_sd), tolerance=1e-8)
+    weights = found[1]
     if groups is None:
         covariance, count = np.linalg.pinv(information), 0
     else:
@@ -137,24 +138,61 @@ def _without_each(
     return (count - 1) / count * steps.T @ steps, count
 
 
-def _most_probable(x: FloatArray, y: FloatArray, precision: float) -> tuple[FloatArray, FloatArray]:
-    """Return the maximum a posteriori weights and the information there."""
+def log_softmax(logits: FloatArray) -> FloatArray:
+    """Return log-probabilities from logits along the last axis."""
+    top = logits.max(axis=-1, keepdims=True)
+    shifted = logits - top
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+
+
+def fit_weights(
+    x: FloatArray,
+    choice: NDArray[np.int64],
+    n: int,
+    sd: FloatArray,
+    mean: FloatArray | None = None,
+    tolerance: float | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Fit the weights of a (multinomial) logistic regression by maximum a posteriori.
+
+    Args:
+        x: predictors, shape (trials, predictors).
+        choice: index of each choice, shape (trials,).
+        n: number of choices.
+        sd: s.d. of the Gaussian prior of each predictor's weights, shape (predictors,), or of each free weight.
+        mean: of the prior of each free weight, shape (free weights,); zero without it.
+        tolerance: size of the gradient at which the search ends; None for that of SciPy.
+
+    Returns:
+        Weights (choices, predictors), zero for the first choice, and the information about the free ones.
+    """
     from scipy.optimize import minimize  # takes as much memory as NumPy, and few need it
 
-    penalty, sign = np.full(x.shape[1], precision), 2 * y - 1
+    d = x.shape[1]
+    target, precision = choice[:, None] == np.arange(1, n), np.resize(1 / sd**2, (n - 1) * d)
+    centre = np.zeros((n - 1) * d) if mean is None else mean
 
-    def loss(w: FloatArray) -> float:
-        return float(0.5 * penalty @ w**2 - log_expit(sign * (x @ w)).sum())
+    def logs(flat: FloatArray) -> FloatArray:
+        return log_softmax(np.concatenate([np.zeros((len(x), 1)), x @ flat.reshape(n - 1, d).T], 1))
 
-    def gradient(w: FloatArray) -> FloatArray:
-        return penalty * w - x.T @ (y - expit(x @ w))
+    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+        every, away = logs(flat), flat - centre
+        value = -np.take_along_axis(every, choice[:, None], 1).sum() + 0.5 * (precision * away**2).sum()
+        return float(value), ((np.exp(every[:, 1:]) - target).T @ x).ravel() + precision * away
 
-    def information(w: FloatArray) -> FloatArray:
-        return (x.T * (expit(x @ w) * expit(-x @ w))) @ x + np.diag(penalty)
+    def information(flat: FloatArray) -> FloatArray:
+        p = np.exp(logs(flat))[:, 1:]
+        out = np.zeros(((n - 1) * d, (n - 1) * d))
+        for a in range(n - 1):
+            for b in range(n - 1):
+                each = p[:, a] * ((a == b) - p[:, b])
+                out[a * d : (a + 1) * d, b * d : (b + 1) * d] = (x * each[:, None]).T @ x
+        return out + np.diag(precision)
 
-    start = np.zeros(x.shape[1])
-    fit = minimize(loss, start, jac=gradient, hess=information, method="trust-exact", tol=1e-8)
-    return fit.x, information(fit.x)
+    method = "trust-exact" if len(centre) < 60 else "trust-ncg"
+    found = minimize(loss, centre, jac=True, hess=information, method=method, tol=tolerance, options={"maxiter": 200})
+    best = np.asarray(found.x)
+    return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), information(best)
 
 
 def ratio_interval(value: float, draws: FloatArray, level: float) -> Estimate:

@@ -4,6 +4,13 @@ Belongs here: what follows from a step function, its derivatives, or trajectorie
 never torch.
 """
 
+from neurogym.analysis.similarity import (
+    principal_angles,
+    procrustes_distance,
+    sample_angles,
+    svcca_distance,
+    weight_distance,
+)
 from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
 from neurogym.dynamics.basins import basins, connections, find_between
 from neurogym.dynamics.comparison import (
@@ -26,13 +33,6 @@ from neurogym.dynamics.flow import (
     follow,
     linearise,
     selected_input,
-)
-from neurogym.dynamics.geometry import (
-    principal_angles,
-    procrustes_distance,
-    sample_angles,
-    svcca_distance,
-    weight_distance,
 )
 from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.similarity import (

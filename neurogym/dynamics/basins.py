@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import FloatArray
-from neurogym.dynamics.points import FixedPoints, find_fixed_points
+from neurogym.dynamics.points import PER_POINT, FixedPoints, find_fixed_points
 from neurogym.dynamics.systems import System
 
 #: Nearest pairs of stable points between which further points are searched.
@@ -46,11 +46,7 @@ def find_between(system: System, found: FixedPoints, places: int = 5, distance: 
         apart = np.linalg.norm(more.points[:, None] - here.points[None], axis=2)
         more = more.take(apart.min(axis=1) > distance * np.sqrt(system.units))
         parts.append(replace(more, condition=np.full(len(more), condition), share=np.zeros(len(more))))
-    arrays: dict[str, Any] = {
-        each.name: np.concatenate([getattr(part, each.name) for part in parts])
-        for each in fields(found)
-        if each.name not in ("n_starts", "n_outliers")
-    }
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_POINT}
     joined = replace(found, **arrays)
     return joined.take(np.lexsort((joined.speed, joined.condition)))
 

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from neurogym.analysis import similarity as geometry
 from neurogym.analysis.results import FloatArray, Result
-from neurogym.analysis.similarity import linear_cka, representational_similarity
-from neurogym.dynamics import geometry, similarity
+from neurogym.dynamics import similarity
 
 Metric = Literal["dsa", "input-dsa", "procrustes", "cka", "rsa", "svcca", "angles"]
 
@@ -273,11 +273,11 @@ def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -
 
     def distance(a: FloatArray, b: FloatArray) -> float:
         if metric == "rsa":
-            found = representational_similarity(a.mean(axis=1), b.mean(axis=1), n_permutations=0, n_boot=1)
+            found = geometry.representational_similarity(a.mean(axis=1), b.mean(axis=1), n_permutations=0, n_boot=1)
             return 1 - found.correlation.value
         x, y = (each.reshape(-1, each.shape[2]) - each.reshape(-1, each.shape[2]).mean(axis=0) for each in (a, b))
         if metric == "cka":
-            return 1 - linear_cka(x, y, debiased=True)
+            return 1 - geometry.linear_cka(x, y, debiased=True)
         if metric == "svcca":
             return geometry.svcca_distance(x, y)
         if metric == "procrustes":

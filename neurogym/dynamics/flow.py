@@ -281,29 +281,21 @@ def follow(
     from scipy.optimize import linear_sum_assignment
 
     a, b, begin = (np.asarray(part, float) for part in (first, last, starts))
-    places, branches = np.linspace(0, 1, n), []
-    open_rows: list[int] = []
-    rows: list[list[tuple[float, FloatArray, int, complex]]] = []
-    for place in places:
-        before = np.array([rows[k][-1][1] for k in open_rows]).reshape(-1, system.units)
+    every: list[list[tuple[float, FloatArray, int, complex]]] = []
+    going: list[list[tuple[float, FloatArray, int, complex]]] = []  # branches that reached the place before
+    for place in np.linspace(0, 1, n):
+        before = np.array([branch[-1][1] for branch in going]).reshape(-1, system.units)
         found = find_fixed_points(system, np.concatenate([before, begin]), a + place * (b - a), **search)  # type: ignore[arg-type]
-        entries = list(
-            zip([float(place)] * len(found), found.points, found.n_unstable, found.eigenvalues[:, 0], strict=True)
-        )
         apart = np.linalg.norm(before[:, None] - found.points[None], axis=2)
-        old, new = linear_sum_assignment(apart) if apart.size else (np.zeros(0, int),) * 2
-        close = apart[old, new] <= distance * np.sqrt(system.units) if apart.size else np.zeros(0, bool)
-        still = []
-        for i, j in zip(old[close], new[close], strict=True):
-            rows[open_rows[i]].append(entries[j])
-            still.append(open_rows[i])
-        for j in set(range(len(entries))) - set(new[close].tolist()):
-            rows.append([entries[j]])
-            still.append(len(rows) - 1)
-        open_rows = still
-    for row in rows:
-        place, points, unstable, leading = (np.array(column) for column in zip(*row, strict=True))
-        branches.append(Branch(place, points, unstable, leading))
+        old, new = linear_sum_assignment(apart)
+        close = apart[old, new] <= distance * np.sqrt(system.units)
+        continued = [going[k] for k in old[close]]
+        begun: list[list[tuple[float, FloatArray, int, complex]]] = [[] for _ in range(len(found) - len(continued))]
+        rows = [*new[close], *np.setdiff1d(np.arange(len(found)), new[close])]
+        every, going = every + begun, continued + begun
+        for branch, j in zip(going, rows, strict=True):
+            branch.append((float(place), found.points[j], found.n_unstable[j], found.eigenvalues[j, 0]))
+    branches = [Branch(*(np.array(column) for column in zip(*branch, strict=True))) for branch in every]
     return branches, _bifurcations(branches, 1 / (n - 1))
 
 
@@ -317,13 +309,8 @@ def _bifurcations(branches: list[Branch], gap: float) -> list[Bifurcation]:
             found.append(Bifurcation(float(branch.place[-1] + gap / 2), "saddle-node", branch.points[-1]))
         for k in np.flatnonzero(np.diff(branch.n_unstable)):
             crossing = branch.leading[k : k + 2][np.argmin(np.abs(np.abs(branch.leading[k : k + 2]) - 1))]
-            kind = (
-                "Neimark-Sacker"
-                if abs(crossing.imag) > 1e-6
-                else "flip"
-                if crossing.real < 0
-                else "pitchfork or transcritical"
-            )
+            kind = "flip" if crossing.real < 0 else "pitchfork or transcritical"
+            kind = "Neimark-Sacker" if abs(crossing.imag) > 1e-6 else kind
             found.append(Bifurcation(float(branch.place[k] + gap / 2), kind, branch.points[k]))
     return sorted(found, key=lambda each: each.place)
 

@@ -6,7 +6,7 @@ by the Levenberg-Marquardt method with exact Jacobians, for all starts and input
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,10 @@ WINDOW = 7
 #: whose largest unit exceeds `FAR` times that of all starts (at least 1): gates saturate there, and the speed decreases
 #: without end although there is no point.
 STALLED, STALLED_FAR, FAR = 0.5, 1e-4, 2.0
+
+
+#: Attributes of `FixedPoints` with an entry for each point.
+PER_POINT = ("points", "inputs", "condition", "speed", "eigenvalues", "right", "left", "share")
 
 
 @dataclass(frozen=True)
@@ -111,20 +115,7 @@ class FixedPoints(Result):
         Args:
             rows: indices or a mask.
         """
-        arrays = (
-            self.points,
-            self.inputs,
-            self.condition,
-            self.speed,
-            self.eigenvalues,
-            self.right,
-            self.left,
-            self.share,
-        )
-        points, inputs, condition, speed, eigenvalues, right, left, share = (array[rows] for array in arrays)
-        return FixedPoints(
-            points, inputs, condition, speed, eigenvalues, right, left, share, self.n_starts, self.n_outliers
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in PER_POINT})
 
     def to_table(self, dt: float = 1.0) -> dict[str, np.ndarray]:
         """Return columns with a row per point: condition, speed, stability, leading mode and coordinates.
@@ -147,11 +138,8 @@ class FixedPoints(Result):
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields but the eigenvectors as plain values, eigenvalues as real and imaginary parts."""
-        named = {
-            name: getattr(self, name)
-            for name in ("points", "inputs", "condition", "speed", "stable", "n_unstable", "share")
-        }
-        plain: dict[str, object] = {name: value.tolist() for name, value in named.items()}
+        names = ("points", "inputs", "condition", "speed", "stable", "n_unstable", "share")
+        plain: dict[str, object] = {name: getattr(self, name).tolist() for name in names}
         parts = {"real": self.eigenvalues.real.tolist(), "imag": self.eigenvalues.imag.tolist()}
         return {**plain, "eigenvalues": parts, "n_starts": self.n_starts, "n_outliers": self.n_outliers}
 
@@ -212,9 +200,10 @@ def find_fixed_points(
             else:
                 kept.append(members[0])
                 shares.append(len(members) / n)
-    return _described(
-        system, found[kept], given[kept], np.array(kept, int) // n, speed[kept], np.array(shares), n, outliers
-    )
+    points, held = found[kept], given[kept]
+    values, right, left = modes(system.jacobian(points, held) if kept else np.zeros((0,) + (system.units,) * 2))
+    condition, share = np.array(kept, int) // n, np.array(shares)
+    return FixedPoints(points, held, condition, speed[kept], values, right, left, share, n, outliers)
 
 
 def minimise_speed(
@@ -302,15 +291,6 @@ def _distinct(points: FloatArray, speed: FloatArray, rows: np.ndarray, distance:
         groups.append(left[near])
         left = left[~near]
     return groups
-
-
-def _described(system: System, points: FloatArray, inputs: FloatArray, condition: np.ndarray, speed: FloatArray,
-               share: FloatArray, n_starts: int, outliers: int) -> FixedPoints:  # fmt: skip
-    """Return fixed points with eigenmodes."""
-    values, right, left = modes(
-        system.jacobian(points, inputs) if len(points) else np.zeros((0,) + (system.units,) * 2)
-    )
-    return FixedPoints(points, inputs, condition, speed, values, right, left, share, n_starts, outliers)
 
 
 def modes(jacobians: FloatArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -59,7 +59,30 @@ ACTIVATIONS: dict[str, tuple[Function, Function]] = {
 
 
 @dataclass(frozen=True)
-class Leaky:
+class Cell:
+    """Weights that all cells have, of which the shapes tell the sizes.
+
+    Attributes:
+        recurrent: weights of the state; the number of columns is the number of hidden units.
+        weights: weights of the input; the number of columns is the number of channels.
+    """
+
+    recurrent: FloatArray
+    weights: FloatArray
+
+    @property
+    def units(self) -> int:
+        """Length of the state vector."""
+        return self.recurrent.shape[1]
+
+    @property
+    def inputs(self) -> int:
+        """Number of input channels."""
+        return self.weights.shape[1]
+
+
+@dataclass(frozen=True)
+class Leaky(Cell):
     """Leaky or plain recurrent units, ``h' = (1 - alpha) h + alpha f(W h + U x + b)``.
 
     Attributes:
@@ -70,21 +93,9 @@ class Leaky:
         alpha: fraction of the way to the steady state in one step; 1 for units without leak.
     """
 
-    recurrent: FloatArray
-    weights: FloatArray
     bias: FloatArray
     activation: str = "tanh"
     alpha: float = 1.0
-
-    @property
-    def units(self) -> int:
-        """Number of units."""
-        return len(self.recurrent)
-
-    @property
-    def inputs(self) -> int:
-        """Number of input channels."""
-        return self.weights.shape[1]
 
     def _drive(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         return states @ self.recurrent.T + inputs @ self.weights.T + self.bias
@@ -106,7 +117,7 @@ class Leaky:
 
 
 @dataclass(frozen=True)
-class GRU:
+class GRU(Cell):
     """Gated recurrent unit in the form of ``torch.nn.GRU`` (Cho et al. 2014, arXiv 1406.1078).
 
     Attributes:
@@ -116,20 +127,8 @@ class GRU:
         bias_recurrent: biases next to the recurrent weights, shape (3 * units,).
     """
 
-    recurrent: FloatArray
-    weights: FloatArray
     bias_inputs: FloatArray
     bias_recurrent: FloatArray
-
-    @property
-    def units(self) -> int:
-        """Number of units."""
-        return self.recurrent.shape[1]
-
-    @property
-    def inputs(self) -> int:
-        """Number of input channels."""
-        return self.weights.shape[1]
 
     def _gates(self, states: FloatArray, inputs: FloatArray) -> tuple[FloatArray, ...]:
         """Return reset gate, update gate, candidate and the candidate's recurrent part, each of shape (n, units)."""
@@ -166,7 +165,7 @@ class GRU:
 
 
 @dataclass(frozen=True)
-class LSTM:
+class LSTM(Cell):
     """Long short-term memory in the form of ``torch.nn.LSTM``.
 
     Source: Hochreiter & Schmidhuber 1997, 10.1162/neco.1997.9.8.1735. The state is hidden state and cell state
@@ -178,19 +177,12 @@ class LSTM:
         bias: sum of the biases, shape (4 * hidden,).
     """
 
-    recurrent: FloatArray
-    weights: FloatArray
     bias: FloatArray
 
     @property
     def units(self) -> int:
         """Length of the state: twice the number of hidden units."""
         return 2 * self.recurrent.shape[1]
-
-    @property
-    def inputs(self) -> int:
-        """Number of input channels."""
-        return self.weights.shape[1]
 
     def _gates(self, states: FloatArray, inputs: FloatArray) -> tuple[FloatArray, ...]:
         h, c = np.split(states, 2, axis=1)
@@ -262,29 +254,27 @@ class Stack:
             given = found[-1][:, :hidden]
         return np.concatenate(found, axis=1)
 
-    def _chain(self, states: FloatArray, inputs: FloatArray, by_input: bool) -> FloatArray:
-        """Return the derivatives by the input, or by the state, layer by layer."""
-        n, given = len(states), inputs
-        below = np.broadcast_to(np.eye(self.inputs), (n, self.inputs, self.inputs)) if by_input else None
-        columns = self.inputs if by_input else self.units
-        found, first = np.zeros((n, self.units, columns)), 0
+    def _derivatives(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
+        """Return the derivatives by the state and, in the last columns, by the input, layer by layer."""
+        n, given, first = len(states), inputs, 0
+        found = np.zeros((n, self.units, self.units + self.inputs))
+        below = np.zeros((n, self.inputs, self.units + self.inputs))
+        below[:, :, self.units :] = np.eye(self.inputs)
         for layer, hidden, part in zip(self.layers, self.hidden, self._parts(states), strict=True):
             rows = found[:, first : first + layer.units]
-            if below is not None:
-                rows += layer.input_jacobian(part, given) @ below
-            if not by_input:
-                rows[:, :, first : first + layer.units] += layer.jacobian(part, given)
+            rows += layer.input_jacobian(part, given) @ below
+            rows[:, :, first : first + layer.units] += layer.jacobian(part, given)
             given, below = layer.step(part, given)[:, :hidden], rows[:, :hidden]
             first += layer.units
         return found
 
     def jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the state, shape (n, units, units)."""
-        return self._chain(states, inputs, by_input=False)
+        return self._derivatives(states, inputs)[:, :, : self.units]
 
     def input_jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the input, shape (n, units, inputs)."""
-        return self._chain(states, inputs, by_input=True)
+        return self._derivatives(states, inputs)[:, :, self.units :]
 
 
 @dataclass(frozen=True)
@@ -309,16 +299,20 @@ class FiniteDifferences:
 
     def jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the state, shape (n, units, units)."""
-        given = np.repeat(np.broadcast_to(inputs, (len(states), self.inputs)), self.units, axis=0)
-        nudge = np.tile(self.size * np.eye(self.units), (len(states), 1))
-        around = np.repeat(states, self.units, axis=0)
-        slopes = (self.step(around + nudge, given) - self.step(around - nudge, given)) / (2 * self.size)
-        return slopes.reshape(len(states), self.units, self.units).swapaxes(1, 2)
+        every = np.broadcast_to(inputs, (len(states), self.inputs))
+        return self._differences(lambda h, x: self.step(h, x), states, every)
 
     def input_jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the input, shape (n, units, inputs)."""
-        given = np.repeat(np.broadcast_to(inputs, (len(states), self.inputs)), self.inputs, axis=0)
-        nudge = np.tile(self.size * np.eye(self.inputs), (len(states), 1))
-        around = np.repeat(states, self.inputs, axis=0)
-        slopes = (self.step(around, given + nudge) - self.step(around, given - nudge)) / (2 * self.size)
-        return slopes.reshape(len(states), self.inputs, self.units).swapaxes(1, 2)
+        every = np.broadcast_to(inputs, (len(states), self.inputs))
+        return self._differences(lambda x, h: self.step(h, x), every, states)
+
+    def _differences(
+        self, function: Callable[[FloatArray, FloatArray], FloatArray], varied: FloatArray, held: FloatArray
+    ) -> FloatArray:
+        """Return central differences by the first argument of a function, shape (n, units, varied columns)."""
+        n, columns = varied.shape
+        around, other = np.repeat(varied, columns, axis=0), np.repeat(held, columns, axis=0)
+        nudge = np.tile(self.size * np.eye(columns), (n, 1))
+        slopes = (function(around + nudge, other) - function(around - nudge, other)) / (2 * self.size)
+        return slopes.reshape(n, columns, self.units).swapaxes(1, 2)

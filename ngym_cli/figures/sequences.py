@@ -152,7 +152,7 @@ def regret(view: View) -> Figure:
 
 def _compared(axes: Axes, part: Series, expected: np.ndarray, curve: Curve) -> None:
     """Draw the regret of Thompson sampling, and of the best policy for two independent arms, in the same sessions."""
-    from neurogym.analysis.best_arms import best_choices, thompson
+    from neurogym.analysis.learning import best_choices, thompson
 
     trials = len(curve.x)
     first = np.flatnonzero(np.r_[True, part.table["env"][1:] != part.table["env"][:-1]])

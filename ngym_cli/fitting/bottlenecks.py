@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from neurogym.behaviour.models.base import Trial, log_softmax
+from neurogym.analysis.regression import log_softmax
+from neurogym.behaviour.models.base import Trial
 from neurogym.behaviour.table import Floats
 from ngym_cli.fitting.networks import seen
 

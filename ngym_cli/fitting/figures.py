@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from neurogym.behaviour.models.logistic import fit_weights
+from neurogym.analysis.regression import fit_weights
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.requests import FORMATS, save_figure
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
@@ -141,8 +141,8 @@ def history(fit: Fit) -> Figure:
     curves = [("subject", target)]
     curves += [(label, (rng.random(len(keep)) < fit.probability(label)[keep]).astype(int)) for label in fit.best(4)]
     for k, (label, choice) in enumerate(curves):
-        w, covariance = fit_weights(rows, choice, 2, np.full(rows.shape[1], 3.0))
-        se = 1.96 * np.sqrt(np.diag(covariance))
+        w, information = fit_weights(rows, choice, 2, np.full(rows.shape[1], 3.0))
+        se = 1.96 * np.sqrt(np.diag(np.linalg.inv(information)))
         lag = np.arange(1, HISTORY + 1) + 0.08 * (k - 2)
         for axis, part in zip(axes, (slice(1, 1 + HISTORY), slice(1 + HISTORY, 1 + 2 * HISTORY)), strict=True):
             colour = "black" if k == 0 else COLOURS[k - 1]

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, log_softmax, one_hot
+from neurogym.analysis.regression import log_softmax
+from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, one_hot
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import find_network

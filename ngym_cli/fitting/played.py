@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from neurogym.behaviour.models.logistic import fit_weights
+from neurogym.analysis.regression import fit_weights
 from ngym_cli.figures.style import COLOURS, Unavailable, new_figure
 from ngym_cli.fitting.folder import Fit
 

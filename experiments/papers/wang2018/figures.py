@@ -3,7 +3,7 @@
 import numpy as np
 
 from neurogym.analysis import from_trials
-from neurogym.analysis.best_arms import best_choices, thompson
+from neurogym.analysis.learning import best_choices, thompson
 from neurogym.analysis.trial_tables import in_sequence, numbers, select, sessions
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.papers.controls import FEEDBACK, cut

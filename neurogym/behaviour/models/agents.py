@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
+from neurogym.analysis.regression import log_softmax
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, log_softmax, one_hot, require_rewards, trial_at
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, one_hot, require_rewards, trial_at
 from neurogym.behaviour.models.search import hessian, minimise
 from neurogym.behaviour.table import PADDING, Behaviour, Floats, Padded, padded, rectangle
 

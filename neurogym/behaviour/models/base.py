@@ -170,13 +170,6 @@ def log_likelihoods(probabilities: Floats, choice: Ints) -> Floats:
     return np.where(choice < 0, np.nan, np.log(np.maximum(p, TINY)))
 
 
-def log_softmax(logits: Floats) -> Floats:
-    """Return log-probabilities from logits along the last axis."""
-    top = logits.max(axis=-1, keepdims=True)
-    shifted = logits - top
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
-
-
 def one_hot(index: Ints, n: int) -> Floats:
     """Return ones at the index along a new last axis; zeros for negative indices."""
     return (index[..., None] == np.arange(n)).astype(float)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
+from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, Trial
-from neurogym.behaviour.models.logistic import Features, fit_weights
+from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.table import Floats, rectangle
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, Trial
 from neurogym.behaviour.models.drifting import design
-from neurogym.behaviour.models.logistic import Features, fit_weights
+from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.table import Floats
 
 #: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.

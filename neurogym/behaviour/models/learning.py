@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.analysis.regression import log_softmax
 from neurogym.behaviour.models.agents import Agent, Parameter, State, Values, positive, rate
-from neurogym.behaviour.models.base import Trial, UnfitError, log_softmax, one_hot, require_two
+from neurogym.behaviour.models.base import Trial, UnfitError, one_hot, require_two
 from neurogym.behaviour.table import Behaviour, Floats
 
 #: Probability of the common transition that the model-based part assumes once it knows which one is common.

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
+from neurogym.analysis.regression import fit_weights, log_softmax
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import (
     Fitted,
@@ -20,7 +20,6 @@ from neurogym.behaviour.models.base import (
     Problem,
     Trial,
     log_likelihoods,
-    log_softmax,
     one_hot,
     trial_at,
 )
@@ -154,58 +153,6 @@ class LinearPolicy:
         return self.features.after(state, trial)
 
 
-def fit_weights(
-    x: Floats, choice: np.ndarray, n: int, sd: Floats, weight: Floats | None = None, mean: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Fit the weights of a (multinomial) logistic regression by maximum a posteriori.
-
-    Args:
-        x: predictors, shape (trials, predictors).
-        choice: index of each choice, shape (trials,).
-        n: number of choices.
-        sd: s.d. of the Gaussian prior of each predictor's weights, shape (predictors,), or of each free weight.
-        weight: weight of each trial, shape (trials,).
-        mean: of the prior of each free weight, shape (free weights,); zero without it.
-
-    Returns:
-        Weights (choices, predictors), and the covariance of the free ones.
-    """
-    d, w = x.shape[1], np.ones(len(x)) if weight is None else weight
-    target, precision = one_hot(choice, n)[:, 1:], np.resize(1 / sd**2, (n - 1) * d)
-    centre = np.zeros((n - 1) * d) if mean is None else mean
-
-    def probabilities(flat: Floats) -> Floats:
-        logits = np.concatenate([np.zeros((len(x), 1)), x @ flat.reshape(n - 1, d).T], 1)
-        return log_softmax(logits)
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        logs = probabilities(flat)
-        away = flat - centre
-        value = -(w * np.take_along_axis(logs, choice[:, None], 1)[:, 0]).sum() + 0.5 * (precision * away**2).sum()
-        slope = ((np.exp(logs[:, 1:]) - target) * w[:, None]).T @ x
-        return float(value), slope.ravel() + precision * away
-
-    def curvature(flat: Floats) -> Floats:
-        p = np.exp(probabilities(flat))[:, 1:]
-        out = np.zeros(((n - 1) * d, (n - 1) * d))
-        for a in range(n - 1):
-            for b in range(n - 1):
-                each = w * (p[:, a] * ((a == b) - p[:, b]))
-                out[a * d : (a + 1) * d, b * d : (b + 1) * d] = (x * each[:, None]).T @ x
-        return out + np.diag(precision)
-
-    found = minimize(
-        loss,
-        centre,
-        jac=True,
-        hess=curvature,
-        method="trust-exact" if len(centre) < 60 else "trust-ncg",
-        options={"maxiter": 200},
-    )
-    best = np.asarray(found.x)
-    return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), np.asarray(np.linalg.inv(curvature(best)), float)
-
-
 class Logistic(OneByOne):
     """Logistic regression on the stimuli and ``history`` previous trials.
 
@@ -239,10 +186,10 @@ class Logistic(OneByOne):
         details: dict[str, Any] = {}
         if problem.prior is None:
             details["prior_sd"] = _best_prior(rows, chosen, n, fold, scale) if rows.shape[1] > 1 else 10.0
-            weights, covariance = fit_weights(rows, chosen, n, _sds(details["prior_sd"], scale))
+            weights, information = fit_weights(rows, chosen, n, _sds(details["prior_sd"], scale))
         else:
-            weights, covariance = fit_weights(rows, chosen, n, problem.prior[1], mean=problem.prior[0])
-        se = np.sqrt(np.diag(covariance)).reshape(n - 1, -1)
+            weights, information = fit_weights(rows, chosen, n, problem.prior[1], problem.prior[0])
+        se = np.sqrt(np.diag(np.linalg.inv(information))).reshape(n - 1, -1)
         names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
         estimates = map(Estimate.normal, weights[1:].ravel(), se.ravel())
         score = float(np.nansum(log_likelihoods(np.exp(log_softmax(rows @ weights.T)), chosen)))

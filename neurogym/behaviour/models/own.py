@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from neurogym.analysis.regression import log_softmax
 from neurogym.behaviour.models.agents import Parameter
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError, log_softmax
+from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError
 from neurogym.behaviour.models.search import hessian
 from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
 

@@ -6,7 +6,7 @@ from scipy.stats import binomtest
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from neurogym import analysis
-from neurogym.analysis.planning import two_step
+from neurogym.analysis.history import two_step
 
 
 def test_wilson_agrees_with_scipy():

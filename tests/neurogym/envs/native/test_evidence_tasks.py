@@ -118,7 +118,7 @@ def test_sure_target_appears_during_the_delay(made):
 
 def test_single_modalities_foretell_the_precision_of_both(made):
     """Whoever adds up what is shown is as precise with both modalities as the single ones allow."""
-    from neurogym.analysis.multisensory import cue_combination
+    from neurogym.analysis.evidence import cue_combination
 
     env, trials = made("MultiSensoryIntegration-v0", n=12_000, modalities=("both", "first", "second"))
     means, info = mean_stimulus(trials, [1, 2, 3, 4]), trials.info
