@@ -8,7 +8,7 @@
 | `logits` | (steps, actions) | action preferences, or means for continuous actions |
 | `observations` | (steps, channels) | what the agent saw |
 | `actions`, `rewards` | (steps, ...) | what it did and what it got for it |
-| `spikes` | (steps, units) | Poisson counts drawn from `activity`, see `ngym_cli.evaluation.spikes` |
+| `spikes` | (steps, units) | Poisson counts drawn from `activity`, see `draw_spikes` |
 | `events/<period>` | (trials,) | onset of the period from the start of the trial, ms; nan: the trial has none |
 
 Row k of the trial table next to it (``trials.parquet``) is trial k. The file is written as the evaluation continues, so
@@ -27,7 +27,7 @@ import numpy as np
 from ngym_cli.config.values import split_entries
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.runs.recordings import QUANTITIES
+from ngym_cli.runs.recordings import QUANTITIES, Recording
 
 if TYPE_CHECKING:
     from ngym_cli.agents.acting import Act
@@ -36,6 +36,9 @@ FORMAT = 1
 
 #: Steps gathered before they are written, over all environments, and steps in a chunk of the file.
 STEPS_HELD, STEPS_PER_CHUNK = 16_384, 4_096
+
+#: Name of the recorded spikes, their usual largest rate (Hz), and steps whose spikes are drawn at once.
+SPIKES, PEAK_RATE, CHUNK = "spikes", 50.0, 65_536
 
 
 def parse_quantities(text: str) -> tuple[str, ...]:
@@ -163,3 +166,75 @@ def _longer(old: np.ndarray | None, value: np.ndarray, most: int) -> np.ndarray:
     if old is not None:
         new[: len(old)] = old
     return new
+
+
+def stepwise(quantities: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the quantities to record at each step: spikes are drawn from the activity afterwards.
+
+    Args:
+        quantities: names, as in ``ngym eval --record``.
+    """
+    return tuple(dict.fromkeys("activity" if name == SPIKES else name for name in quantities))
+
+
+def draw_spikes(path: Path, peak_rate: float, seed: int) -> None:
+    """Add spike counts of every unit and step to a recording.
+
+    The rate of a unit is linear in its activity: 0 at the lowest and ``peak_rate`` at the highest recorded activity of
+    the unit, ``gain * (activity - low)`` in Hz; ``gain`` and ``low`` are attributes of the dataset. A unit whose
+    activity never changes is silent.
+
+    Args:
+        path: HDF5 file with ``activity``.
+        peak_rate: largest rate of each unit, Hz.
+        seed: random seed of the counts.
+    """
+    import h5py
+
+    rng = np.random.default_rng(seed)
+    with h5py.File(path, "r+") as file:
+        activity, dt = file["activity"], float(file.attrs["dt"]) / 1000
+        parts = [slice(k, k + CHUNK) for k in range(0, len(activity), CHUNK)]
+        low = np.min([activity[part].min(axis=0) for part in parts], axis=0).astype(float)
+        high = np.max([activity[part].max(axis=0) for part in parts], axis=0).astype(float)
+        gain = np.divide(peak_rate, high - low, out=np.zeros_like(low), where=high > low)
+        counts = file.create_dataset(SPIKES, activity.shape, np.uint16)
+        counts.attrs.update(peak_rate=float(peak_rate), unit="spikes per step", gain=gain, low=low)
+        for part in parts:
+            counts[part] = rng.poisson(gain * (activity[part] - low) * dt)
+
+
+def spike_rates(recording: Recording) -> np.ndarray:
+    """Return the rates (Hz) from which the spikes of a recording were drawn, shape (steps, units).
+
+    Args:
+        recording: with spikes.
+    """
+    gain, low, _ = spike_scale(recording)
+    return np.asarray(gain * (recording["activity"] - low), np.float32)
+
+
+def spike_scale(recording: Recording) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return gain (Hz per unit of activity), activity at rate 0 of each unit, and the largest rate (Hz).
+
+    Args:
+        recording: with spikes.
+    """
+    import h5py
+
+    with h5py.File(recording.path, "r") as file:
+        held = file[SPIKES].attrs
+        return np.asarray(held["gain"]), np.asarray(held["low"]), float(held["peak_rate"])
+
+
+def spike_times(recording: Recording, starts: np.ndarray) -> list[np.ndarray]:
+    """Return the times of the spikes of each unit (s), at random within their steps.
+
+    Args:
+        recording: with spikes.
+        starts: start of each trial, seconds.
+    """
+    rng, dt = np.random.default_rng(0), recording.dt / 1000
+    begin = recording.times(starts)
+    found = [np.repeat(begin, counts) for counts in recording[SPIKES].T]
+    return [np.sort(times + dt * rng.random(len(times))) for times in found]

@@ -11,7 +11,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, one_line
-from ngym_cli.evaluation import spikes
+from ngym_cli.evaluation.activity import SPIKES, spike_rates, spike_scale, spike_times
 from ngym_cli.files.writing import atomic_path
 from ngym_cli.runs.populations import CONDITION
 from ngym_cli.runs.recordings import FILE, Recording
@@ -87,8 +87,8 @@ def _npz(folder: Path, run: runs.Run) -> Path:
     mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
     arrays = {"mask": mask, "dt": np.array(recording.dt)}
     found = {NAMES.get(name, name): recording[name] for name in recording.quantities}
-    if spikes.SPIKES in found:
-        found["rates"] = spikes.rates(recording)
+    if SPIKES in found:
+        found["rates"] = spike_rates(recording)
     size = sum(mask.size * values[:1].nbytes for values in found.values())
     if size > MOST_BYTES:
         raise UserError(f"the padded arrays would take {size / 1e9:.0f} GB; ask for fewer --trials, or record less")
@@ -140,7 +140,7 @@ def _nwb(folder: Path, run: runs.Run) -> Path:
         starts = _trials(session, table)
         if recording is not None:
             _series(pynwb, session, recording, starts)
-            if spikes.SPIKES in recording.quantities:
+            if SPIKES in recording.quantities:
                 _units(pynwb, session, recording, starts)
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{folder} cannot be written as NWB: {one_line(error)}") from error
@@ -208,7 +208,7 @@ def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: n
     times = recording.times(starts)
     module = session.create_processing_module("ecephys", "activity of the network's units at each step")
     first = None
-    for name in (name for name in recording.quantities if name != spikes.SPIKES):
+    for name in (name for name in recording.quantities if name != SPIKES):
         about = {
             "activity": "hidden units of the network, one column each", "values": "value that the critic assigns",
             "logits": "action preferences", "observations": "input to the network",
@@ -223,14 +223,14 @@ def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: n
 
 def _units(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: np.ndarray) -> None:
     """Add spikes as units, with the relation of the rate of each unit to the series ``activity``."""
-    gain, low, peak = spikes.scale(recording)
+    gain, low, peak = spike_scale(recording)
     units = pynwb.misc.Units(
         name="units",
         description=f"Poisson spikes; rate (Hz) = gain * (activity - low), at most {peak:g} Hz, of the series activity",
     )
     units.add_column("gain", "Hz per unit of activity")
     units.add_column("low", "activity at rate 0")
-    for k, times in enumerate(spikes.spike_times(recording, starts)):
+    for k, times in enumerate(spike_times(recording, starts)):
         units.add_unit(spike_times=times, gain=gain[k], low=low[k])
     session.units = units
 

@@ -23,8 +23,7 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.stack import build_batch, make_env
 from ngym_cli.errors import UserError
-from ngym_cli.evaluation import spikes
-from ngym_cli.evaluation.activity import ActivityRecorder
+from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, ActivityRecorder, draw_spikes, stepwise
 from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
@@ -131,7 +130,7 @@ class Protocol:
     balanced: bool = False
     perturbations: tuple[Perturbation, ...] = ()
     record: tuple[str, ...] = ()
-    spike_rate: float = spikes.PEAK_RATE
+    spike_rate: float = PEAK_RATE
     references: bool = True
     exact: bool = False
 
@@ -192,11 +191,11 @@ def evaluate(
         with contextlib.ExitStack() as stack:
             steps_to = None
             if protocol.record and folder is not None:
-                stepwise = spikes.stepwise(protocol.record)
-                steps_to = stack.enter_context(ActivityRecorder(folder / ACTIVITY, stepwise, n_envs, facts.dt))
+                wanted = stepwise(protocol.record)
+                steps_to = stack.enter_context(ActivityRecorder(folder / ACTIVITY, wanted, n_envs, facts.dt))
             steps = _run(venv, agent, recorder, quota, steps_to, progress)
-        if spikes.SPIKES in protocol.record and folder is not None:
-            spikes.draw_spikes(folder / ACTIVITY, protocol.spike_rate, unit_seed)
+        if SPIKES in protocol.record and folder is not None:
+            draw_spikes(folder / ACTIVITY, protocol.spike_rate, unit_seed)
     finally:
         venv.close()
     table = _counted(recorder.collect(), quota)

@@ -15,15 +15,18 @@ from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.evaluation.activity import parse_quantities
+from ngym_cli.evaluation.activity import SPIKES, parse_quantities
 from ngym_cli.evaluation.fresh_trials import Progress, Protocol
-from ngym_cli.evaluation.spikes import SPIKES
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings, summary
 from ngym_cli.runs.recordings import NEEDED, OWN, Recording
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.policies import BasePolicy
+
+    from ngym_cli.agents.acting import Actor
+    from ngym_cli.config import RunConfig
     from ngym_cli.figures.source import Source
 
 #: Longest part of an evaluation's own name that says what was changed.
@@ -252,7 +255,7 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
     from ngym_cli.environments import facts as of_task
-    from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials, policies
+    from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials
 
     config = run.config(asked.trust).in_stage(-1)
     if asked.changes:
@@ -263,7 +266,7 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
     trials = asked.trials or evaluation_trials(facts)
     label = asked.label(trials)
     _refuse_loss(run.path / "eval" / label, asked)
-    for policy, steps, at_checkpoint in policies.policies(run, config, asked.checkpoints):
+    for policy, steps, at_checkpoint in _policies(run, config, asked.checkpoints):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
         _refuse_loss(folder, asked)
         needed = [name for form in asked.exports for name in CONTENTS.get(form, ())]
@@ -287,3 +290,48 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
                 result.table, folder, run, *asked.activity, conditions
             )
         yield result.summary, folder
+
+
+def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
+    """Yield the final policy or the policy of each checkpoint, with its training steps and whether a checkpoint.
+
+    Args:
+        run: the run.
+        config: its settings.
+        wanted: ``all``, ``best`` or step numbers separated by commas; None for the final policy.
+
+    Raises:
+        UserError: if a checkpoint does not exist.
+    """
+    if wanted is None:
+        from ngym_cli.agents.trained import load_to_act
+
+        yield *load_to_act(run, config), False
+        return
+    from ngym_cli.agents import checkpoints, saving, threads
+
+    threads.one_in_torch()
+    policy, _ = saving.load_policy(run, config)
+    there = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
+    if not there:
+        raise UserError(f"{run.path} kept no checkpoints")
+    best = checkpoints.best_of(run.path / checkpoints.FOLDER).get("step")
+    for step in _steps(wanted, there, best):
+        saving.fill(policy, saving.read_weights(there[step] / checkpoints.WEIGHTS), there[step] / checkpoints.WEIGHTS)
+        yield policy, step, True
+
+
+def _steps(wanted: str, there: Mapping[int, Path], best: int | None) -> list[int]:
+    if wanted == "all":
+        return sorted(there)
+    steps = []
+    for word in wanted.split(","):
+        if word.strip() == "best":
+            if best is None or best not in there:
+                raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
+            steps.append(best)
+            continue
+        if not word.strip().isdecimal() or int(word) not in there:
+            raise unknown("checkpoint", word.strip(), ["all", "best", *map(str, sorted(there))])
+        steps.append(int(word))
+    return steps

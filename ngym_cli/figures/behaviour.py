@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry, wording
-from ngym_cli.figures.series import Series
-from ngym_cli.figures.style import Unavailable, guide, interval_band, interval_points, legend_below, new_figure
+from ngym_cli.figures.source import Series
+from ngym_cli.figures.style import Unavailable, fitted_curve, guide, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ def _strengths_vary(view: View) -> None:
     from neurogym.analysis.trial_tables import two_choices
 
     def looked_at(part: Series) -> None:
-        table, column, _ = with_evidence(part.table)
-        if len(np.unique(table[column or STRENGTH])) < 2:
-            raise ValueError("the strength of the evidence is the same in all trials")
+        table, _, _ = with_evidence(part.table)
         two_choices(table, _choices(table))
 
     view.analysed(view.parts(), looked_at)
@@ -54,17 +52,23 @@ def with_evidence(table: Table) -> tuple[dict[str, np.ndarray], str | None, str]
     Returns:
         The trials, the column whose values have their sign already (None: the strength, signed by what was right), and
         its name on an axis.
+
+    Raises:
+        ValueError: if there is no evidence, or it is the same in all trials.
     """
     from neurogym.analysis.trial_tables import numbers
 
+    found, column, name = dict(table), "rate", "rate (events/s)"
     if STRENGTH in table:
-        return dict(table), None, f"signed {wording.axis(STRENGTH)}"
-    if "v1" in table and "v2" in table:
-        difference = np.round(numbers(table["v2"]) - numbers(table["v1"]), 6)
-        return {**table, "v2 - v1": difference}, "v2 - v1", "second minus first stimulus, v2 - v1"
-    if "rate" in table:
-        return dict(table), "rate", "rate (events/s)"
-    raise ValueError("the trials have no coherence, pair of values or rate")
+        column, name = STRENGTH, f"signed {wording.axis(STRENGTH)}"
+    elif "v1" in table and "v2" in table:
+        column, name = "v2 - v1", "second minus first stimulus, v2 - v1"
+        found[column] = np.round(numbers(table["v2"]) - numbers(table["v1"]), 6)
+    if column not in found:
+        raise ValueError("the trials have no coherence, pair of values or rate")
+    if len(np.unique(found[column])) < 2:
+        raise ValueError("the strength of the evidence is the same in all trials")
+    return found, None if column == STRENGTH else column, name
 
 
 def _choices(table: Table) -> tuple[float, float] | None:
@@ -119,8 +123,6 @@ def psychometric_axes(
     for part in parts:
         try:
             table, column, axis = with_evidence(part.table)
-            if len(np.unique(table[column or STRENGTH])) < 2:
-                raise ValueError("the strength of the evidence is the same in all trials")
             pair = _choices(table) if column is None else rising_choices(table, column)
             fit = from_trials.psychometric(table, choices=pair, signed=column, n_boot=few)
             fits.append((part, fit))
@@ -131,11 +133,8 @@ def psychometric_axes(
     if not fits:
         raise Unavailable(next(iter(left_out.values()), "no trials"))
     for part, fit in fits:
-        x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
-        if draws and determined(fit):
-            interval_band(axes, x, *fit.band(x), part.colour)
         if determined(fit):
-            axes.plot(x, fit.predict(x), color=part.colour)
+            fitted_curve(axes, fit, part.colour, band=draws > 0)
         interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit, unit)}")
     guide(axes, y=0.5)
     if fits[0][1].data.x.min() < 0 < fits[0][1].data.x.max():
@@ -161,9 +160,6 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
     The PSE is the signed strength at which both choices are equally likely, apart from lapses; the threshold is the
     distance from the PSE to the strength at which three quarters of the range between the lapses are reached. Both are
     undetermined with two strengths.
-
-    The PSE is the signed strength at which both choices are equally likely, lapses apart; the threshold is how far from
-    there three quarters of the way between the lapses are reached. Two strengths determine neither.
     """
     from neurogym.analysis.psychometric import SHAPES
 

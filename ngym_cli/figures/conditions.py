@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry, style, wording
-from ngym_cli.figures.series import Series
+from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
 from ngym_cli.runs import summary
 
@@ -26,8 +26,8 @@ Table = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Panel:
-    """Condition and the scores to draw.
+class ConditionScores:
+    """Condition, with the ceiling and chance of each value.
 
     Attributes:
         name: column of the trials.
@@ -64,7 +64,7 @@ def conditions(view: View) -> Figure:
     for name in _names(view):
         values = _values(parts, name)
         tasks = view.facts.tasks if name == "task" else {}
-        panels.append(Panel(
+        panels.append(ConditionScores(
             name, values, [words.value(name, value) for value in values],
             of_values(view.first, name, values), [tasks.get(value, {}).get("chance") for value in values],
         ))  # fmt: skip
@@ -78,7 +78,7 @@ def _values(parts: Sequence[Series], name: str) -> list[Any]:
 
 
 def condition_panels(
-    parts: Sequence[Series], panels: Sequence[Panel], references: Mapping[str, float | None] | None = None
+    parts: Sequence[Series], panels: Sequence[ConditionScores], references: Mapping[str, float | None] | None = None
 ) -> Figure:
     """Draw performance at each value of each condition.
 
@@ -103,15 +103,12 @@ def condition_panels(
     return figure
 
 
-def _panel(axis: Axes, panel: Panel, parts: Sequence[Series]) -> None:
-    from neurogym.analysis import Curve
-
+def _panel(axis: Axes, panel: ConditionScores, parts: Sequence[Series]) -> None:
     words = list(panel.words)
     for k, part in enumerate(parts):
         rows = summary.by_condition(part.table, [panel.name])
         at = np.array([panel.values.index(row["value"]) for row in rows]) + style.dodge(k, len(parts))
-        low, high = np.array([row["performance_ci"] for row in rows]).T
-        curve = Curve(at, np.array([row["performance"] for row in rows]), low, high, np.array([]))
+        curve = style.performance_curve(at, rows)
         label = f"{part.label}, n = {len(part.table['trial']):,}"
         style.interval_points(axis, curve, color=part.colour, linewidth=1.5, label=label)
         if len(parts) == 1 and len(panel.values) <= MOST_COUNTS:
@@ -126,7 +123,7 @@ def _panel(axis: Axes, panel: Panel, parts: Sequence[Series]) -> None:
     axis.set_xlim(-0.5, len(panel.values) - 0.5)
 
 
-def task_bars(parts: Sequence[Series], panel: Panel) -> Figure:
+def task_bars(parts: Sequence[Series], panel: ConditionScores) -> Figure:
     """Draw the performance in each of many tasks as horizontal bars, by family, with chance and ceiling of each.
 
     Args:
@@ -148,17 +145,14 @@ def task_bars(parts: Sequence[Series], panel: Panel) -> Figure:
     for k, part in enumerate(parts):
         rows = summary.by_condition(part.table, [panel.name])
         y = np.array([at[panel.values.index(row["value"])] for row in rows]) + thick * (k - (len(parts) - 1) / 2)
-        value = np.array([row["performance"] for row in rows])
-        low, high = np.array([row["performance_ci"] for row in rows]).T
-        n = [row["trials"] for row in rows]
-        axes.barh(y, value, thick, color=part.colour, alpha=0.55,
-                  label=f"{part.label}, n = {min(n):,} to {max(n):,} trials each, 95 % intervals")  # fmt: skip
-        axes.errorbar(value, y, xerr=np.clip([value - low, high - value], 0, None), fmt="none", color="black",
-                      linewidth=0.8)  # fmt: skip
+        found = style.performance_curve(y, rows)
+        label = f"{part.label}, n = {found.n.min():,} to {found.n.max():,} trials each, 95 % intervals"
+        axes.barh(y, found.value, thick, color=part.colour, alpha=0.55, label=label)
+        axes.errorbar(found.value, y, xerr=style.spread(found), fmt="none", color="black", linewidth=0.8)
     for known, line, name in ((panel.ceiling, "-", "ceiling"), (panel.chance, ":", "chance")):
-        found = [(at[index], value) for index, value in enumerate(known) if value is not None]
-        if found:
-            y, levels = np.array(found).T
+        places = [(at[index], value) for index, value in enumerate(known) if value is not None]
+        if places:
+            y, levels = np.array(places).T
             axes.vlines(levels, y - 0.45, y + 0.45, color="black", linestyle=line, linewidth=1.2, label=name)
     axes.set_yticks([at[index] for index in at], [_task_name(panel.values[index]) for index in at])
     axes.invert_yaxis()

@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from ngym_cli.agents.trained import remembers
 from ngym_cli.figures import registry
-from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of, joined
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
+from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, colours, legend_below, new_figure
 from ngym_cli.figures.view import View
 from ngym_cli.runs.recordings import NEEDED
+from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,14 +35,22 @@ def _recurrent(view: View) -> None:
         raise Unavailable("a memoryless agent has no recurrent dynamics")
 
 
+def _dots(axes: Axes, places: np.ndarray, stable: np.ndarray, colour: str, size: float) -> None:
+    """Draw points of shape (n, 2), filled if stable and open if not."""
+    axes.plot(*places[stable].T, "o", color=colour, markerfacecolor=colour, markersize=size)
+    axes.plot(*places[~stable].T, "o", color=colour, markerfacecolor="white", markersize=size)
+
+
+def _unit_circle(axes: Axes) -> None:
+    angle = np.linspace(0, 2 * np.pi, 200)
+    axes.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)
+
+
 def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label: str | None = None) -> None:
     """Draw points in the plane: fixed points filled if stable and open if not, slow points as crosses."""
     places, fixed = found.plane.project(points.points), points.speed <= FIXED
     plane.plot(*places[~fixed].T, "x", color=colour, markersize=5)
-    for stable in (True, False):
-        rows = fixed & (points.stable == stable)
-        fill = colour if stable else "white"
-        plane.plot(*places[rows].T, "o", color=colour, markerfacecolor=fill, markersize=6)
+    _dots(plane, places[fixed], points.stable[fixed], colour, 6)
     if label is not None:
         plane.plot([], [], "o", color=colour, label=label)
 
@@ -62,13 +71,11 @@ def fixed_points(view: View) -> Figure:
         spectrum.plot(values.real, values.imag, "o", markersize=3, color=colour)
     plane.set(xlabel=found.labels[0], ylabel=found.labels[1])
     plane.set_title("fixed points (open: unstable; crosses: slow)")
-    angle = np.linspace(0, 2 * np.pi, 200)
-    spectrum.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)
+    _unit_circle(spectrum)
     spectrum.set(
         xlabel="real part", ylabel="imaginary part", aspect="equal", title="eigenvalues, slowest points",
+        xticks=[-1, 0, 1], yticks=[-1, 0, 1],
     )  # fmt: skip
-    spectrum.set_xticks([-1, 0, 1])
-    spectrum.set_yticks([-1, 0, 1])
     legend_below(plane)
     view.table = found.points_table()
     return figure
@@ -99,7 +106,7 @@ def flow(view: View) -> Figure:
         moved = dict(zip(("velocity_x", "velocity_y"), field.velocity.reshape(-1, 2).T, strict=True))
         label = np.full(x.size, each.label, dtype=object)
         tables.append({"input": label, "x": x.ravel(), "y": y.ravel(), **moved, "speed": field.speed.ravel()})
-    view.table = joined(tables)
+    view.table = concatenate(tables)
     return figure
 
 
@@ -114,8 +121,7 @@ def modes(view: View) -> Figure:
     found = dynamics_of(view)
     dt = found.population.activity.dt
     figure, (spectrum, constants) = new_figure(1, 2, width=4.0, height=3.8)
-    angle = np.linspace(0, 2 * np.pi, 200)
-    spectrum.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)
+    _unit_circle(spectrum)
     for (each, points), colour in zip(found.searched, _colours(len(found.searched)), strict=True):
         values = points.eigenvalues.ravel()
         spectrum.plot(values.real, values.imag, ".", markersize=3, color=colour, alpha=0.6)
@@ -154,10 +160,7 @@ def bifurcation(view: View) -> Figure:
     for branch in branches:
         height = found.plane.project(branch.points)[:, 0]
         axes.plot(branch.place, height, color=GREY, linewidth=0.8)
-        for stable in (True, False):
-            rows = (branch.n_unstable == 0) == stable
-            fill = "black" if stable else "white"
-            axes.plot(branch.place[rows], height[rows], "o", color="black", markerfacecolor=fill, markersize=4)
+        _dots(axes, np.stack([branch.place, height], axis=1), branch.n_unstable == 0, "black", 4)
     for change in changes:
         axes.axvline(change.place, color=COLOURS[1], linewidth=0.8, linestyle=":")
     kinds = ", ".join(dict.fromkeys(change.kind for change in changes)) or "no bifurcation"
@@ -192,7 +195,7 @@ def _branches_table(branches: list[Branch], changes: list[Bifurcation]) -> dict[
 
 
 def _colours(n: int) -> list[str]:
-    return ["black"] if n == 1 else [COLOURS[k % len(COLOURS)] for k in range(n)]
+    return ["black"] if n == 1 else colours(n)
 
 
 def _draw_paths(plane: Axes, found: Dynamics) -> None:

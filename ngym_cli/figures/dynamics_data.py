@@ -21,16 +21,16 @@ from ngym_cli.agents.dynamics import (
     visited_states,
 )  # fmt: skip
 from ngym_cli.errors import UserError
-from ngym_cli.figures.aligned import population
+from ngym_cli.figures.population import population
 from ngym_cli.figures.style import Unavailable
 from ngym_cli.figures.view import View
-from ngym_cli.runs.trial_table import Table
+from ngym_cli.runs.trial_table import Table, concatenate
 
 if TYPE_CHECKING:
     from neurogym.dynamics import FixedPoints, Plane
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.acting import Actor
-    from ngym_cli.figures.aligned import Population
+    from ngym_cli.figures.population import Population
 
 #: Trials whose paths are drawn, and most sets of points in one figure.
 PATHS, MOST_SETS = 30, 8
@@ -147,7 +147,7 @@ class Dynamics:
                 **{name: table.pop(name) for name in ("speed", "stable", "n_unstable", "share")},
                 "basin": flown, **{name: values for name, values in table.items() if name != "condition"},
             })  # fmt: skip
-        return joined(parts)
+        return concatenate(parts)
 
     def modes_table(self) -> Table:
         """Return a row for each mode of each point: eigenvalue, time constant (ms), right and left eigenvector."""
@@ -163,16 +163,7 @@ class Dynamics:
                 "time_constant": points.time_constants(self.population.activity.dt).ravel(),
                 "right_real": right.real, "right_imag": right.imag, "left_real": left.real, "left_imag": left.imag,
             })  # fmt: skip
-        return joined(parts)
-
-
-def joined(parts: Sequence[Table]) -> Table:
-    """Return tables of equal columns as one table.
-
-    Args:
-        parts: tables.
-    """
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return concatenate(parts)
 
 
 def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:

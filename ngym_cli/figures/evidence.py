@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.behaviour import second_choice
-from ngym_cli.figures.series import Series
+from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def kernel(view: View) -> Figure:
 
     series = view.recorded
     recording, table = series.recording, series.table
-    channels = Activity(_flat(recording["observations"]), recording.offsets, recording.dt)
+    observations = recording["observations"].reshape(len(recording["observations"]), -1)
+    channels = Activity(observations, recording.offsets, recording.dt)
     onset = recording.events["stimulus"] / recording.dt
     duration = np.minimum(table["period_stimulus"] / recording.dt, channels.lengths - onset)
     choice = numbers(table["choice"])
@@ -102,10 +103,6 @@ def _by_relevance(evidence: dict[str, Any], table: dict[str, np.ndarray], rows: 
     first, second = evidence.values()
     flip = (table["context"][rows] == 1)[:, None]
     return {"relevant": np.where(flip, second, first), "irrelevant": np.where(flip, first, second)}
-
-
-def _flat(observations: np.ndarray) -> np.ndarray:
-    return observations.reshape(len(observations), -1)
 
 
 def _weak(table: dict[str, np.ndarray]) -> np.ndarray:
@@ -160,9 +157,7 @@ def context(view: View) -> Figure:
         for k, (part, use) in enumerate(having):
             fit = use.by_context[context]
             weights = [fit.weights[kind] for kind in ("relevant", "irrelevant")]
-            s = use.selectivity
-            n = len(part.table["trial"])
-            text = f"{part.label}: selectivity {style.in_words(s)}, n = {n:,}"
+            text = f"{part.label}: selectivity {style.in_words(use.selectivity)}, n = {len(part.table['trial']):,}"
             style.interval_bars(bars, ["relevant", "irrelevant"], weights, color=part.colour, label=text,
                           offset=style.dodge(k, len(having)))  # fmt: skip
         style.guide(bars, y=0)
@@ -213,14 +208,11 @@ def cues(view: View) -> Figure:
     )
     figure, (curves, bars) = style.new_figure(1, 2, width=4.2)
     for (name, fit), colour in zip(found[0][1].fits.items(), style.COLOURS, strict=False):
-        x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
-        style.interval_band(curves, x, *fit.band(x), colour)
-        curves.plot(x, fit.predict(x), color=colour)
+        style.fitted_curve(curves, fit, colour)
         style.interval_points(curves, fit.data, color=colour, label=f"{_presented(name)}, n = {fit.n:,}")
     for k, (part, use) in enumerate(found):
         names = [*(_presented(name) for name in use.sigma), "optimal"]
-        r = use.ratio
-        text = f"{part.label}: observed / optimal {style.in_words(r)}"
+        text = f"{part.label}: observed / optimal {style.in_words(use.ratio)}"
         offset = style.dodge(k, len(found))
         style.interval_bars(
             bars, names, [*use.sigma.values(), use.optimal_sigma], color=part.colour, label=text, offset=offset

@@ -1,4 +1,4 @@
-"""Performance along training: trials of training, and evaluations of checkpoints."""
+"""Performance along training: trials of training, evaluations of checkpoints, and forgetting of earlier tasks."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ DRAWN, MOST_PROBABLE = "drawn actions", "most probable actions"
 TRIALS_PER_BIN, FEWEST_PER_BIN = 100, 5
 MOST_BINS, FEWEST_BINS = 60, 4
 
+#: Equal stretches of training in which the most frequent task is found.
+STRETCHES = 200
+
 
 def _trained(view: View) -> None:
     for source in view.sources:
@@ -39,13 +42,12 @@ def learning(view: View) -> Figure:
     for source in view.sources:
         groups.setdefault(source.property(view.compare or "run"), []).append(source)
     figure, axes = style.new_figure(width=5.2)
-    for (label, sources), colour in zip(groups.items(), style.COLOURS * (1 + len(groups) // 7), strict=False):
+    for (label, sources), colour in zip(groups.items(), style.colours(len(groups)), strict=True):
         name = f"seed {label}" if view.compare == "seed" else label
         _group(axes, name, sources, colour)
     style.reference_lines(axes, view.references)
-    axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=f"learning, {DRAWN}")
+    style.along_training(axes, f"learning, {DRAWN}")
     style.legend_below(axes)
-    thousands(axes)
     return figure
 
 
@@ -94,18 +96,16 @@ def _one(view: View) -> Figure:
     _performance(left, table, rows, steps, style.COLOURS[0], f"training, {DRAWN}, {len(rows[0]):,} trials per point")
     _evaluated(left, source)
     style.reference_lines(left, view.references)
-    n = len(table["trial"])
-    title = f"learning, n = {n:,} trials, 95 % intervals"
-    left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
+    style.along_training(left, f"learning, n = {len(table['trial']):,} trials, 95 % intervals")
     right.plot(steps, [table["reward"][r].mean() for r in rows], color=style.COLOURS[2], label="reward per trial")
     breaks = [((table["aborts"][r] > 0) | (table["outcome"][r] == "abort")).mean() for r in rows]
     right.plot(steps, breaks, color=style.COLOURS[1], label="trials with a fixation break")
     misses = [(table["outcome"][r] == "miss").mean() for r in rows]
     right.plot(steps, misses, color=style.COLOURS[4], label="missed trials")
     right.set(xlabel="training steps", ylabel="per trial", title="reward, fixation breaks, misses")
+    style.thousands(right)
     for axes in (left, right):
         _stages(axes, source)
-        thousands(axes)
     style.legend_below(left)
     style.legend_below(right, side="right")
     return figure
@@ -121,15 +121,11 @@ def _evaluated(axes: Axes, source: Source) -> None:
         rows = [row for _, row in sorted(found.items()) if row.get("deterministic", True) == probable]
         if not rows:
             continue
-        value = np.array([row["performance"] for row in rows])
-        low, high = np.array([row["performance_ci"] for row in rows]).T
         n = sorted({row["trials"] for row in rows})
         trials = f"n = {n[0]:,}" if len(n) == 1 else f"n = {n[0]:,} to {n[-1]:,}"
         words = f"evaluation, {MOST_PROBABLE if probable else DRAWN}, {trials}"
-        axes.errorbar(
-            [row["step"] for row in rows], value, np.clip([value - low, high - value], 0, None), fmt="o-",
-            color=colour, markersize=4, linewidth=0.8, label=words,
-        )  # fmt: skip
+        curve = style.performance_curve([row["step"] for row in rows], rows)
+        style.interval_points(axes, curve, fmt="o-", color=colour, linewidth=0.8, label=words)
 
 
 def _stages(axes: Axes, source: Source) -> None:
@@ -141,11 +137,6 @@ def _stages(axes: Axes, source: Source) -> None:
         name = stage.get("name") or f"stage {number}"
         axes.annotate(name, (begin, 0), xycoords=("data", "axes fraction"), xytext=(3, 3), textcoords="offset points",
                       rotation=90, va="bottom", color="black", fontsize="small")  # fmt: skip
-
-
-def thousands(axes: Axes) -> None:
-    """Label steps in thousands."""
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
 
 
 def _checkpoints_evaluated(view: View) -> None:
@@ -163,22 +154,17 @@ def _development(source: Source) -> dict[int, Any]:
 def development(view: View) -> Figure:
     """Draw performance of the checkpoints, over all trials and at each value of the first condition."""
     figure, (left, right) = style.new_figure(1, 2)
-    for source, colour in zip(view.sources, style.COLOURS * (1 + len(view.sources) // 7), strict=False):
+    for source, colour in zip(view.sources, style.colours(len(view.sources)), strict=True):
         found = [evaluated.summary for evaluated in _development(source).values()]
         if found:
-            steps = [each["checkpoint"] for each in found]
-            low, high = np.array([each["performance_ci"] for each in found]).T
-            style.interval_band(left, steps, low, high, colour)
+            curve = style.performance_curve([each["checkpoint"] for each in found], found)
             how = MOST_PROBABLE if found[0].get("deterministic", True) else DRAWN
             label = f"{source.run.name}, {how}, n = {found[0]['trials']:,} trials each"
-            left.plot(steps, [each["performance"] for each in found], "o-", markersize=3, color=colour, label=label)
+            style.interval_line(left, curve, colour, label, marker="o", markersize=3)
     style.reference_lines(left, view.references)
-    title = "development, 95 % intervals"
-    left.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
+    style.along_training(left, "development, 95 % intervals")
     style.legend_below(left)
     _by_condition(right, next(source for source in view.sources if _development(source)))
-    thousands(left)
-    thousands(right)
     return figure
 
 
@@ -192,7 +178,78 @@ def _by_condition(axes: Axes, source: Source) -> None:
         line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
         words = wording.Wording(source.facts.labels).phrase(str(name), value)
         axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=words)
-    title = f"by {wording.short(str(name))}, {source.run.name}"
-    axes.set(xlabel="training steps", ylabel="performance", ylim=(0, 1.05), title=title)
+    style.along_training(axes, f"by {wording.short(str(name))}, {source.run.name}")
     if values:
         style.legend_below(axes, side="right")
+
+
+def _evaluations(source: Source) -> list[dict[str, Any]]:
+    """Return the evaluations along training that report each task."""
+    return [row for row in source.manifest.get("evaluations", ()) if len(row.get("tasks") or {}) > 1]
+
+
+def _by_task(view: View) -> None:
+    if len(_evaluations(view.first)) < 2:
+        raise style.Unavailable(
+            "needs two evaluations or more of several tasks, as in ngym run --task A+B --eval-every 10000, "
+            "or stages of different tasks"
+        )
+
+
+@registry.figure("forgetting: performance on each task while others are trained", check=_by_task, on_request=True)
+def forgetting(view: View) -> Figure:
+    """Draw performance on each task along training, and the loss from the best earlier to the last evaluation.
+
+    The loss is the forgetting of Chaudhry et al. 2018 (10.1007/978-3-030-01252-6_33). The strip below the curves shows
+    which task was trained.
+    """
+    from neurogym.analysis import Curve
+
+    found = _evaluations(view.first)
+    steps = np.array([row["step"] for row in found])
+    colours = dict(zip(sorted(found[0]["tasks"]), style.colours(len(found[0]["tasks"])), strict=True))
+    figure, (left, right) = style.new_figure(1, 2)
+    for task, colour in colours.items():
+        value, low, high = np.array([row["tasks"][task] for row in found], float).T
+        style.interval_line(left, Curve(steps, value, low, high, steps), colour, task, marker="o", markersize=3)
+    _trained_tasks(left, view.first, colours)
+    style.along_training(left, f"forgetting, n = {found[0]['trials']:,} trials, 95 % intervals", low=-0.1)
+    style.legend_below(left)
+    _losses(right, found, colours)
+    return figure
+
+
+def _trained_tasks(axes: Axes, source: Source, colours: dict[str, Any]) -> None:
+    """Draw a strip that shows the most frequent task of each stretch of training."""
+    table = source.training
+    if not len(table.get("task", ())):
+        return
+    edges = np.linspace(0, table["step"].max(), STRETCHES + 1)
+    place = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, STRETCHES - 1)
+    names = np.asarray(table["task"]).astype(str)
+    counts = np.stack([np.bincount(place[names == task], minlength=STRETCHES) for task in colours])
+    seen = np.flatnonzero(counts.any(0))  # supervised learners look at behaviour now and then
+    shown = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(STRETCHES), "right") - 1, 0, None)]]
+    for number, task in enumerate(colours):
+        spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(shown == number)]
+        axes.broken_barh(spans, (-0.08, 0.05), color=colours[task], linewidth=0)
+
+
+def _losses(axes: Axes, found: list[dict[str, Any]], colours: dict[str, Any]) -> None:
+    """Draw the best earlier and the last performance on each task."""
+    losses = []
+    for place, (task, colour) in enumerate(colours.items()):
+        every = np.array([row["tasks"][task] for row in found], float)
+        best, last = every[np.argmax(every[:-1, 0])], every[-1]
+        losses.append(best[0] - last[0])
+        for x, (value, low, high), marker in ((place - 0.12, best, "o"), (place + 0.12, last, "s")):
+            error = [[max(value - low, 0)], [max(high - value, 0)]]
+            axes.errorbar([x], [value], error, fmt=marker, color=colour, markersize=5)
+        axes.plot([place - 0.12, place + 0.12], [best[0], last[0]], color=colour, linewidth=0.8)
+    names = [f"{task}\n{loss:.2f}" for task, loss in zip(colours, losses, strict=True)]
+    axes.set_xticks(range(len(names)), names, rotation=0 if len(names) < 4 else 90)
+    axes.plot([], [], "ko", markersize=5, label="best earlier evaluation")
+    axes.plot([], [], "ks", markersize=5, label="last evaluation")
+    style.legend_below(axes, side="right")
+    title = f"mean forgetting {np.mean(losses):.2f}"
+    axes.set(ylabel="performance", ylim=(0, 1.05), xlim=(-0.5, len(names) - 0.5), title=title)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ngym_cli.config import parts
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.figures.style import GREY, Unavailable
+from ngym_cli.figures.style import GREY, Unavailable, capitalise_titles, footnote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,8 +101,7 @@ def _name(axes: Axes) -> str:
 
 #: Modules of ``ngym_cli.figures`` with the built-in figures of each, in the order in which figures are drawn.
 MODULES = {
-    "learning": ("learning", "development"),
-    "forgetting": ("forgetting",),
+    "learning": ("learning", "development", "forgetting"),
     "behaviour": ("psychometric", "chronometric"),
     "conditions": ("conditions", "responses"),
     "evidence": ("kernel", "context", "cues", "wagering"),
@@ -157,7 +156,6 @@ class FigureSpec:
             Unavailable: if the runs do not allow the figure, or it would show no data.
         """
         from neurogym.analysis.trial_tables import MissingColumnsError
-        from ngym_cli.figures.style import Unavailable, capitalise_titles, footnote
 
         view.left_out.clear()
         view.table = {}
@@ -184,7 +182,6 @@ class FigureSpec:
             Unavailable: if the runs lack something.
         """
         from ngym_cli.agents.trained import remembers
-        from ngym_cli.figures.style import Unavailable
 
         if len(view.sources) < self.runs:
             raise Unavailable(f"needs {self.runs} runs or more, as in ngym plot RUN RUN {self.name}")
@@ -206,8 +203,6 @@ class FigureSpec:
             view: the runs.
             tags: from ``tags_of``.
         """
-        from ngym_cli.figures.style import Unavailable
-
         if self.on_request or len(view.sources) < self.runs or (self.tags and self.tags.isdisjoint(tags)):
             return False
         try:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ngym_cli.figures import registry, style
-from ngym_cli.figures.series import Series
+from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
@@ -188,10 +188,9 @@ def reversal(view: View) -> Figure:
     figure, axes = style.new_figure(width=4.6)
     parts = [_sessions(part) for part in view.parts()]
     for part, found in view.analysed(parts, analysis):
+        text = f"{part.label}: {found.n_reversals:,} reversals, "
         s = found.trials_to_switch
-        text = (
-            f"{part.label}: {found.n_reversals:,} reversals, {s.value:.1f} trials to switch [{s.low:.1f}, {s.high:.1f}]"
-        )
+        text += f"{s.value:.1f} trials to switch [{s.low:.1f}, {s.high:.1f}]"
         style.interval_points(axes, found.correct, fmt="o-", color=part.colour, label=text)
     style.guide(axes, y=0.5)
     axes.axvline(-0.5, color=style.GREY, linestyle="--", linewidth=1, zorder=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from matplotlib.figure import Figure
 
 from neurogym.dynamics import METRICS, PopulationComparison, PopulationTrials, compare_populations
 from ngym_cli.figures import registry
-from ngym_cli.figures.aligned import Population, population
+from ngym_cli.figures.population import Population, population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, new_figure
 from ngym_cli.figures.view import View
 from ngym_cli.runs.populations import condition_names, period_spans, read_population
 from ngym_cli.runs.recordings import NEEDED
+from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,8 +64,7 @@ def similarity(view: View) -> Figure:
         " diagonal: noise floor (same population, other trials)",
         fontsize="medium",
     )
-    tables = [each.to_table() for each in found]
-    view.table = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    view.table = concatenate([each.to_table() for each in found])
     return figure
 
 
@@ -84,13 +85,9 @@ def populations_of(view: View) -> list[PopulationTrials]:
         raise Unavailable(f"the trials have no second {asked.across} of {FEWEST_STEPS} steps or more")
     labels = Counter(each.label for each in found)
     return [
-        PopulationTrials(f"{each.label} ({k + 1})" if labels[each.label] > 1 else each.label, *_rest(each))
+        replace(each, label=f"{each.label} ({k + 1})" if labels[each.label] > 1 else each.label)
         for k, each in enumerate(found)
     ]
-
-
-def _rest(each: PopulationTrials) -> tuple[Any, ...]:
-    return each.trials, each.condition, each.inputs
 
 
 def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[str, ...]) -> list[PopulationTrials]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
     from numpy.typing import ArrayLike
 
-    from neurogym.analysis import Curve, Estimate
+    from neurogym.analysis import Curve, Estimate, PsychometricFit
 
 #: Style of each reference score, and the distance below which two scores share a line.
 LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
@@ -98,23 +98,34 @@ def styled(style: str = "screen") -> Iterator[None]:
         _scale.reset(token)
 
 
+def colours(n: int) -> list[str]:
+    """Return a colour for each of ``n`` series, from the start again after the last."""
+    return [COLOURS[k % len(COLOURS)] for k in range(n)]
+
+
 def shades(n: int) -> list[Any]:
     """Return colours for an ordered series, light to dark, distinguishable with any colour vision."""
     return [matplotlib.colormaps["cividis"](x) for x in np.linspace(0.9, 0.0, n)]
 
 
+def spread(curve: Curve) -> np.ndarray:
+    """Return the distances of the ends of intervals from the values, shape (2, points); 0 where unknown."""
+    return np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
+
+
 def interval_points(axes: Axes, curve: Curve, **options: Any) -> ErrorbarContainer:
     """Draw the points of a ``Curve`` with intervals."""
-    spread = np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
-    return axes.errorbar(curve.x, curve.value, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
+    return axes.errorbar(
+        curve.x, curve.value, spread(curve), **{"fmt": "o", "markersize": 4, "linewidth": 1, **options}
+    )
 
 
 def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Estimate], **options: Any) -> None:
     """Draw estimates as points with intervals, each above the name."""
-    values, lows, highs = (np.array(part) for part in zip(*((e.value, e.low, e.high) for e in estimates), strict=True))
-    spread = np.nan_to_num(np.clip([values - lows, highs - values], 0, None))
+    from neurogym.analysis import Curve
+
     place = options.pop("offset", 0.0) + np.arange(len(names))
-    axes.errorbar(place, values, spread, **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
+    interval_points(axes, Curve.estimates(place, list(estimates), 0), **options)
     category_ticks(axes, names)
 
 
@@ -123,10 +134,39 @@ def interval_band(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, col
     axes.fill_between(x, low, high, alpha=0.22, linewidth=0, color=colour)
 
 
-def interval_line(axes: Axes, curve: Curve, colour: ColorType, label: str = "") -> None:
+def interval_line(axes: Axes, curve: Curve, colour: ColorType, label: str = "", **options: Any) -> None:
     """Draw a ``Curve`` as a line with a band of intervals."""
     interval_band(axes, curve.x, curve.low, curve.high, colour)
-    axes.plot(curve.x, curve.value, color=colour, label=label)
+    axes.plot(curve.x, curve.value, color=colour, label=label, **options)
+
+
+def performance_curve(x: ArrayLike, rows: Sequence[Mapping[str, Any]]) -> Curve:
+    """Return the performance with intervals of summaries of evaluations or conditions, at given positions."""
+    from neurogym.analysis import Curve
+
+    low, high = np.array([row["performance_ci"] for row in rows]).T
+    trials = np.array([row["trials"] for row in rows])
+    return Curve(np.asarray(x), np.array([row["performance"] for row in rows]), low, high, trials)
+
+
+def fitted_curve(axes: Axes, fit: PsychometricFit, colour: ColorType, band: bool = True, points: int = 200) -> None:
+    """Draw a fitted psychometric function over the range of its data, with or without the bootstrap band."""
+    x = np.linspace(fit.data.x.min(), fit.data.x.max(), points)
+    if band:
+        low, high = fit.band(x)
+        interval_band(axes, x, low, high, colour)
+    axes.plot(x, fit.predict(x), color=colour)
+
+
+def along_training(axes: Axes, title: str, low: float = 0) -> None:
+    """Label axes of performance along training, steps in thousands."""
+    axes.set(xlabel="training steps", ylabel="performance", ylim=(low, 1.05), title=title)
+    thousands(axes)
+
+
+def thousands(axes: Axes) -> None:
+    """Label steps in thousands."""
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
 
 
 def guide(axes: Axes, x: float | None = None, y: float | None = None) -> None:

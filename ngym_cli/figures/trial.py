@@ -15,6 +15,7 @@ from gymnasium.spaces import Discrete
 from neurogym.recording.rollout import Oracle, RolloutStep, rollout
 from neurogym.spaces import names_of
 from ngym_cli.config.values import parse_assignments, split_entries
+from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.wording import Wording
 
@@ -218,19 +219,17 @@ def _matches(row: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> Trial:
+    from scipy.special import softmax
+
     acts = [step["act"] for step in steps]
     dt = source.facts.dt
     periods = {}
-    for name in sorted(
-        (n.removeprefix("onset_") for n in row if n.startswith("onset_")), key=lambda n: row[f"onset_{n}"]
-    ):
-        if not np.isfinite(row[f"onset_{name}"]):
-            continue
-        begin = round(row[f"onset_{name}"] / dt)
+    onsets = {name.removeprefix(ONSET): row[name] for name in row if name.startswith(ONSET) and np.isfinite(row[name])}
+    for name, onset in sorted(onsets.items(), key=lambda item: item[1]):
+        begin = round(onset / dt)
         end = min(begin + round(row.get(f"period_{name}", 0) / dt), len(steps))
         if begin < end:
             periods[name] = begin, end
-
     truth = [step["truth"] for step in steps]
     logits = _of_all_steps([act.logits for act in acts])
     discrete = isinstance(source.facts.action_space, Discrete)
@@ -244,7 +243,7 @@ def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> 
         ground_truth=None if truth[0] is None else np.stack([np.ravel(each[0]) for each in truth]),
         activity=_of_all_steps([act.activity for act in acts]),
         values=_of_all_steps([act.values for act in acts]),
-        policy=_softmax(logits) if logits is not None and discrete else None,
+        policy=softmax(logits, axis=1) if logits is not None and discrete else None,
         periods=periods,
         record=row,
         conditions=list(source.facts.conditions),
@@ -255,8 +254,3 @@ def _of_all_steps(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """Return the values of the single environment at each step, shape (steps, ...); None if missing."""
     known = [part[0] for part in parts if part is not None]
     return np.stack(known) if known else None
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)

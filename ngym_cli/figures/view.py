@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ngym_cli.errors import UserError
-from ngym_cli.figures.series import Series
-from ngym_cli.figures.source import Evaluated, Source
-from ngym_cli.figures.style import COLOURS, Unavailable, shades
+from ngym_cli.figures.source import Evaluated, Series, Source
+from ngym_cli.figures.style import COLOURS, Unavailable, colours, shades
 from ngym_cli.runs import recordings
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
     from ngym_cli.environments.facts import Facts
-
-#: Properties by which runs can be grouped.
-COMPARE = ("alg", "network", "seed", "task", "run")
 
 #: Function that records quantities of a run.
 Recorder = Callable[[Source, Sequence[str]], object]
@@ -154,13 +150,15 @@ class View:
         return self._coloured(rows)
 
     def _name(self, source: Source, name: str) -> str:
-        return (
-            name if len(self.sources) == 1 else f"{source.run.name}, {name}" if len(self.named) > 1 else source.run.name
-        )
+        if len(self.sources) == 1:
+            return name
+        return f"{source.run.name}, {name}" if len(self.named) > 1 else source.run.name
 
     @staticmethod
     def _coloured(rows: Sequence[tuple[str, list[tuple[Source, Evaluated]]]]) -> list[Series]:
-        return [Series(label, COLOURS[i % len(COLOURS)], members) for i, (label, members) in enumerate(rows)]
+        return [
+            Series(label, colour, members) for (label, members), colour in zip(rows, colours(len(rows)), strict=True)
+        ]
 
     @property
     def recorded(self) -> Series:

@@ -12,8 +12,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents.perturbation import Perturbation
-from ngym_cli.figures.series import Series
-from ngym_cli.figures.source import Evaluated, Source
+from ngym_cli.figures.source import Evaluated, Series, Source
 from ngym_cli.figures.style import COLOURS, Unavailable
 from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
