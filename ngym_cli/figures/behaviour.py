@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from neurogym.analysis import Curve, PsychometricFit, from_trials, rates, reaction_times
+from neurogym.analysis.psychometric import SHAPES
+from neurogym.analysis.trial_tables import numbers, responded, rising_choices, select, two_choices
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import Unavailable, fitted_curve, guide, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import View
-
-if TYPE_CHECKING:
-    from neurogym.analysis import PsychometricFit
 
 STRENGTH = "coh"
 
@@ -32,8 +32,6 @@ Table = Mapping[str, np.ndarray]
 
 
 def _strengths_vary(view: View) -> None:
-    from neurogym.analysis.trial_tables import two_choices
-
     def looked_at(part: Series) -> None:
         table, _, _ = with_evidence(part.table)
         two_choices(table, _choices(table))
@@ -56,8 +54,6 @@ def with_evidence(table: Table) -> tuple[dict[str, np.ndarray], str | None, str]
     Raises:
         ValueError: if there is no evidence, or it is the same in all trials.
     """
-    from neurogym.analysis.trial_tables import numbers
-
     found, column, name = dict(table), "rate", "rate (events/s)"
     if STRENGTH in table:
         column, name = STRENGTH, f"signed {wording.axis(STRENGTH)}"
@@ -73,8 +69,6 @@ def with_evidence(table: Table) -> tuple[dict[str, np.ndarray], str | None, str]
 
 def _choices(table: Table) -> tuple[float, float] | None:
     """Return the two alternatives where there is a third answer, such as a sure option."""
-    from neurogym.analysis.trial_tables import numbers, responded
-
     found = np.unique(numbers(table["choice"])[responded(table)])
     if len(found) <= 2 or "wager" not in table:
         return None
@@ -115,9 +109,6 @@ def psychometric_axes(
     Raises:
         Unavailable: if none of the parts has two choices and graded strength.
     """
-    from neurogym.analysis import from_trials
-    from neurogym.analysis.trial_tables import rising_choices
-
     few = draws if len(parts) < 4 else draws // 2
     fits, left_out = [], {}
     for part in parts:
@@ -161,8 +152,6 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
     distance from the PSE to the strength at which three quarters of the range between the lapses are reached. Both are
     undetermined with two strengths.
     """
-    from neurogym.analysis.psychometric import SHAPES
-
     if not determined(fit):
         return f"two strengths, no function fitted; n = {fit.n:,}"
     reach = abs(float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value)  # the curve may fall
@@ -173,8 +162,6 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
 
 def second_choice(table: Table, labels: Mapping[str, Any], pair: tuple[float, float] | None = None) -> str:
     """Return the name of the second of two choices, by default the choices that occur, in ascending order."""
-    from neurogym.analysis.trial_tables import numbers, responded
-
     found = np.unique(numbers(table["choice"])[responded(table)]) if pair is None else np.array(pair)
     names = wording.index_names(labels.get("action", {}))
     return names.get(int(found[min(1, len(found) - 1)]), "second choice") if len(found) else "second choice"
@@ -207,9 +194,6 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Series]) -> N
         accuracy: axes of the accuracy.
         parts: trials with reaction times.
     """
-    from neurogym.analysis import Curve, from_trials, rates, reaction_times
-    from neurogym.analysis.trial_tables import select
-
     for part in parts:
         for outcome, style in (("correct", {"markerfacecolor": part.colour}), ("error", {"markerfacecolor": "white"})):
             rows = reaction_times(select(part.table, part.table["outcome"] == outcome), STRENGTH)

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from neurogym.analysis.intervals import clusters, proportion_curve
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
@@ -193,8 +194,6 @@ def _one_answer(view: View) -> None:
 )  # fmt: skip
 def responses(view: View) -> Figure:
     """Draw the rates of hits and false alarms, and reaction times if variable."""
-    from neurogym.analysis.intervals import clusters, proportion_curve
-
     parts = view.parts()
     timed = any(len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1 for part in parts)
     figure, grid = style.new_figure(1, 2 if timed else 1, width=3.8, squeeze=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
+from neurogym.dynamics import Bifurcation, Branch, FixedPoints, describe_attractor, flow_field, follow
 from ngym_cli.agents.trained import remembers
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of
@@ -18,7 +19,6 @@ from ngym_cli.runs.trial_table import concatenate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from neurogym.dynamics import Bifurcation, Branch, FixedPoints
 
 #: Most time constants that are drawn for a point, and places of a path between two inputs.
 MODES, PLACES = 10, 21
@@ -87,8 +87,6 @@ def fixed_points(view: View) -> Figure:
 )  # fmt: skip
 def flow(view: View) -> Figure:
     """Draw the flow field in a plane for each input, with points and paths of trials."""
-    from neurogym.dynamics import flow_field
-
     found = dynamics_of(view)
     figure, axes = new_figure(1, len(found.searched), width=3.4, height=3.4)
     tables = []
@@ -116,8 +114,6 @@ def flow(view: View) -> Figure:
 )  # fmt: skip
 def modes(view: View) -> Figure:
     """Draw the eigenvalues of all points, and the first time constants of a stable point if there is any."""
-    from neurogym.dynamics import describe_attractor
-
     found = dynamics_of(view)
     dt = found.population.activity.dt
     figure, (spectrum, constants) = new_figure(1, 2, width=4.0, height=3.8)
@@ -141,8 +137,6 @@ def modes(view: View) -> Figure:
 @registry.figure("points followed from one input to another", record=NEEDED, check=_recurrent, on_request=True)
 def bifurcation(view: View) -> Figure:
     """Draw the points while the input goes from that of the first condition or period to that of the last."""
-    from neurogym.dynamics import follow
-
     found = dynamics_of(view)
     table = found.population.table
     for column in (name for name in (*SIDES, *found.population.conditions) if _single(table.get(name))):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.dynamics import FixedPoints, Plane, basins, describe_attractor
+from neurogym.dynamics.systems import System
 from ngym_cli.agents.dynamics import (
     SLOW,
     InputSet,
@@ -27,8 +29,6 @@ from ngym_cli.figures.view import View
 from ngym_cli.runs.trial_table import Table, concatenate
 
 if TYPE_CHECKING:
-    from neurogym.dynamics import FixedPoints, Plane
-    from neurogym.dynamics.systems import System
     from ngym_cli.agents.acting import Actor
     from ngym_cli.figures.population import Population
 
@@ -66,8 +66,6 @@ class Dynamics:
     @cached_property
     def plane(self) -> Plane:
         """Plane of two axes through the mean visited state; principal components of the visited states by default."""
-        from neurogym.dynamics import Plane
-
         try:
             return Plane.through(self.states.mean(axis=0), *(self._direction(axis) for axis in self.axes))
         except ValueError as error:
@@ -133,8 +131,6 @@ class Dynamics:
         Columns: input, kind of attractor under this input, speed, stability, share of the searches that ended in the
         point, basin (share of visited states that flow into the point), leading eigenvalue, time constant (ms), state.
         """
-        from neurogym.dynamics import basins, describe_attractor
-
         drawn = np.random.default_rng(0).choice(len(self.states), min(BASIN_STATES, len(self.states)), replace=False)
         parts = []
         for each, points in self.searched:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from neurogym.analysis import Activity, Curve, from_trials, psychophysical_kernel
+from neurogym.analysis.evidence import ContextUse
+from neurogym.analysis.intervals import clusters, proportion_curve
+from neurogym.analysis.trial_tables import numbers, responded, select, two_choices
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.behaviour import second_choice
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
-
-if TYPE_CHECKING:
-    from neurogym.analysis import Curve
-    from neurogym.analysis.evidence import ContextUse
 
 #: Bootstrap draws behind intervals.
 DRAWS = 200
@@ -53,10 +53,6 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
 )  # fmt: skip
 def kernel(view: View) -> Figure:
     """Draw the influence of stimulus fluctuations at each time on the choice, in trials of weak evidence."""
-    from neurogym.analysis import Activity, psychophysical_kernel
-    from neurogym.analysis.intervals import clusters
-    from neurogym.analysis.trial_tables import numbers, responded
-
     series = view.recorded
     recording, table = series.recording, series.table
     observations = recording["observations"].reshape(len(recording["observations"]), -1)
@@ -123,8 +119,6 @@ def _fluctuations(signed: np.ndarray, table: dict[str, np.ndarray], rows: np.nda
 
 
 def _context_uses(view: View) -> list[tuple[Series, ContextUse]]:
-    from neurogym.analysis import from_trials
-
     return view.analysed(view.parts(), lambda part: from_trials.context_use(part.table))
 
 
@@ -168,9 +162,6 @@ def context(view: View) -> Figure:
 
 def evidence_curve(axes: Axes, part: Series, context: int, modality: int) -> None:
     """Draw P(second choice) in a context (0 or 1) against the evidence of a modality (0 or 1)."""
-    from neurogym.analysis.intervals import clusters, proportion_curve
-    from neurogym.analysis.trial_tables import numbers, select, two_choices
-
     table, second = two_choices(part.table)
     rows = numbers(table["context"]).astype(int) == context
     table, second = select(table, rows), second[rows]
@@ -199,8 +190,6 @@ def _each_modality(view: View) -> None:
 )  # fmt: skip
 def cues(view: View) -> Figure:
     """Draw the psychometric function of each modality and of both, and observed against optimal sigma."""
-    from neurogym.analysis import from_trials
-
     parts = view.parts(keep=lambda table: table["modality"].astype(str) != "conflict")
     parts = [part.with_table({**part.table, "coh": strength_by_modality(part.table)}) for part in parts]
     found = view.analysed(
@@ -247,8 +236,6 @@ def _presented(name: str) -> str:
 )  # fmt: skip
 def wagering(view: View) -> Figure:
     """Draw the use of the sure option, and the accuracy with and without the sure option on offer."""
-    from neurogym.analysis import from_trials
-
     sure = view.facts.labels.get("action", {}).get("sure", 3)
     figure, (left, right) = style.new_figure(1, 2)
     parts = view.parts()
@@ -276,6 +263,4 @@ def wagering(view: View) -> Figure:
 
 
 def _only(curve: Curve, rows: np.ndarray) -> Curve:
-    from neurogym.analysis import Curve
-
     return Curve(curve.x[rows], curve.value[rows], curve.low[rows], curve.high[rows], curve.n[rows])

@@ -8,6 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from neurogym.analysis import Curve, from_trials
+from neurogym.analysis.intervals import clusters, proportion_curve
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.view import View
@@ -53,8 +55,6 @@ def learning(view: View) -> Figure:
 
 def _group(axes: Axes, label: str, sources: list[Source], colour: ColorType) -> None:
     """Draw the interquartile mean of several runs with a bootstrap interval, or a single run with Wilson's interval."""
-    from neurogym.analysis import from_trials
-
     if len(sources) == 1:
         rows, steps = _bins(sources[0].training)
         _performance(axes, sources[0].training, rows, steps, colour, f"{label}, 1 run, Wilson interval")
@@ -79,7 +79,6 @@ def _bins(table: Table) -> tuple[list[np.ndarray], np.ndarray]:
 def _performance(
     axes: Axes, table: Table, rows: list[np.ndarray], steps: np.ndarray, colour: ColorType, label: str
 ) -> None:
-    from neurogym.analysis.intervals import clusters, proportion_curve
 
     order, linked = np.concatenate(rows), clusters(table)
     place = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
@@ -203,8 +202,6 @@ def forgetting(view: View) -> Figure:
     The loss is the forgetting of Chaudhry et al. 2018 (10.1007/978-3-030-01252-6_33). The strip below the curves shows
     which task was trained.
     """
-    from neurogym.analysis import Curve
-
     found = _evaluations(view.first)
     steps = np.array([row["step"] for row in found])
     colours = dict(zip(sorted(found[0]["tasks"]), style.colours(len(found[0]["tasks"])), strict=True))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from neurogym.analysis import PSTH, Activity, decode, pca_trajectories, selectivity_table
+from neurogym.analysis import psth as averaged
+from neurogym.analysis.intervals import clusters
+from neurogym.analysis.trial_tables import numbers, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
 from ngym_cli.figures.wording import Wording, short
 from ngym_cli.runs.trial_table import Table
-
-if TYPE_CHECKING:
-    from neurogym.analysis import PSTH, Activity
 
 #: Events, besides periods, to which activity is aligned.
 RESPONSE = "response"
@@ -72,9 +73,6 @@ def population(view: View, series: Series | None = None) -> Population:
     Raises:
         Unavailable: if there is none.
     """
-    from neurogym.analysis import Activity
-    from neurogym.analysis.trial_tables import select
-
     series = series or view.recorded
     key = f"population {series.label} {view.by}"
     if key not in view.memory:
@@ -134,9 +132,7 @@ def _several_steps(view: View) -> None:
 
 def _psth(found: Population) -> PSTH:
     """Return the averages of the conditions that have enough trials."""
-    from neurogym.analysis import PSTH, psth
-
-    rows = psth(found.activity, found.conditions, found.at, start=found.start, stop=found.stop)
+    rows = averaged(found.activity, found.conditions, found.at, start=found.start, stop=found.stop)
     keep = np.flatnonzero(rows.n.max(axis=1) >= FEWEST)[:MOST_CONDITIONS]
     if not len(keep):
         raise style.Unavailable(f"no condition has {FEWEST} recorded trials")
@@ -208,8 +204,6 @@ def psth(view: View) -> Figure:
 @registry.figure("population activity along its principal components", record=("activity",), check=_several_steps)
 def trajectories(view: View) -> Figure:
     """Draw condition averages along the principal components, against time and against each other."""
-    from neurogym.analysis import pca_trajectories
-
     found = population(view)
     rows = _psth(found)
     if found.activity.n_units < 3:
@@ -238,8 +232,6 @@ def trajectories(view: View) -> Figure:
 
 def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
     """Return the variables to decode: the choice, and the task's conditions with a few values."""
-    from neurogym.analysis.trial_tables import numbers
-
     found = {}
     wanted = list(view.by) or ["choice", *view.facts.conditions]
     for name in wanted:
@@ -260,9 +252,6 @@ def _known(labels: np.ndarray) -> np.ndarray:
 @registry.figure("what can be read from the population at each time", record=("activity",), check=_several_steps)
 def decoding(view: View) -> Figure:
     """Draw the cross-validated accuracy of decoding choice and conditions at each time, and the choice across time."""
-    from neurogym.analysis import decode
-    from neurogym.analysis.intervals import clusters
-
     found = population(view)
     rng = np.random.default_rng(0)
     trials = np.sort(rng.permutation(len(found.activity))[:MOST_DECODED])
@@ -305,8 +294,6 @@ def decoding(view: View) -> Figure:
 @registry.figure("share of units selective to each task variable", record=("activity",))
 def selectivity(view: View) -> Figure:
     """Draw the share of units selective for each task variable, and the mixture of selectivities."""
-    from neurogym.analysis import selectivity_table
-
     found = population(view)
     targets = dict(list(_targets(view, found.table).items())[:3])
     known = np.ones(len(found.activity), bool)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import MissingColumnsError
 from ngym_cli.config import parts
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.style import GREY, Unavailable, capitalise_titles, footnote
@@ -155,8 +156,6 @@ class FigureSpec:
         Raises:
             Unavailable: if the runs do not allow the figure, or it would show no data.
         """
-        from neurogym.analysis.trial_tables import MissingColumnsError
-
         view.left_out.clear()
         view.table = {}
         self.require(view)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from neurogym.analysis import Curve, IntervalReproduction, from_trials, interval_reproduction
+from neurogym.analysis.learning import best_choices, thompson
+from neurogym.analysis.trial_tables import in_sequence, numbers, responded, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from neurogym.analysis import Curve, IntervalReproduction
 
 
 #: Trials back that the history regression looks.
@@ -25,8 +26,6 @@ SIMULATED, LONGEST = 2_000, 150
 
 
 def _two_choices(view: View) -> None:
-    from neurogym.analysis.trial_tables import numbers, responded
-
     for part in view.parts():
         choices = np.unique(numbers(part.table["choice"])[responded(part.table)])
         if view.pair is not None and not np.isin(view.pair, choices).all():
@@ -42,7 +41,6 @@ def _two_choices(view: View) -> None:
 )  # fmt: skip
 def history(view: View) -> Figure:
     """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
-    from neurogym.analysis import Curve, from_trials
 
     def analysis(part: Series) -> tuple[Any, Any]:
         strength = "coh" if "coh" in part.table else None
@@ -91,8 +89,6 @@ def _both_transitions(view: View) -> None:
 )  # fmt: skip
 def stay(view: View) -> Figure:
     """Draw the probability of repeating the first choice, by reward and transition of the previous trial."""
-    from neurogym.analysis import from_trials
-
     figure, axes = style.new_figure(width=4.8)
     parts = view.parts()
     for k, (part, found) in enumerate(view.analysed(parts, lambda part: from_trials.two_step(part.table))):
@@ -113,8 +109,6 @@ def stay(view: View) -> Figure:
 
 def _sessions(part: Series) -> Series:
     """Return complete trials, with sessions numbered separately where the task has several in a row."""
-    from neurogym.analysis.trial_tables import in_sequence, select
-
     table = part.table
     if "session_trial" not in table:
         return part
@@ -129,8 +123,6 @@ def _sessions(part: Series) -> Series:
 @registry.figure("bandit: cumulative regret", ["n-alternative"], columns=("p0", "p1", "choice"))
 def regret(view: View) -> Figure:
     """Draw the expected reward lost relative to the best arm, next to the loss of random choices."""
-    from neurogym.analysis import from_trials
-
     figure, axes = style.new_figure(width=4.6)
     parts = [_sessions(part) for part in view.parts()]
     analysis = lambda part: from_trials.cumulative_regret(part.table, _arms(part), n_boot=view.draws(200))  # noqa: E731
@@ -152,8 +144,6 @@ def regret(view: View) -> Figure:
 
 def _compared(axes: Axes, part: Series, expected: np.ndarray, curve: Curve) -> None:
     """Draw the regret of Thompson sampling, and of the best policy for two independent arms, in the same sessions."""
-    from neurogym.analysis.learning import best_choices, thompson
-
     trials = len(curve.x)
     first = np.flatnonzero(np.r_[True, part.table["env"][1:] != part.table["env"][:-1]])
     arms = np.tile(expected[first], (max(1, -(-SIMULATED // len(first))), 1))
@@ -174,8 +164,6 @@ def _arms(part: Series) -> list[str]:
 @registry.figure("choices around reversals", ["learning"], columns=("better", "choice", "ground_truth"))
 def reversal(view: View) -> Figure:
     """Draw the share of better choices, trial by trial around a reversal."""
-    from neurogym.analysis import from_trials
-    from neurogym.analysis.trial_tables import numbers
 
     def analysis(part: Series) -> Any:
         better, levels = numbers(part.table["better"]), np.unique(numbers(part.table["better"]))
@@ -211,8 +199,6 @@ DRAWS = 200
 )  # fmt: skip
 def indifference(view: View) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
-    from neurogym.analysis import Curve, from_trials
-
     figure, axes = style.new_figure(width=4.6)
     ends = (np.inf, 0.0)
     parts = view.parts()
@@ -258,8 +244,6 @@ def _intervals_vary(view: View) -> None:
 )
 def interval(view: View) -> Figure:
     """Draw produced against target intervals, and the error."""
-    from neurogym.analysis import Curve
-
     figure, (left, right) = style.new_figure(1, 2)
     parts = view.parts()
     for part, found in view.analysed(parts, lambda part: _reproduced(part, view.draws(DRAWS))):
@@ -295,8 +279,6 @@ def _intervals(part: Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reproduced(part: Series, draws: int) -> IntervalReproduction:
-    from neurogym.analysis import interval_reproduction
-
     target, produced = _intervals(part)
     if len(target) < 4:
         raise ValueError("fewer than four intervals were produced")

@@ -16,13 +16,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
+from neurogym.analysis import Curve, Estimate, PsychometricFit
+
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.container import ErrorbarContainer
     from matplotlib.typing import ColorType
     from numpy.typing import ArrayLike
 
-    from neurogym.analysis import Curve, Estimate, PsychometricFit
 
 #: Style of each reference score, and the distance below which two scores share a line.
 LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
@@ -122,8 +123,6 @@ def interval_points(axes: Axes, curve: Curve, **options: Any) -> ErrorbarContain
 
 def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Estimate], **options: Any) -> None:
     """Draw estimates as points with intervals, each above the name."""
-    from neurogym.analysis import Curve
-
     place = options.pop("offset", 0.0) + np.arange(len(names))
     interval_points(axes, Curve.estimates(place, list(estimates), 0), **options)
     category_ticks(axes, names)
@@ -142,8 +141,6 @@ def interval_line(axes: Axes, curve: Curve, colour: ColorType, label: str = "", 
 
 def performance_curve(x: ArrayLike, rows: Sequence[Mapping[str, Any]]) -> Curve:
     """Return the performance with intervals of summaries of evaluations or conditions, at given positions."""
-    from neurogym.analysis import Curve
-
     low, high = np.array([row["performance_ci"] for row in rows]).T
     trials = np.array([row["trials"] for row in rows])
     return Curve(np.asarray(x), np.array([row["performance"] for row in rows]), low, high, trials)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import groups, select
 from ngym_cli.errors import UserError
 from ngym_cli.figures.source import Evaluated, Series, Source
 from ngym_cli.figures.style import COLOURS, Unavailable, colours, shades
@@ -248,8 +249,6 @@ class View:
         Raises:
             Unavailable: if no series has the columns, or no trials are left.
         """
-        from neurogym.analysis.trial_tables import select
-
         found, missing = [], {}
         for series in self.series:
             table = series.table
@@ -289,8 +288,6 @@ class View:
         return found
 
     def _split(self, series: Series, table: Table) -> Iterator[Series]:
-        from neurogym.analysis.trial_tables import groups, select
-
         if not self.by:
             yield Series(series.text, series.colour, rows=table)
             return
