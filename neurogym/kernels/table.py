@@ -51,7 +51,7 @@ KERNELS: Mapping[str, Kernel] = {
     "run_out": Kernel(_ROWS, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST),
     "forward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
     "backward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
-    "packed_size": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.steps:Steps", _LOOPED),
+    "packed_size": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.steps:Stepper", _LOOPED),
     "sizes": Kernel(_FUSED, _LEARN, _COMPILED, _FUSED_TEST),
     "prepare": Kernel(_FUSED, _LEARN, f"{_FUSE}.act", _FUSED_TEST),
     "act": Kernel(_FUSED, _ACT, f"{_FUSE}.act", _FUSED_TEST),

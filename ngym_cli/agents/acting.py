@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from gymnasium import spaces
 
-from ngym_cli.agents.networks.steps import ArrayState, Network
+from ngym_cli.agents.networks.steps import ArrayState, Stepper
 
 #: Weight (in, out), bias and the name of the activation that follows, or "".
 Layer = tuple[np.ndarray, np.ndarray, str]
@@ -115,7 +115,7 @@ class Actor:
 
     def __init__(
         self,
-        networks: list[Network],
+        networks: list[Stepper],
         read_out: ReadOut,
         action_space: spaces.Space,
         front: Callable[[np.ndarray], np.ndarray] | None = None,

@@ -11,7 +11,7 @@ import numpy as np
 
 from neurogym.dynamics import systems
 from ngym_cli.agents.acting import Actor
-from ngym_cli.agents.networks.steps import Stepper
+from ngym_cli.agents.networks.steps import GATES, Stepper
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs import summary
@@ -70,9 +70,9 @@ def system_of(network: Any) -> System:
     Raises:
         ValueError: for several layers of a cell without compiled loops.
     """
-    stepper = network if isinstance(network, Stepper) else network.stepper()
-    if isinstance(stepper, Stepper):
-        layers = [_layer(cell, weight, alpha) for cell, weight, alpha in stepper.layers]
+    stepper: Any = network if isinstance(network, Stepper) else network.stepper()
+    if stepper.cell is not None:
+        layers = [_layer(stepper.cell, weight, stepper.alpha) for weight in stepper.weights]
         return layers[0] if len(layers) == 1 else systems.Stack(layers, [stepper.shape[1]] * len(layers))
     if stepper.shape[0] > 1:
         raise ValueError("the dynamics of several layers of a user's own cell are not available")
@@ -81,9 +81,8 @@ def system_of(network: Any) -> System:
 
 def _layer(cell: str, weight: np.ndarray, alpha: float) -> System:
     """Return a layer from the joint matrix of ``networks.steps.joint``."""
-    gates = {"lstm": 4, "gru": 4}.get(cell, 1)
     matrix = np.asarray(weight, float)
-    units = len(matrix) // gates
+    units = len(matrix) // GATES[cell]
     recurrent, inputs, bias = matrix[:, :units], matrix[:, units:-1], matrix[:, -1]
     if cell == "lstm":
         return systems.LSTM(recurrent, inputs, bias)

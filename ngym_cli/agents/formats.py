@@ -19,7 +19,7 @@ from neurogym.messages.plain_data import plain
 from neurogym.spaces import names_of
 from ngym_cli import runs
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.loading import LoadedAgent, StepModule, no_gradient
+from ngym_cli.agents.loading import LoadedAgent, StepModule
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import atomic_path
 
@@ -98,6 +98,14 @@ def _sb3(agent: LoadedAgent, path: Path) -> None:
         venv.close()
 
 
+def _for_export(agent: LoadedAgent) -> StepModule:
+    """Return a step of the network whose weights need no gradient."""
+    module = agent.module.eval()
+    for weight in module.parameters():
+        weight.requires_grad_(False)
+    return module
+
+
 def _names(module: StepModule) -> tuple[list[str], list[str]]:
     """Return the names of the inputs and outputs of a step."""
     states = [f"state_{index}" for index in range(module.n_states)]
@@ -123,8 +131,7 @@ def _torchscript(agent: LoadedAgent, path: Path) -> None:
     """Write a single step of the network."""
     import torch
 
-    module = agent.module
-    no_gradient(module)
+    module = _for_export(agent)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         traced = torch.jit.trace(module, module.example(2), check_trace=False)
@@ -142,8 +149,7 @@ def _onnx(agent: LoadedAgent, path: Path) -> None:
         raise UserError(f"export to ONNX needs {error.name}: pip install 'ngym[onnx]'") from None
     import torch
 
-    module = agent.module
-    no_gradient(module)
+    module = _for_export(agent)
     inputs, results = _names(module)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # unneeded packages are reported otherwise
     several = torch.export.Dim.DYNAMIC
@@ -230,8 +236,3 @@ def plain_space(space: spaces.Space) -> spaces.Space:
     if isinstance(space, spaces.Box):
         return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
     return spaces.Discrete(int(space.n)) if isinstance(space, spaces.Discrete) else space
-
-
-def export_to_contrib(model: RecurrentPPO, path: str | Path) -> None:
-    """Write a zip file that `sb3_contrib.RecurrentPPO.load` opens without this package."""
-    to_contrib(model).save(path)

@@ -1,12 +1,10 @@
-"""A trained agent in a program, ``agent = ngym_cli.load("runs/...")``, and a single step of its network as a module."""
+"""A trained agent in a program, as ``ngym_cli.load`` returns it, and a single step of its network as a module."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from gymnasium import Space
 from sb3_contrib.qrdqn.policies import QRDQNPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
@@ -83,45 +81,7 @@ def _zeros(space: Space, n: int) -> np.ndarray:
     return np.zeros((n, *(space.shape or ())), space.dtype)
 
 
-def no_gradient(module: nn.Module) -> nn.Module:
-    """Return a module whose weights need no gradient, as exports require."""
-    module.eval()
-    for weight in module.parameters():
-        weight.requires_grad_(False)
-    return module
-
-
-def outputs(module: StepModule, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Return the outputs of a module for given inputs, without gradients."""
-    with torch.no_grad():
-        found = module(*inputs)
-    return tuple(found)
-
-
 State = Any
-
-
-def load(run: str | Path, runs_root: str | Path = runs.ROOT, trust: bool = False) -> LoadedAgent:
-    """Return the trained agent of a run.
-
-    Args:
-        run: run folder, name of a run, or ``latest``.
-        runs_root: folder of all runs, where ``run`` is a name.
-        trust: accept and run user code named in the run's record.
-
-    Returns:
-        The agent, see `LoadedAgent`.
-
-    Raises:
-        UserError: if there is no such run, or its model is missing or damaged.
-
-    Example:
-        >>> agent = load("runs/RDM-v0/recurrent_ppo/first")  # doctest: +SKIP
-        >>> env, state = agent.make_env(), None  # doctest: +SKIP
-        >>> observation, _ = env.reset(seed=0)  # doctest: +SKIP
-        >>> action, state = agent.act(observation, state)  # doctest: +SKIP
-    """
-    return LoadedAgent(runs.find(str(run), Path(runs_root)), trust)
 
 
 class LoadedAgent:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from neurogym.messages.plain_data import is_plain
 from ngym_cli.agents.options import Kind, Option
 from ngym_cli.config import parts
+from ngym_cli.config.docstrings import sections
 from ngym_cli.errors import UserError
 
 #: Kind of an option by its type in Python.
 KIND_OF: dict[Any, Kind] = {float: "number", int: "whole", bool: "truth", str: "word", list: "list", dict: "table"}
-PLAIN = (bool, int, float, str)
-#: Entry of the section ``Args:`` of a docstring: names, type in brackets, description.
-ENTRY = r"^ {4}\*{0,2}([\w, ]+?)(?: \(.*?\))?: (.*(?:\n {8,}.*)*)"
 
 
 def signature_options(
@@ -35,9 +33,11 @@ def signature_options(
     hints, meanings = _hints(cls), _meanings(cls)
     found = []
     for parameter in parameters:
-        default = _plain(parameter.default)
-        if default is NotImplemented:
+        required = parameter.default is parameter.empty
+        default = None if required else parameter.default
+        if default is not None and not is_plain(default):
             continue
+        default = list(default) if isinstance(default, tuple) else default
         kind, may_be_none, words = _kind(hints.get(parameter.name, parameter.annotation), default)
         usual = (known or {}).get(parameter.name)
         option = Option(parameter.name, kind, default, meanings.get(parameter.name, ""), none=may_be_none, words=words)
@@ -45,17 +45,8 @@ def signature_options(
             meaning = option.meaning or usual.meaning
             none = usual.none or may_be_none
             option = dataclasses.replace(usual, default=default, meaning=meaning, none=none)
-        found.append(dataclasses.replace(option, required=parameter.default is parameter.empty))
+        found.append(dataclasses.replace(option, required=required))
     return found
-
-
-def _plain(default: Any) -> Any:
-    """Return a default as a configuration stores the value; NotImplemented for unsupported types."""
-    if default is inspect.Parameter.empty or default is None:
-        return None
-    if isinstance(default, list | tuple):
-        return list(default) if all(isinstance(item, PLAIN) for item in default) else NotImplemented
-    return default if isinstance(default, PLAIN) else NotImplemented
 
 
 def _kind(annotation: Any, default: Any) -> tuple[Kind, bool, tuple[str, ...]]:
@@ -93,14 +84,12 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _meanings(cls: type) -> dict[str, str]:
-    """Return the first line of each argument's description in the docstrings of a class and of the base classes."""
+    """Return the description of each argument in the docstrings of a class and of the base classes."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         for text in (base.__doc__, getattr(vars(base).get("__init__"), "__doc__", None)):
-            section = re.search(r"^\s*Args:\n(.*?)(?:\n\s*\n|\Z)", inspect.cleandoc(text or ""), re.S | re.M)
-            for names, meaning in re.findall(ENTRY, section[1] if section else "", re.M):
-                found |= {name.strip(): " ".join(meaning.split()).rstrip(".") for name in names.split(",")}
-    return found
+            found |= sections(text)[1].get("Args", {})
+    return {name: meaning.rstrip(".") for name, meaning in found.items()}
 
 
 def summary_of(cls: type, default: str) -> str:

@@ -18,7 +18,7 @@ from ngym_cli import runs
 from ngym_cli.agents import options, threads
 from ngym_cli.agents.acting import Act, Acting, Actor, Layer, ReadOut
 from ngym_cli.agents.networks import NETWORKS
-from ngym_cli.agents.networks.steps import Network, Stepper, joint, leak, scale_of_noise, unpack_weights
+from ngym_cli.agents.networks.steps import ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.perturbation import Perturber
 from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
 from ngym_cli.config import RunConfig
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 #: Function from the name and the shape of a stored array to the array; a KeyError if there is none.
 Take = Callable[..., np.ndarray]
-#: Rows of a layer's stored weights for each unit.
-ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
 #: Output layers, with the hidden layers before each.
 HEADS = {"action_net": "mlp_extractor.policy_net", "value_net": "mlp_extractor.value_net"}
 
@@ -179,7 +177,7 @@ def _read(run: runs.Run, config: RunConfig) -> Actor | None:
     n = int(acts.n) if isinstance(acts, spaces.Discrete) else prod(acts.shape)
     parts = ["lstm_actor"] + ["lstm_critic"] * (not args["shared"])
     try:
-        networks: list[Network] = [_stepper(take, part, network, units, prod(shape), args) for part in parts]
+        networks = [_stepper(take, part, network, units, prod(shape), args) for part in parts]
         policy = _head(take, "action_net", [units, *args["readout"], n])
         value = _head(take, "value_net", [units, *args["readout"], 1])
         log_std = np.zeros(0) if isinstance(acts, spaces.Discrete) else take("log_std", n)
@@ -202,7 +200,7 @@ def _stepper(take: Take, part: str, network: str, units: int, features: int, arg
     """Return a recurrent network from its stored weights and arguments."""
     cell = args["activation"] if "activation" in args else {"ei_rnn": "relu"}.get(network, network)
     alpha = leak(args["dt"], args["tau"]) if "tau" in args else 1.0
-    noise, weights = args.get("noise", 0.0), []
+    weights = []
     sign = take(f"{part}.sign", units) if network == "ei_rnn" else None
     for layer in range(args["layers"]):
         rows, inputs = ROWS[network] * units, units if layer else features
@@ -211,4 +209,4 @@ def _stepper(take: Take, part: str, network: str, units: int, features: int, arg
         if sign is not None:
             found[0] = np.abs(found[0]) * (take(f"{part}.mask_l{layer}", units, units) * sign)
         weights.append(joint(np, *(unpack_weights(np, units, found) if network == "gru" else found)))
-    return Stepper(cell, weights, units, alpha, scale_of_noise(noise, alpha), bool(noise))
+    return Stepper(cell, weights, units, alpha, args.get("noise", 0.0))

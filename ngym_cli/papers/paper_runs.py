@@ -96,9 +96,9 @@ class PaperRun:
     @cached_property
     def agent(self) -> LoadedAgent:
         """The trained agent, as of ``ngym_cli.load``."""
-        from ngym_cli.agents.loading import load
+        from ngym_cli.agents.loading import LoadedAgent
 
-        return load(self.path, trust=True)
+        return LoadedAgent(runs.find(str(self.path), runs.ROOT), trust=True)
 
     def measured(self, id_: str, name: str | None = None) -> float:
         """Return a measure that the task declares, by id.

@@ -42,6 +42,7 @@ class Curves:
     Attributes:
         pending: losses that are not yet recorded, by the learner's names.
         reported: step of the last update whose losses were recorded.
+        step: of the last point.
     """
 
     def __init__(self, recorder: TrialRecorder, board: Board, display: Display, timesteps: int):
@@ -49,11 +50,11 @@ class Curves:
         self.pending: dict[str, float] = {}
         self.reported = 0
         self._recent: Table = {}
-        self._step, self._moment = 0, time.monotonic()  # of the last point
+        self.step, self._moment = 0, time.monotonic()
 
     def new_trials(self, step: int) -> Table | None:
         """Return the trials since the last point of the curve; None if too few steps were taken or no trial ended."""
-        if step - self._step < min(STEPS_PER_POINT, self.timesteps // FEWEST_POINTS):
+        if step - self.step < min(STEPS_PER_POINT, self.timesteps // FEWEST_POINTS):
             return None
         table = self.recorder.collect()
         return table if len(table["trial"]) else None
@@ -70,8 +71,8 @@ class Curves:
             beside: further values of the live display.
         """
         now = time.monotonic()
-        speed = (step - self._step) / max(now - self._moment, 1e-9)
-        self._step, self._moment = step, now
+        speed = (step - self.step) / max(now - self._moment, 1e-9)
+        self.step, self._moment = step, now
         scalars = summary.scalars(trials, summary.condition_names(conditions, trials))
         self.board.scalars({**scalars, "time/steps_per_second": speed}, step)
         self._recent = {name: values[-WINDOW:] for name, values in concatenate([self._recent, trials]).items()}
@@ -88,15 +89,6 @@ class Curves:
     def leave_out(self, seconds: float) -> None:
         """Leave out time in which nothing was learned: the speed that is shown is that of learning."""
         self._moment += seconds
-
-    def state(self) -> dict[str, Any]:
-        """Return the state that coming points depend on; recorder and board are stored separately."""
-        return {"reported": self.reported, "pending": self.pending, "point": self._step}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of ``state``."""
-        self.reported, self._step, self._moment = int(state["reported"]), int(state["point"]), time.monotonic()
-        self.pending = {str(name): float(value) for name, value in state["pending"].items()}
 
 
 #: Metrics in TensorBoard's comparison of hyperparameters.

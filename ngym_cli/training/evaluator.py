@@ -53,18 +53,18 @@ class Evaluator:
         self.run, self.config, self.facts, self.policy = run, config, facts, policy
         self.board, self.display, self.stages = board, display, stages
         self.trials = int(config.evaluation.trials or 0)
-        self._step = 0
+        self.step = 0
         self._last: fresh_trials.Evaluation | None = None
-        self._in_manifest: list[dict[str, Any]] = []
+        self.recorded: list[dict[str, Any]] = []
 
     def due(self, step: int) -> bool:
         """Return whether an evaluation is due."""
         every = self.config.evaluation.every
-        return every is not None and 0 < every <= step - self._step and step < (self.config.timesteps or 0)
+        return every is not None and 0 < every <= step - self.step and step < (self.config.timesteps or 0)
 
     def at(self, step: int) -> fresh_trials.Evaluation | None:
         """Return the most recent evaluation if made at the given step, else None."""
-        return self._last if self._step == step else None
+        return self._last if self.step == step else None
 
     def performance(self, step: int) -> float:
         """Return the performance found at a step, minus infinity if none was looked for."""
@@ -78,10 +78,10 @@ class Evaluator:
         values = summary.scalars(found.table, summary.condition_names(self.facts.conditions, found.table))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
         row = {"step": step, **{key: found.summary[key] for key in IN_MANIFEST}}
-        self._in_manifest.append({**row, **(_by_task(found.summary) or self._by_stage(found, step))})
-        self.run.update(evaluations=self._in_manifest)
+        self.recorded.append({**row, **(_by_task(found.summary) or self._by_stage(found, step))})
+        self.run.update(evaluations=self.recorded)
         self.display.say(f"{step:,} steps: {sentence(found.summary)}")
-        self._step, self._last = step, found
+        self.step, self._last = step, found
         return found
 
     def _by_stage(self, last: fresh_trials.Evaluation, step: int) -> dict[str, Any]:
@@ -129,16 +129,7 @@ class Evaluator:
 
         drawn = requests.best_figure(self.run, facts=self.facts)
         if drawn is not None:
-            self.board.figure(f"figures/{drawn[0]}", drawn[1], self._step)
-
-    def state(self) -> dict[str, Any]:
-        """Return the state that coming evaluations depend on."""
-        return {"evaluated": self._step, "evaluations": self._in_manifest}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of ``state``."""
-        self._step = int(state["evaluated"])
-        self._in_manifest = [dict(row) for row in state.get("evaluations", ())]
+            self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
 
 
 def _by_task(found: Mapping[str, Any]) -> dict[str, Any]:

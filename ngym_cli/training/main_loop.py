@@ -22,7 +22,7 @@ from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.training import ending, tracking
+from ngym_cli.training import tracking
 from ngym_cli.training.curriculum import Curriculum, renew, stages_of
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
@@ -276,9 +276,9 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
                 _learn(parts.model, parts.config, session)
                 parts.venv.close()  # frees the memory of its trials
                 status = "finished" if session.stop.reason is None or session.stop.complete else "interrupted"
-                found = ending.close(session, parts.model, parts.config, status)
+                found = session.close(parts.model, parts.config, status)
     except BaseException as error:
-        ending.abandon(parts.run, session, error)
+        _abandon(parts.run, session, error)
         if not isinstance(error, Exception | KeyboardInterrupt):  # from a user's task, never from our own code
             raise UserError(f"task {parts.config.task} ended the program: {one_line(error)}") from error
         own = [name for name in references(parts.config) if is_reference(name)]
@@ -294,6 +294,16 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
                 session.curves.board.close()
         parts.venv.close()
     return Outcome(parts.run, status, found)
+
+
+def _abandon(run: runs.Run, session: Session | None, error: BaseException) -> None:
+    """Save the present results of a failed run, with the reason in the manifest."""
+    status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    with contextlib.suppress(OSError, UserError):
+        if session is None:
+            run.update(status=status, exit_reason=one_line(error), ended=runs.now())
+        else:
+            session.abandon(status, one_line(error))
 
 
 @contextlib.contextmanager

@@ -1,29 +1,38 @@
-"""Session of a run: records of a learner's progress, and decisions about the course of the run."""
+"""Session of a run: records of a learner's progress and of its end, and decisions about the course of the run."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ngym_cli import runs
-from ngym_cli.agents import checkpoints
-from ngym_cli.config.sections import CheckpointConfig
+from ngym_cli.agents import checkpoints, saving
+from ngym_cli.config import CheckpointConfig, RunConfig
 from ngym_cli.environments.facts import Facts
+from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
+from ngym_cli.runs import provenance
 from ngym_cli.training.curriculum import Curriculum, Stage
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
 from ngym_cli.training.stopping import Stop, StopRequest, Until
 
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
 #: Seconds between two updates of the manifest while a run continues.
 SECONDS_PER_UPDATE = 5.0
+
+#: Results of the last evaluation that the manifest keeps.
+RESULTS = ("performance", "performance_ci", "chance", "blind", "ceiling", "reward_per_trial")
 
 Metrics = dict[str, Any]
 
@@ -57,8 +66,8 @@ class Clock:
         (wall, cpu), (began_wall, began_cpu) = _clocks(), self._began
         return self._spent[0] + wall - began_wall, self._spent[1] + cpu - began_cpu
 
-    def set_state(self, spent: tuple[float, float]) -> None:
-        """Restore the result of ``times``."""
+    def add(self, spent: Sequence[float]) -> None:
+        """Count the times before an interruption, as ``times`` returned them."""
         self._spent = float(spent[0]), float(spent[1])
 
 
@@ -245,28 +254,76 @@ class Session:
         self.curves.display.say(why)
         self.stop.ask(why, complete=True)
 
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def close(self, model: BaseAlgorithm, config: RunConfig, status: str) -> Metrics:
+        """Write the model, the last trials and the last evaluation, and return the results.
+
+        Raises:
+            UserError: if configuration, record or a part of the trials was taken away while the run went on.
+        """
+        recorder, finished = self.curves.recorder, status == "finished"
+        recorder.flush()
+        saving.save_model(model, config, self.run.path / runs.MODEL)
+        found = self.evaluate()
+        fresh_trials.measure(found, self.facts)
+        fresh_trials.save(found, self.run.path / "eval" / "final")
+        if finished:
+            self.evaluator.draw()
+        self.curves.board.flush()
+        for name in (runs.CONFIG, runs.MANIFEST):
+            if not (self.run.path / name).is_file():
+                raise UserError(f"run folder {self.run.path}: {name} was removed while the run went on")
+        recorder.require_parts()
+        if finished:
+            checkpoints.keep_only_weights(self.run.path / checkpoints.FOLDER)
+        until, curriculum = self.plan.until, self.plan.curriculum
+        criterion = {"until": until.record()} if until else {}
+        self.run.update(
+            **provenance.closing(self.clock.times(), status, self.stop.reason or "all steps taken"),
+            steps=self.step,
+            trials=recorder.trials,
+            **{key: found.summary[key] for key in RESULTS},
+            **criterion,
+            **({"stages": curriculum.record()} if curriculum else {}),
+        )
+        return {**found.summary, **criterion}
+
+    def abandon(self, status: str, reason: str) -> None:
+        """Save the present results of a run that failed or was interrupted."""
+        with contextlib.suppress(OSError):
+            self.curves.recorder.flush()
+        said = provenance.closing(self.clock.times(), status, reason)
+        self.run.update(**said, steps=self.step, trials=self.curves.recorder.trials)
+
     # -- continuing ---------------------------------------------------------------------------------------------------
 
     def state(self) -> Metrics:
         """Return the state that the run's records depend on, as plain data and arrays; older records are on disk."""
-        curriculum, until = self.plan.curriculum, self.plan.until
+        curves, evaluator, curriculum, until = self.curves, self.evaluator, self.plan.curriculum, self.plan.until
         return {
-            "recorder": self.curves.recorder.state(),
-            "board": self.curves.board.state(),
-            **self.curves.state(),
-            **self.evaluator.state(),
+            "recorder": curves.recorder.state(),
+            "board": curves.board.state(),
+            "reported": curves.reported,
+            "pending": curves.pending,
+            "point": curves.step,
+            "evaluated": evaluator.step,
+            "evaluations": evaluator.recorded,
             "best": self.checkpoints.best,
             "spent": list(self.clock.times()),
             "curriculum": curriculum.state() if curriculum else None,
-            "until": until.state() if until else None,
+            "until": {"probed": until.probed, "reached": until.reached} if until else None,
         }
 
     def set_state(self, step: int, state: Mapping[str, Any]) -> None:
         """Restore the result of ``state`` at a step; recorder, board and curriculum are restored separately."""
+        curves, evaluator, until, kept = self.curves, self.evaluator, self.plan.until, state.get("until")
         self.step = self.checkpoints.last = step
         self.checkpoints.best = float(state["best"])
-        self.curves.set_state(state)
-        self.evaluator.set_state(state)
-        self.clock.set_state(state["spent"])
-        if self.plan.until is not None and state.get("until"):
-            self.plan.until.set_state(state["until"])
+        self.clock.add(state["spent"])
+        curves.reported, curves.step = int(state["reported"]), int(state["point"])
+        curves.pending = {str(name): float(value) for name, value in state["pending"].items()}
+        evaluator.step = int(state["evaluated"])
+        evaluator.recorded = [dict(row) for row in state.get("evaluations", ())]
+        if until is not None and kept:
+            until.probed, until.reached = int(kept["probed"]), dict(kept["reached"]) if kept["reached"] else None

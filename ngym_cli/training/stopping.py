@@ -42,6 +42,7 @@ class Until:
     Attributes:
         of: ``"ceiling"`` or ``"performance"``: what was requested.
         probed: step of the last round of looks.
+        reached: when and how the criterion was met, or None.
     """
 
     def __init__(self, target: float, timesteps: int, fraction: float | None = None):
@@ -50,7 +51,7 @@ class Until:
         self.every = max(ROUND_STEPS, timesteps // MOST_ROUNDS)
         self.alpha = ALPHA / (MOST_ROUNDS * len(LOOKS))
         self.probed = 0
-        self._reached: dict[str, Any] | None = None
+        self.reached: dict[str, Any] | None = None
 
     @classmethod
     def asked(cls, fraction: float | None, performance: float | None, facts: Facts, timesteps: int) -> Until | None:
@@ -75,11 +76,6 @@ class Until:
                 "--until-performance takes a performance"
             )
         return cls(fraction * float(facts.ceiling["performance"]), timesteps, fraction)
-
-    @property
-    def reached(self) -> bool:
-        """Whether the criterion has held."""
-        return self._reached is not None
 
     def due(self, step: int) -> bool:
         """Return whether a round of looks is due; a due round counts as made."""
@@ -117,15 +113,13 @@ class Until:
             seconds: since the run began, evaluations included.
         """
         if not self.reached:
-            self._reached = {
-                "trials": trials, "steps": step, "seconds": round(seconds, 3), "performance": performance,
-                "looked": looked,
-            }  # fmt: skip
+            seconds = round(seconds, 3)
+            self.reached = dict(trials=trials, steps=step, seconds=seconds, performance=performance, looked=looked)
 
     def record(self) -> dict[str, Any]:
         """Return the manifest entry: the criterion, and the trials, steps and seconds until the criterion was met."""
-        numbers = self._reached or dict.fromkeys(("trials", "steps", "seconds", "performance", "looked"))
-        head = {"fraction": self.fraction, "of": self.of, "target": self.target, "reached": self.reached}
+        numbers = self.reached or dict.fromkeys(("trials", "steps", "seconds", "performance", "looked"))
+        head = {"fraction": self.fraction, "of": self.of, "target": self.target, "reached": bool(self.reached)}
         return {**head, **numbers}
 
     def sentence(self) -> str:
@@ -134,19 +128,10 @@ class Until:
             what = f"performance {self.target:g}"
         else:
             what = f"{self.fraction:g} of the ceiling ({self.target:.4f})"
-        if self._reached is None:
+        if self.reached is None:
             return f"{what} not held"
-        at = self._reached
+        at = self.reached
         return f"{what} held after {at['trials']:,} trials, {at['steps']:,} steps, {at['seconds']:.1f} s"
-
-    def state(self) -> Mapping[str, Any]:
-        """Return the state that coming steps depend on."""
-        return {"probed": self.probed, "reached": self._reached}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of ``state``."""
-        self.probed = int(state["probed"])
-        self._reached = dict(state["reached"]) if state["reached"] else None
 
 
 #: Seconds that a run which is to stop is given to finish its rollout and update, so that it can be resumed from there.

@@ -15,6 +15,7 @@ from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.networks import find_network
+from ngym_cli.agents.networks.steps import ROWS
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
@@ -38,9 +39,6 @@ ALIKE = 0.9
 
 #: Steps of each environment in a turn, for algorithms without rollouts; otherwise a turn is a rollout.
 STEPS = 256
-
-#: Gates of a cell, each a product of inputs and units with weights.
-GATES: Mapping[str, int] = {"lstm": 4, "gru": 3}
 
 #: Share of the rate of large matrix products that small networks reach in the compiled passes, what a step of an
 #: environment takes in addition (s), and what starting, evaluating and writing take in any case (s).
@@ -83,7 +81,7 @@ def expected(config: RunConfig, facts: Facts) -> float | None:
     if not built_in or not algorithm.recurrent or len(facts.observation_space.shape or (1,)) > 1:
         return None
     units, layers = int(config.units or 1), int(config.network_args.get("layers", 1))
-    wide = GATES.get(str(config.network), 1) * units
+    wide = ROWS.get(str(config.network), 1) * units
     weights = wide * (features + units) + (layers - 1) * wide * 2 * units
     passes = 3 if algorithm.needs_truth else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
     per_step = 2 * weights * passes / (REACHED * _rate()) + STEP

@@ -19,10 +19,9 @@ from torch import Tensor, nn
 from neurogym import kernels
 from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.constraints import Weights
-from ngym_cli.agents.networks.steps import Network, Stepper, draw_noise, joint
+from ngym_cli.agents.networks.steps import ArrayState, Stepper, draw_noise, joint
 
 State = tuple[Tensor, ...]
-ArrayState = tuple[np.ndarray, ...]
 
 
 class RecurrentNetwork(nn.Module):
@@ -172,12 +171,12 @@ class RecurrentNetwork(nn.Module):
         with torch.no_grad():
             return super()._apply(fn, recurse)
 
-    def stepper(self) -> Network:
+    def stepper(self) -> Stepper:
         """Return the present weights as a network that steps in NumPy; call again after each update."""
         if self.cell is None or kernels.get("forward") is None:
             return TorchStepper(self)
         weights = [joint(np, *map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
-        return Stepper(self.cell, weights, self.hidden_size, self.alpha, self.noise_scale, bool(self.noise))
+        return Stepper(self.cell, weights, self.hidden_size, self.alpha, self.noise)
 
     def initial_state(self, n: int, like: Tensor | None = None) -> State:
         """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""
@@ -208,12 +207,12 @@ def any_weight(network: nn.Module) -> Tensor:
     return next(chain(network.parameters(), network.buffers()))
 
 
-class TorchStepper:
-    """Network that advances a batch of environments by a single step, where compiled loops are missing."""
+class TorchStepper(Stepper):
+    """Network that advances a batch of environments by a single step in torch, where compiled loops are missing."""
 
     def __init__(self, net: RecurrentNetwork) -> None:
-        self.net, self.shape, self.n_states = net, (net.num_layers, net.hidden_size), net.n_states
-        self.draw_noise, self.state_sizes = net.draw_noise, net.state_sizes
+        super().__init__(None, (), net.hidden_size, net.alpha, net.noise)
+        self.net, self.shape, self.state_sizes = net, (net.num_layers, net.hidden_size), net.state_sizes
 
     def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
         """Advance by a single step, see `Stepper.step`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from neurogym import kernels
 GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of weights for each unit
 ArrayState = tuple[np.ndarray, ...]
 CELLS = tuple(GATES)  #: in the order of `loops.c`
+
+#: Rows of stored weights for each unit, of each network whose step is compiled.
+ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
 
 
 def joint(library: Any, recurrent: Any, inputs: Any, *biases: Any) -> Any:
@@ -66,105 +69,40 @@ def draw_noise(shape: tuple[int, int], steps: int, n: int, rng: np.random.Genera
     return rng.standard_normal((steps, shape[0], n, shape[1]), dtype=np.float32)
 
 
-class Network(Protocol):
-    """Network that an `Actor` can step, with layers, units and the number of state arrays; see `Stepper`."""
-
-    shape: tuple[int, int]
-    n_states: int
-    state_sizes: tuple[int, ...]
-
-    def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
-        """Recurrent noise for a single pass, see `Stepper.draw_noise`."""
-
-    def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
-        """Advance by a single step, see `Stepper.step`."""
-
-
-class Steps:
-    """Single steps of a layer in NumPy, with weights that are packed once.
-
-    Args:
-        cell, alpha: a name in `CELLS`, and how far h of a leaky network goes towards its new value.
-        weight: (gate * unit, unit + feature + 1), for the products with the rows `[h, x, 1]`; see `joint`.
-        units: number of units of the layer.
-    """
-
-    def __init__(self, cell: str, weight: np.ndarray, units: int, alpha: float = 1.0) -> None:
-        self.cell, self.weight, self.units, self.alpha = cell, weight, units, alpha
-        self._counts = np.zeros(1, np.int64)
-        self._packed = False
-        self._compiled: Any = kernels.get("forward")
-
-    def __call__(
-        self, x: np.ndarray, state: Sequence[np.ndarray], out: Sequence[np.ndarray], noise: np.ndarray | None = None
-    ) -> None:
-        """Advance the layer by a single step.
-
-        Args:
-            x: inputs (sequence, feature).
-            state: h, and for the LSTM c (sequence, unit).
-            out: float32 arrays of the same shapes, C-contiguous, that receive the new state.
-            noise: (sequence, gate * unit), added to the products.
-        """
-        if len(x) != self._counts[0]:
-            self._prepare(len(x))
-        read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in (x, noise, *state)]
-        h0, c0 = (*read[2:], None)[:2]
-        h, c = (*out, None)[:2]
-        rows, gates, squashed, panels = self._buffers
-        weight = None if self._packed else self.weight
-        given = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
-        self._compiled(CELLS.index(self.cell), self.alpha, 0, len(x), *given)
-        self._packed = True
-
-    def _prepare(self, n: int) -> None:
-        """Make the buffers for batches of this size."""
-        wide, depth = self.weight.shape
-        self._counts[0] = n
-        shapes = ((n, depth), (n, wide), (n, self.units), (packed_size(depth, wide),))
-        self._buffers = [np.empty(shape, np.float32) for shape in shapes]
-        self._packed = False
-
-
-def packed_size(depth: int, columns: int) -> int:
-    """Numbers in a packed matrix."""
-    size: Any = kernels.get("packed_size")
-    return size(depth, columns)
-
-
 class Stepper:
-    """Network that advances a batch of environments by a single step, in NumPy.
+    """Network that advances a batch of environments by a single step, in NumPy, with weights that are packed once.
 
     Args:
-        cell, alpha: as for `Steps`.
-        weights: of each layer, from `joint`.
+        cell: a name in `CELLS`; None for a subclass with steps of its own.
+        weights: of each layer (gate * unit, unit + feature + 1), for products with the rows `[h, x, 1]`; see `joint`.
         units: number of units of each layer.
-        noise_scale: factor on the draws of the recurrent noise.
-        noisy: whether there is such noise.
+        alpha: how far h of a leaky network goes towards its new value.
+        noise: standard deviation of the recurrent noise.
+
+    Attributes:
+        shape: number of layers, and of units.
+        state_sizes: size of each array of the state.
     """
 
     def __init__(
-        self,
-        cell: str,
-        weights: Sequence[np.ndarray],
-        units: int,
-        alpha: float = 1.0,
-        noise_scale: float = 0.0,
-        noisy: bool = False,
+        self, cell: str | None, weights: Sequence[np.ndarray], units: int, alpha: float = 1.0, noise: float = 0.0
     ) -> None:
-        self.shape, self.n_states, self.noisy = (len(weights), units), 1 + (cell == "lstm"), noisy
-        self.state_sizes = (units,) * self.n_states
-        self.noise_scale = np.float32(noise_scale)
-        self._layers = [Steps(cell, weight, units, alpha) for weight in weights]
+        self.cell, self.weights, self.alpha, self.noise = cell, list(weights), alpha, noise
+        self.shape, self.state_sizes = (len(weights), units), (units,) * (1 + (cell == "lstm"))
+        self._noise_scale = np.float32(scale_of_noise(noise, alpha))
+        self._compiled: Any = kernels.get("forward")
+        self._counts = np.zeros(1, np.int64)
+        self._buffers: list[list[np.ndarray]] = []
+        self._packed = False
 
     @property
-    def layers(self) -> list[tuple[str, np.ndarray, float]]:
-        """Cell, joint weight matrix and leak of each layer."""
-        return [(steps.cell, steps.weight, steps.alpha) for steps in self._layers]
+    def n_states(self) -> int:
+        """Arrays in the state."""
+        return len(self.state_sizes)
 
     def draw_noise(self, steps: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
         """Draw standard normal noise (time, layer, environment, unit) for a pass; None if the network has no noise."""
-        return draw_noise(self.shape, steps, n, rng) if self.noisy else None
+        return draw_noise(self.shape, steps, n, rng) if self.noise else None
 
     def step(self, x: np.ndarray, state: ArrayState, out: ArrayState, noise: np.ndarray | None = None) -> np.ndarray:
         """Advance the network by a single step.
@@ -172,14 +110,37 @@ class Stepper:
         Args:
             x: inputs (environment, feature).
             state: arrays (layer, environment, unit); read only.
-            out: arrays of the same shapes, C-contiguous, that receive the new state.
+            out: float32 arrays of the same shapes, C-contiguous, that receive the new state.
             noise: standard normal draws (layer, environment, unit), for networks with recurrent noise.
 
         Returns:
             The activity of the top layer (environment, unit), a view of `out`.
         """
-        for layer, steps in enumerate(self._layers):
-            draws = None if noise is None else self.noise_scale * noise[layer]
-            steps(x, [part[layer] for part in state], [part[layer] for part in out], draws)
+        if len(x) != self._counts[0]:
+            self._prepare(len(x))
+        for layer, (rows, gates, squashed, panels) in enumerate(self._buffers):
+            draws = None if noise is None else self._noise_scale * noise[layer]
+            given = (x, draws, *(part[layer] for part in state))
+            read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in given]
+            h0, c0 = (*read[2:], None)[:2]
+            h, c = (*(part[layer] for part in out), None)[:2]
+            weight = None if self._packed else self.weights[layer]
+            arrays = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
+            self._compiled(CELLS.index(str(self.cell)), self.alpha, 0, len(x), *arrays)
             x = out[0][layer]
+        self._packed = True
         return out[0][-1]
+
+    def _prepare(self, n: int) -> None:
+        """Make the buffers of each layer for batches of this size."""
+        self._counts[0], self._packed, self._buffers = n, False, []
+        for weight in self.weights:
+            wide, depth = weight.shape
+            shapes = ((n, depth), (n, wide), (n, self.shape[1]), (packed_size(depth, wide),))
+            self._buffers.append([np.empty(shape, np.float32) for shape in shapes])
+
+
+def packed_size(depth: int, columns: int) -> int:
+    """Numbers in a packed matrix."""
+    size: Any = kernels.get("packed_size")
+    return size(depth, columns)

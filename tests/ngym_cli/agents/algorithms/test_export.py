@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
 
-from ngym_cli.agents.formats import export_to_contrib
+from ngym_cli.agents.formats import to_contrib
 from ngym_cli.agents.from_config import make_model
 
 
@@ -13,7 +13,7 @@ from ngym_cli.agents.from_config import make_model
 def test_exported_agent_acts_the_same(recall, tmp_path, box, options):
     model = make_model("recurrent_ppo", recall(box=box), "lstm", 16, options, {"n_steps": 24}, seed=0, device="cpu")
     model.learn(500)
-    export_to_contrib(model, tmp_path / "agent.zip")
+    to_contrib(model).save(tmp_path / "agent.zip")
     plain = ContribRecurrentPPO.load(tmp_path / "agent.zip", device="cpu")
     assert type(plain) is ContribRecurrentPPO
     assert type(plain.policy).__module__.startswith("sb3_contrib")
@@ -31,4 +31,4 @@ def test_exported_agent_acts_the_same(recall, tmp_path, box, options):
 def test_other_networks_are_refused(recall):
     model = make_model("recurrent_ppo", recall(), "gru", 16, hyperparameters={"n_steps": 24}, device="cpu")
     with pytest.raises(ValueError, match="LSTM networks only"):
-        export_to_contrib(model, "nowhere.zip")
+        to_contrib(model)
