@@ -58,6 +58,18 @@ def get(name: str) -> Callable[..., int] | None:
     return None if module is None else vars(module)[name]
 
 
+def named(name: str) -> Callable[..., int] | None:
+    """A compiled function that takes its arguments by the names in its signature, or None if the plain form is in use.
+
+    Arrays that are optional may be left out.
+    """
+    function = get(name)
+    if function is None:
+        return None
+    order = dict.fromkeys(entry.split()[0] for entry in str(function.__doc__).split(";"))
+    return lambda **given: function(*{**order, **given}.values())
+
+
 def runnable() -> list[str]:
     """The variants that are built and that this processor can run, and ``plain``."""
     return [name for name in (*_for_this_processor(), PLAIN) if not _problem(name)]

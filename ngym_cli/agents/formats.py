@@ -106,12 +106,6 @@ def _for_export(agent: LoadedAgent) -> StepModule:
     return module
 
 
-def _names(module: StepModule) -> tuple[list[str], list[str]]:
-    """Return the names of the inputs and outputs of a step."""
-    states = [f"state_{index}" for index in range(module.n_states)]
-    return ["observation", *states], ["logits", "value", *(f"next_{name}" for name in states)]
-
-
 def _about(agent: LoadedAgent) -> dict[str, str]:
     """Return the description of the agent that is stored in exported files."""
     names = names_of(agent.policy.action_space)
@@ -150,7 +144,8 @@ def _onnx(agent: LoadedAgent, path: Path) -> None:
     import torch
 
     module = _for_export(agent)
-    inputs, results = _names(module)
+    states = [f"state_{index}" for index in range(module.n_states)]
+    inputs, results = ["observation", *states], ["logits", "value", *(f"next_{name}" for name in states)]
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # unneeded packages are reported otherwise
     several = torch.export.Dim.DYNAMIC
     shapes: dict[str, Any] = {"observation": {0: several}}

@@ -13,7 +13,7 @@ from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algori
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure, read_areas
 from ngym_cli.agents.options import Values
-from ngym_cli.agents.per_task import budget, exceptional
+from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
 from ngym_cli.config import EvaluationConfig, RunConfig, streams
 from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.environments.facts import Facts
@@ -51,14 +51,16 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    hyperparameters, usual_args = exceptions(config.alg, facts)
-    here = {**algorithm.network_defaults, **{k: v for k, v in usual_args.items() if k in network.options}}
+    own = exceptional(facts.id, facts.rt_from, facts.dt)
+    if own is None or own.algorithm != config.alg:
+        own = TaskDefaults("the defaults of the algorithm apply")
+    here = {**algorithm.network_defaults, **{k: v for k, v in own.network_args.items() if k in network.options}}
     if "dt" in network.options:
         here["dt"] = facts.dt
     if network.own_class is None and "memory" in network.options and "memory" not in here:
         here["memory"] = float(max(network.options["memory"], facts.trial_steps))
     timesteps = config.timesteps or default_steps(config, facts.id)
-    usual = {**algorithm.rollout_for(facts.trial_steps), **hyperparameters}
+    usual = {**algorithm.rollout_for(facts.trial_steps), **own.hyperparameters}
     complete_hyperparameters(algorithm, {}, config.hyperparameters)  # refused before sizes are computed
     if config.hyperparameters.get("consolidation") and not config.stages:
         raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
@@ -102,12 +104,8 @@ def default_steps(config: RunConfig, task: str) -> int:
         task: id of the task.
     """
     algorithm = find_algorithm(config.alg)
-    own = (
-        None
-        if config.stages
-        else budget(task, is_supervised_by_default(task), algorithm.needs_truth, algorithm.recurrent)
-    )
-    return own or algorithm.timesteps
+    alike = algorithm.recurrent and algorithm.needs_truth == is_supervised_by_default(task)
+    return BUDGETS.get(task, algorithm.timesteps) if alike and not config.stages else algorithm.timesteps
 
 
 def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:
@@ -169,12 +167,6 @@ def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
         return most
     steps = timesteps if image else EVALUATION_SHARE * timesteps
     return max(FEWEST_TRIALS, min(most, steps // max(facts.trial_steps, 1)))
-
-
-def exceptions(alg: str, facts: Facts) -> tuple[Values, Values]:
-    """Return the hyperparameters and arguments of the network that a task has other defaults for (see `ngym info`)."""
-    found = exceptional(facts.id, facts.rt_from, facts.dt)
-    return (found.hyperparameters, found.network_args) if found and found.algorithm == alg else ({}, {})
 
 
 def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:

@@ -52,7 +52,8 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
     if "reason" in row
 }
 
-#: Id of the task to its default number of steps.
+#: Id of the task to its default number of steps, for every recurrent algorithm that learns from the same signal (reward
+#: or right actions) as the task's default algorithm.
 BUDGETS: dict[str, int] = {task: row["timesteps"] for task, row in _TASKS.items() if "timesteps" in row}
 
 #: Id of the task to who learned it elsewhere (``by``) and what a learner here would need (``missing``).
@@ -84,21 +85,6 @@ def exceptional(task: str, rt_from: str, dt: float) -> TaskDefaults | None:
         dt: time step (ms).
     """
     return reaction_time(dt) if rt_from == "stimulus" else EXCEPTIONS.get(task)
-
-
-def budget(task: str, taught: bool, needs_truth: bool, recurrent: bool = True) -> int | None:
-    """Return the default number of steps of a task, or None where the default of the algorithm applies.
-
-    A task's number holds for every recurrent algorithm that learns from the same signal as the task's default
-    algorithm: reward, or the right actions.
-
-    Args:
-        task: id.
-        taught: whether the task is learned from the right actions by default.
-        needs_truth: whether the algorithm of the run learns from the right actions.
-        recurrent: whether the algorithm of the run trains networks with memory.
-    """
-    return BUDGETS.get(task) if recurrent and taught == needs_truth else None
 
 
 # -- measured results -------------------------------------------------------------------------------------------------

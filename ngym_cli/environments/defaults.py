@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect as inspection
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -44,7 +43,8 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         found["task_args"]["instructions"] = inner.rule_input.rows.tolist()
     takes = keyword_parameters(task.entry)
     if not task.several and (takes is None or "timing" in takes):
-        found["timing"] = {**_written(inner.timing), **config.timing}
+        written = {period: written_duration(value) for period, value in inner.timing.items()}
+        found["timing"] = {period: value for period, value in written.items() if value is not None} | config.timing
     if not task.several and (takes is None or "rewards" in takes):
         found["rewards"] = {
             key: value
@@ -93,8 +93,3 @@ def _defaults(entry: object, without: tuple[str, ...]) -> dict[str, Any]:
         for name, value in parameters.items()
         if name not in without and is_plain(value)
     }
-
-
-def _written(timing: Mapping[str, object]) -> dict[str, Any]:
-    written = {period: written_duration(value) for period, value in timing.items()}
-    return {period: value for period, value in written.items() if value is not None}

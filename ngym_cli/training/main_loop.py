@@ -27,7 +27,7 @@ from ngym_cli.training.curriculum import Curriculum, renew, stages_of
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
 from ngym_cli.training.progress import Display
-from ngym_cli.training.session import CheckpointKeeper, Metrics, Plan, Session, Watch
+from ngym_cli.training.session import CheckpointKeeper, Metrics, Session, Watch
 from ngym_cli.training.stopping import Stop, Until, stopping_on_signals
 
 if TYPE_CHECKING:
@@ -226,26 +226,21 @@ class _Parts:
             recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
         display = self.hooks.make_display(self.config, facts, path)
         board = tracking.board_of(self.run, self.config, state.get("board"), display.say)
+        stages, folder = self.course.stages if self.course else (), path / checkpoints.FOLDER
+
+        def write(step: int, state: Metrics) -> Path:
+            return checkpoints.write(folder, step, self.model, self.venv, state)
+
         session = Session(
             self.run,
             facts,
             change_stage=lambda stage: renew(self.model, self.venv, stage.config, stage.seed),
             curves=Curves(recorder, board, display, int(self.config.timesteps or 0)),
-            evaluator=Evaluator(
-                self.run,
-                self.config,
-                facts,
-                lambda: self.model.policy,
-                board,
-                display,
-                self.course.stages if self.course else (),
-            ),
-            checkpoints=CheckpointKeeper(
-                path / checkpoints.FOLDER,
-                self.config.checkpoint,
-                lambda step, of: checkpoints.write(path / checkpoints.FOLDER, step, self.model, self.venv, of),
-            ),
-            plan=Plan(self.course, _until(self.config, facts), self.hooks.watch),
+            evaluator=Evaluator(self.run, self.config, facts, lambda: self.model.policy, board, display, stages),
+            checkpoints=CheckpointKeeper(folder, self.config.checkpoint, write),
+            curriculum=self.course,
+            until=_until(self.config, facts),
+            watch=self.hooks.watch,
         )
         if saved is None:
             board.hyperparameters(self.config.model_dump(), self.config.to_toml())

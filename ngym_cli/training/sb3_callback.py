@@ -74,17 +74,13 @@ class SessionCallback(BaseCallback):
         curves.pending = pending
         if self.session.step - curves.reported < STEPS_PER_POINT:
             return
-        losses = {_tag(key): value for key, value in pending.items()}
+        tags = {key: "loss/" if "loss" in key else "update/" for key in pending}  # groups in TensorBoard
+        losses = {key.replace("train/", tags[key]): value for key, value in pending.items()}
         if losses:
             curves.reported, curves.pending = self.session.step, {}
             told.clear()
             losses.pop("update/n_updates", None)
             self.session.on_update(losses)
-
-
-def _tag(key: str) -> str:
-    """Return the TensorBoard tag for Stable-Baselines3's ``train/...``, with losses in a separate group."""
-    return key.replace("train/", "loss/" if "loss" in key else "update/")
 
 
 class _Quiet(Logger):

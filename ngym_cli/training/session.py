@@ -40,21 +40,6 @@ Metrics = dict[str, Any]
 Watch = Callable[[int, Mapping[str, Any]], str | None]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Conditions that may change the course of a run.
-
-    Attributes:
-        curriculum: the stages of training, or None.
-        until: the criterion on evaluations that ends the run, or None.
-        watch: called after each evaluation; may end the run early.
-    """
-
-    curriculum: Curriculum | None = None
-    until: Until | None = None
-    watch: Watch | None = None
-
-
 class Clock:
     """The seconds that a run took, on the clock and of the processor, interruptions left out."""
 
@@ -124,7 +109,9 @@ class Session:
         curves: trials, losses and the user's view of both.
         evaluator: evaluates the present agent.
         checkpoints: keeper of the run's checkpoints.
-        plan: conditions that may change the course of the run.
+        curriculum: the stages of training, or None.
+        until: the criterion on evaluations that ends the run, or None.
+        watch: called after each evaluation; may end the run early.
         stop: request to stop the learner.
         clock: duration of the run.
         step: steps taken so far, over all environments.
@@ -136,7 +123,9 @@ class Session:
     curves: Curves
     evaluator: Evaluator
     checkpoints: CheckpointKeeper
-    plan: Plan
+    curriculum: Curriculum | None = None
+    until: Until | None = None
+    watch: Watch | None = None
     stop: StopRequest = field(default_factory=StopRequest)
     clock: Clock = field(default_factory=Clock)
     step: int = 0
@@ -161,7 +150,7 @@ class Session:
         trials = self.curves.new_trials(self.step)
         if trials is None:
             return
-        facts, curriculum = self.facts, self.plan.curriculum
+        facts, curriculum = self.facts, self.curriculum
         beside: Metrics = {}
         if curriculum is not None:
             curriculum.take(trials["performance"])
@@ -204,8 +193,8 @@ class Session:
             return found
         began = time.monotonic()
         found = self.evaluator.evaluate(self.step)
-        if self.plan.watch is not None and self.stop.reason is None:
-            reason = self.plan.watch(self.step, found.summary)
+        if self.watch is not None and self.stop.reason is None:
+            reason = self.watch(self.step, found.summary)
             if reason:
                 self.stop.ask(reason)
         self.curves.leave_out(time.monotonic() - began)
@@ -213,7 +202,7 @@ class Session:
 
     def _follow_curriculum(self) -> None:
         """Advance to the next stage if the present stage has ended; stop after the last stage."""
-        curriculum = self.plan.curriculum
+        curriculum = self.curriculum
         why = None if curriculum is None or self.stop.reason is not None else curriculum.ended()
         if curriculum is None or why is None:
             return
@@ -231,7 +220,7 @@ class Session:
 
     def _check_early_stop(self) -> None:
         """Stop if the criterion of the run holds."""
-        until = self.plan.until
+        until = self.until
         if until is not None and self.stop.reason is None and until.due(self.step) and self._holds(until):
             self.evaluate()
             if self.stop.reason is None:
@@ -277,7 +266,7 @@ class Session:
         recorder.require_parts()
         if finished:
             checkpoints.keep_only_weights(self.run.path / checkpoints.FOLDER)
-        until, curriculum = self.plan.until, self.plan.curriculum
+        until, curriculum = self.until, self.curriculum
         criterion = {"until": until.record()} if until else {}
         self.run.update(
             **provenance.closing(self.clock.times(), status, self.stop.reason or "all steps taken"),
@@ -300,7 +289,7 @@ class Session:
 
     def state(self) -> Metrics:
         """Return the state that the run's records depend on, as plain data and arrays; older records are on disk."""
-        curves, evaluator, curriculum, until = self.curves, self.evaluator, self.plan.curriculum, self.plan.until
+        curves, evaluator, curriculum, until = self.curves, self.evaluator, self.curriculum, self.until
         return {
             "recorder": curves.recorder.state(),
             "board": curves.board.state(),
@@ -317,7 +306,7 @@ class Session:
 
     def set_state(self, step: int, state: Mapping[str, Any]) -> None:
         """Restore the result of ``state`` at a step; recorder, board and curriculum are restored separately."""
-        curves, evaluator, until, kept = self.curves, self.evaluator, self.plan.until, state.get("until")
+        curves, evaluator, until, kept = self.curves, self.evaluator, self.until, state.get("until")
         self.step = self.checkpoints.last = step
         self.checkpoints.best = float(state["best"])
         self.clock.add(state["spent"])

@@ -6,7 +6,7 @@ more time on calls than on arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import compress
 from math import inf
 from typing import Any
@@ -26,7 +26,8 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 BOARD, ENDED = 96, -1  #: numbers through which threads share an update; the first of them when it has ended
 ACTIVATIONS: tuple[type[nn.Module], ...] = (nn.Tanh, nn.ReLU)  #: of read-outs, in the order of `agent.h`
 MOST_LAYERS, MOST_HIDDEN = 8, 4  #: recurrent layers, hidden layers of a read-out
-NO_STEP = (None, None, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)  #: used instead of the arguments of an Adam step
+#: Arguments of an update in which no Adam step is taken.
+NO_STEP = dict.fromkeys(("rate", "keep_mean", "keep_square", "small", "most"), 0.0)
 NUMBERS = 6  #: results of an update for each minibatch: five sums over its steps, and the number of steps learned from
 
 
@@ -39,6 +40,7 @@ class Compiled:
 
     Attributes:
         sizes: agent dimensions, as read by `parse_agent` in `fused.c`.
+        dimensions: arguments of every compiled function that describe the agent.
         weights: in the order of `agent.c`.
         underlying: parameters that some of these are computed from.
         direct: whether all weights are parameters, none computed or fixed.
@@ -48,14 +50,19 @@ class Compiled:
     """
 
     def __init__(self, policy: RecurrentPolicy, valued: bool) -> None:
-        self.policy, self._valued = policy, valued
+        self.policy, self._valued, extractor = policy, valued, policy.mlp_extractor
+        self._networks = policy.networks if valued else policy.networks[:1]
+        heads = [(extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)]
+        self._heads = heads if valued else heads[:1]
         parameters, self.weights = list(policy.parameters()), self._find_weights()
         self._gradient = torch.zeros(sum(part.numel() for part in parameters))
         slots = self._gradient.split([part.numel() for part in parameters])
         self._gradient_of = {id(p): part.view_as(p) for p, part in zip(parameters, slots, strict=True)}
         known = {id(part) for part in self.weights}
         self.sizes, parts = self._find_sizes(), [part.numel() for part in self.weights]
-        modules = [*self._networks, *(part for head in self._heads() for part in head)]
+        net = self._networks[0]
+        self.dimensions = {"shape": self.sizes, "alpha": net.alpha, "noise_scale": net.noise_scale}
+        modules = [*self._networks, *(part for head in self._heads for part in head)]
         # Parameters from which the weights are computed.
         self.underlying = [p for module in modules for p in module.parameters() if id(p) not in known]
         self.weight_buffer, self._gradient_buffer = np.empty(sum(parts), np.float32), torch.empty(sum(parts))
@@ -91,16 +98,11 @@ class Compiled:
         }
         return next((reason for reason, there in obstacles.items() if there), "")
 
-    @property
-    def _networks(self) -> list[Any]:
-        """The networks that are learned."""
-        return self.policy.networks if self._valued else self.policy.networks[:1]
-
     def make_room(self, n_envs: int, longest: int) -> None:
         """Allocate memory for sequences, given numbers of environments and steps."""
-        sizes: Any = kernels.get("sizes")
-        found = np.empty(5, np.int64)
-        sizes(self.sizes, int(bool(self._networks[0].noise_scale)), n_envs, longest, found)
+        sizes: Any = kernels.named("sizes")
+        found, noisy = np.empty(5, np.int64), int(bool(self._networks[0].noise_scale))
+        sizes(shape=self.sizes, noisy=noisy, envs=n_envs, longest=longest, found=found)
         _, packed, sums, work, chunks = found.tolist()
         n = min(threads.learning(), chunks)
         self.packed = [np.empty(packed, np.float32) for _ in range(n)]  # each thread that learns packs its own
@@ -128,24 +130,14 @@ class Compiled:
                 self._gradient_of[id(part)].copy_(slope)
         return self._gradient
 
-    @property
-    def dimensions(self) -> tuple[Any, ...]:
-        """First arguments of every compiled function; memory for packed weights and to work in follow."""
-        net = self._networks[0]
-        return self.sizes, net.alpha, net.noise_scale
-
-    def update(
-        self, function: Any, data: tuple[Any, ...], parts: Minibatches, n_envs: int, adam: Sequence[object], own: tuple
-    ) -> np.ndarray:
+    def update(self, function: Any, parts: Minibatches, n_envs: int, **own: Any) -> np.ndarray:
         """Compute an update with all threads; without arrays of Adam, only the gradient.
 
         Args:
-            function: the compiled one.
-            data: the arguments after the agent and the memory, what is learned from.
+            function: the compiled function, from `kernels.named`.
             parts: sequences of each minibatch.
             n_envs: environments of the rollout that they lie in.
-            adam: arguments of the optimiser step, or `NO_STEP`.
-            own: the arguments after those of the update.
+            **own: what is learned from, coefficients, and the optimiser step (or `NO_STEP`), by the names in `fused.c`.
 
         Returns:
             Sums over steps, and the number of these, of each minibatch that was looked at (minibatch, `NUMBERS`).
@@ -153,14 +145,16 @@ class Compiled:
         segments = parts.segments[parts.longest_first]
         board = np.zeros(BOARD, np.int64)  # its own, for threads may still look at that of the last update
         numbers = np.empty((len(parts), NUMBERS))
-        results = (self._sums, numbers, self.weight_buffer, self._gradient_buffer.numpy())
-        given = (board, segments.first(n_envs), segments.length, parts.begin, *results, *self._places)
-        n, agent = len(self.workspaces), self.dimensions
+        n = len(self.workspaces)
         done = np.zeros(n, np.int64)
+        sequences = {"first": segments.first(n_envs), "length": segments.length, "begin": parts.begin}
+        weights = {"weights": self.weight_buffer, "place": self._places[0], "size": self._places[1]}
+        slopes = {"slopes": self._gradient_buffer.numpy(), "gradient": self._gradient.numpy()}
+        results = {"board": board, "sums": self._sums, "numbers": numbers}
+        given = {**self.dimensions, **sequences, **weights, **slopes, **results, **own, "threads": n}
 
         def take_part(rank: int) -> None:
-            memory = self.packed[rank], self.workspaces[rank]
-            done[rank] = function(*agent, *memory, *data, rank, n, *given, self._gradient.numpy(), *adam, *own)
+            done[rank] = function(rank=rank, packed=self.packed[rank], work=self.workspaces[rank], **given)
 
         try:
             threads.share(take_part, range(n))
@@ -175,16 +169,10 @@ class Compiled:
         for net in self._networks:
             for layer in range(net.num_layers):
                 found += net.weights(layer)
-        for hidden, head in self._heads():
+        for hidden, head in self._heads:
             for part in (*_hidden(hidden), head):
                 found += [part.weight, part.bias]
         return [*found, policy.log_std] if isinstance(policy.action_space, spaces.Box) else found
-
-    def _heads(self) -> list[tuple[Any, Any]]:
-        """Hidden layers and output layer of the read-outs that are learned."""
-        policy, extractor = self.policy, self.policy.mlp_extractor
-        heads = [(extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)]
-        return heads if self._valued else heads[:1]
 
     def _find_sizes(self) -> np.ndarray:
         """Agent dimensions that `parse_agent` in `fused.c` reads."""
@@ -210,10 +198,12 @@ class Fused(Compiled):
         super().__init__(policy, valued=True)
         self.rollout = rollout
         names = ("prepare", "act", "learn")
-        self._functions: dict[str, Any] = {name: kernels.get(name) for name in names}
+        self._functions: dict[str, Any] = {name: kernels.named(name) for name in names}
         n_steps, n_envs, _ = rollout.logits.shape
         self.make_room(n_envs, n_steps)
-        self._shares = self._shared(n_envs)
+        n = min(len(self.workspaces), threads.enough_for(n_envs * len(self.weight_buffer), n_envs))
+        bounds = [n_envs * k // n for k in range(n + 1)]
+        self._shares = list(zip(self.workspaces, bounds, bounds[1:], strict=False))  # environments of each thread
 
     def act(self, t: int, draws: np.ndarray) -> None:
         """Fill step t of the rollout, whose observations and states are present, and write the states after step t.
@@ -224,20 +214,10 @@ class Fused(Compiled):
         """
         if t == 0:
             self.take_weights()
-            self._functions["prepare"](self.sizes, self.weight_buffer, self.packed[0])
-            agent, columns = self.dimensions, self._columns()
-            self._acting = [
-                ((*agent, self.packed[0], workspace, *columns), begin, end) for workspace, begin, end in self._shares
-            ]
-        act, logits = self._functions["act"], self.rollout.logits
-        threads.share(lambda part: act(*part[0], t, *part[1:], logits, draws), self._acting)
-
-    def _shared(self, n_envs: int) -> list[tuple[np.ndarray, int, int]]:
-        """Ranges of environments per thread, each with the workspace of the thread."""
-        products = n_envs * sum(part.numel() for part in self.weights)
-        n = min(len(self.workspaces), threads.enough_for(products, n_envs))
-        bounds = [n_envs * k // n for k in range(n + 1)]
-        return list(zip(self.workspaces, bounds, bounds[1:], strict=False))
+            self._functions["prepare"](shape=self.sizes, weights=self.weight_buffer, packed=self.packed[0])
+            given = {**self.dimensions, **self._columns(), "packed": self.packed[0], "logits": self.rollout.logits}
+            self._acting = [{**given, "work": work, "begin": begin, "end": end} for work, begin, end in self._shares]
+        threads.share(lambda part: self._functions["act"](time=t, draws=draws, **part), self._acting)
 
     def gradient(self, segments: Segments, goal: PPOSettings) -> tuple[Tensor, Tensor] | None:
         """The gradient with respect to all weights, overwritten by the next, and the numbers in `STATISTICS`.
@@ -264,30 +244,32 @@ class Fused(Compiled):
             most_kl: a KL divergence above which no step is taken any more.
             max_norm: length that longer gradients are shortened to.
         """
-        adam = self.policy.compiled_step() if self.direct else None
-        return None if adam is None else self._learn(parts, goal, most_kl, (*adam, max_norm))
+        adam = self.policy.descent.compiled(self.policy.optimizer) if self.direct else None
+        return None if adam is None else self._learn(parts, goal, most_kl, {**adam, "most": max_norm})
 
-    def _learn(self, parts: Minibatches, goal: PPOSettings, most_kl: float, adam: Sequence[object]) -> Tensor:
+    def _learn(self, parts: Minibatches, goal: PPOSettings, most_kl: float, adam: Mapping[str, Any]) -> Tensor:
         """Compute an update, as in `gradient` and `descend`."""
         rollout = self.rollout
-        own = (rollout.advantages, rollout.returns, rollout.counts, *goal, most_kl)
-        n_envs = rollout.rewards.shape[1]
-        numbers = self.update(self._functions["learn"], self._columns(), parts, n_envs, adam, own)
+        targets = {"advantages": rollout.advantages, "returns": rollout.returns, "counts": rollout.counts}
+        own = {**self._columns(), **targets, **adam, **goal._asdict(), "most_kl": most_kl}
+        numbers = self.update(self._functions["learn"], parts, rollout.rewards.shape[1], **own)
         numbers = numbers[numbers[:, -1] > 0]  # of steps that count
         policy_loss, value_loss, entropy_loss = numbers.T[:3]
         numbers[:, -1] = policy_loss + goal.ent_coef * entropy_loss + goal.vf_coef * value_loss
         return torch.from_numpy(numbers.astype(np.float32))
 
-    def _columns(self) -> tuple[Any, ...]:
+    def _columns(self) -> dict[str, Any]:
         """Arguments of `act` and `learn` that describe the rollout."""
-        rollout, net, separate = self.rollout, self.policy.networks[0], len(self.policy.networks) == 2
-        states = [[*rollout.states[k : k + net.n_states], None][:2] for k in (0, net.n_states)]
-        critic = states[1] if separate else (None, None)
-        discrete = rollout.actions.ndim == 2
-        actions = (rollout.actions, None) if discrete else (None, rollout.actions)
-        noise = (*rollout.noise, None)[:2]
-        obs = rollout.obs.reshape(*rollout.values.shape, -1)
-        return (obs, noise[0], *states[0], *actions, noise[1], *critic, rollout.values, rollout.log_probs)
+        rollout, n_states = self.rollout, self.policy.networks[0].n_states
+        states = [f"{network}{part}" for network in ("", "critic_") for part in ("h", "c")[:n_states]]
+        return {
+            "obs": rollout.obs.reshape(*rollout.values.shape, -1),
+            "chosen" if rollout.actions.ndim == 2 else "moved": rollout.actions,
+            "values": rollout.values,
+            "old": rollout.log_probs,
+            **dict(zip(states, rollout.states, strict=False)),
+            **dict(zip(("noise", "critic_noise"), rollout.noise, strict=False)),
+        }
 
 
 def _hidden(read_out: nn.Module) -> list[nn.Linear]:

@@ -226,14 +226,14 @@ class PPOSettings(NamedTuple):
     """Coefficients of the objective that is maximised; see `Objective`.
 
     Attributes:
-        normalize_advantage: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
+        normalize: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
         clip: largest counted deviation of the probability ratio from 1.
         reach: largest change of values from the old values; infinite for no limit.
         ent_coef: weight of the entropy.
         vf_coef: weight of the error of values.
     """
 
-    normalize_advantage: bool
+    normalize: bool
     clip: float
     reach: float
     ent_coef: float
@@ -325,15 +325,10 @@ class Experience:
 
     def _sequences(self, packed: Packed) -> Sequences:
         begin, env = np.divmod(packed.first, self.n_envs)
-        noise = [self._noise(part, packed.steps) for part in self.rollout.noise]
+        time, place = np.divmod(packed.steps, self.n_envs)
+        noise = [None if part is None else self._tensor(part[time, :, place]) for part in self.rollout.noise]
         state = tuple(self._tensor(part[begin, :, env].swapaxes(0, 1)) for part in self.rollout.states)
         return Sequences(self._tensor(self.obs.take(packed.steps, axis=0)), packed.counts.tolist(), state, noise)
-
-    def _noise(self, noise: np.ndarray | None, steps: np.ndarray) -> Tensor | None:
-        if noise is None:
-            return None
-        time, env = np.divmod(steps, self.n_envs)
-        return self._tensor(noise[time, :, env])
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

@@ -1,4 +1,7 @@
-"""Recurrent networks by name. The table imports no torch; `NetworkSpec.load` and users' own cells do."""
+"""Recurrent networks by name. The table imports no torch; `NetworkSpec.load` and users' own cells do.
+
+The ranges of options in ``learners.toml`` are checked by `ngym_cli.agents.options`, before a network is made.
+"""
 
 from __future__ import annotations
 

@@ -204,18 +204,15 @@ def _shape_recurrent(
             whole = np.ones((units, units), np.float32) if mask is None else mask
             _constrain(part, _stacked(whole if signs is None else whole * signs, part), signs is not None)
         if signs is not None:
-            _balance_blocks(part, units, signs, structure.radius or 1.0)
+            constraint: Any = part.module.parametrizations[part.name][-1]  # type: ignore[index]
+            factors = (constraint.factor.t() if part.transposed else constraint.factor).split(units)
+            populations = torch.from_numpy(signs > 0), torch.from_numpy(signs < 0)
+            for (strengths, _), factor in zip(_square(part, units), factors, strict=True):
+                balance(strengths, *populations, factor, structure.radius or 1.0)
         elif structure.radius is not None:
             with torch.no_grad():
                 for strengths, effective in _square(part, units):
                     _scale(strengths, effective, structure.radius)
-
-
-def _balance_blocks(part: Weights, units: int, signs: np.ndarray, radius: float) -> None:
-    constraint: Any = part.module.parametrizations[part.name][-1]  # type: ignore[index]
-    factor = constraint.factor.t() if part.transposed else constraint.factor
-    for (strengths, _), own in zip(_square(part, units), factor.split(units), strict=True):
-        balance(strengths, torch.from_numpy(signs > 0), torch.from_numpy(signs < 0), own, radius)
 
 
 def _square(part: Weights, units: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -262,13 +259,10 @@ def _blocks(parts: list[Weights], units: int, what: str) -> list[Weights]:
     Raises:
         UserError: if there are none.
     """
-    found = [part for part in parts if len(part.tensor) % units == 0 and (part.kind == "input" or _reads(part, units))]
+    high = [part for part in parts if len(part.tensor) % units == 0]
+    found = [part for part in high if part.kind == "input" or part.tensor.shape[1] == units]
     if not found:
         raise UserError(
             f"the cell has no matrix of its own for {what}, of shape (units, sources) or gates times as high"
         )
     return found
-
-
-def _reads(part: Weights, units: int) -> bool:
-    return int(part.tensor.shape[1]) == units

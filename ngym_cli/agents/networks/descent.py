@@ -76,8 +76,8 @@ class Descent:
         """
         adam = self.compiled(optimizer)
         if adam is not None and gradient.dtype == torch.float32:
-            step: Any = kernels.get("adam")
-            step(*adam[:4], gradient.numpy(), *adam[4:], max_norm)
+            step: Any = kernels.named("adam")
+            step(weights=adam.pop("vector"), gradient=gradient.numpy(), most=max_norm, **adam)
             return
         length = float(torch.linalg.vector_norm(gradient))
         self.vector.grad = gradient * (max_norm / length) if length > max_norm else gradient
@@ -90,8 +90,8 @@ class Descent:
             vector_to_parameters(self.vector, self.weights)
             self._places = [part.data_ptr() for part in self.weights]
 
-    def compiled(self, optimizer: torch.optim.Optimizer) -> tuple[Any, ...] | None:
-        """Arguments of the compiled Adam step: vector, means of gradient and square, step; rate, betas, epsilon.
+    def compiled(self, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
+        """Arguments of the compiled Adam step by name: the vector, means of gradient and square, step, coefficients.
 
         Returns None if the optimiser is not plain Adam, and at the first step, in which the optimiser initialises.
 
@@ -105,5 +105,7 @@ class Descent:
         group = optimizer.param_groups[0]
         if self.vector.device.type != "cpu" or any(group[name] for name in SPECIAL) or kernels.get("adam") is None:
             return None
-        parts = (self.vector, known["exp_avg"], known["exp_avg_sq"], known["step"])
-        return (*(part.detach().numpy() for part in parts), group["lr"], *group["betas"], group["eps"])
+        parts = {"vector": self.vector, "mean": known["exp_avg"], "square": known["exp_avg_sq"], "step": known["step"]}
+        numbers = dict(zip(("keep_mean", "keep_square"), group["betas"], strict=True))
+        arrays = {name: part.detach().numpy() for name, part in parts.items()}
+        return {**arrays, **numbers, "rate": group["lr"], "small": group["eps"]}

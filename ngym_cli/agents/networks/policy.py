@@ -96,6 +96,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     Attributes:
         activity: of the actor's top layer (step, unit) in the last `evaluate_sequences`.
+        descent: moves all weights with the optimiser.
     """
 
     action_net: nn.Linear
@@ -155,8 +156,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         if issubclass(self.optimizer_class, torch.optim.Adam):
             self.optimizer_kwargs.setdefault("fused", True)
         optimizer: Any = self.optimizer_class
-        self._descent = Descent(list(self.parameters()))
-        self.optimizer = optimizer([self._descent.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
+        self.descent = Descent(list(self.parameters()))
+        self.optimizer = optimizer([self.descent.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
         self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
 
     @property
@@ -172,15 +173,11 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             gradient: with respect to all weights, in the order of `parameters`.
             max_norm: length that longer gradients are shortened to.
         """
-        self._descent.step(self.optimizer, gradient, max_norm)
-
-    def compiled_step(self) -> tuple[Any, ...] | None:
-        """Arguments of the compiled optimiser step; None if unavailable (see `Descent.compiled`)."""
-        return self._descent.compiled(self.optimizer)
+        self.descent.step(self.optimizer, gradient, max_norm)
 
     def gradient(self, loss: Tensor) -> Tensor:
         """Return the gradient of a loss with respect to all weights, as a vector in the order of `parameters`."""
-        parts = torch.autograd.grad(loss, self._descent.weights, materialize_grads=True)
+        parts = torch.autograd.grad(loss, self.descent.weights, materialize_grads=True)
         return torch.cat([part.flatten() for part in parts])
 
     def extract_features(self, obs: Any, features_extractor: BaseFeaturesExtractor | None = None) -> Any:

@@ -54,8 +54,6 @@ def unpack_weights(library: Any, units: int, weights: Sequence[Any]) -> tuple[An
 
 def leak(dt: float, tau: float) -> float:
     """Fraction of the way to the steady state that a step of `dt` ms covers at a time constant of `tau` ms."""
-    if dt <= 0 or tau <= 0:
-        raise ValueError(f"dt and tau must be positive (ms), got dt={dt}, tau={tau}")
     return 1 - exp(-dt / tau)
 
 

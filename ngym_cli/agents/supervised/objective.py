@@ -70,7 +70,7 @@ class SupervisedKernel(Compiled):
     def __init__(self, policy: RecurrentPolicy, on_rates: Sequence[float]) -> None:
         super().__init__(policy, valued=False)
         self.on_rates, self._room = on_rates, (0, 0)
-        self._teach: Any = kernels.get("teach")
+        self._teach: Any = kernels.named("teach")
 
     def gradient(
         self, material: TrialBuffer, sequences: Segments, carry: Sequence[Tensor] | None, noise: np.ndarray | None
@@ -93,14 +93,16 @@ class SupervisedKernel(Compiled):
         net, shape = self.policy.networks[0], (len(material) // n_envs, n_envs)
         discrete = isinstance(self.policy.action_space, spaces.Discrete)
         answers = np.ascontiguousarray(material.gt, np.int64 if discrete else np.float32).reshape(*shape, -1)
-        state = ([part.numpy()[None] for part in carry or ()] + [None, None])[:2]
-        obs = np.ascontiguousarray(material.ob, np.float32).reshape(*shape, -1)
-        actions = (answers[..., 0], None) if discrete else (None, answers)
-        per_rate = [size / (steps * net.hidden_size) for size in self.on_rates]
-        own = (*(column.reshape(shape) for column in (material.weight, material.due)), *per_rate)
+        l1, l2 = (size / (steps * net.hidden_size) for size in self.on_rates)
+        given = {
+            "obs": np.ascontiguousarray(material.ob, np.float32).reshape(*shape, -1),
+            "chosen" if discrete else "moved": answers[..., 0] if discrete else answers,
+            "weight": material.weight.reshape(shape),
+            "due": material.due.reshape(shape),
+            **{name: part.numpy()[None] for name, part in zip(("h", "c"), carry or (), strict=False)},
+        }
         parts = Minibatches(sequences, np.array([0, len(sequences)]))
-        columns = (obs, noise, *state, *actions)
-        sums = self.update(self._teach, columns, parts, n_envs, NO_STEP, own)[0].tolist()
+        sums = self.update(self._teach, parts, n_envs, noise=noise, l1=l1, l2=l2, **given, **NO_STEP)[0].tolist()
         numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[RIGHT]]
         return self.found_gradient(), numbers
 

@@ -131,7 +131,7 @@ def test_settings_are_those_of_the_command_line():
 
 def test_built_in_classes_have_their_own_names():
     from neurogym.wrappers import PassReward
-    from ngym_cli.agents.networks.gates import GRU
+    from ngym_cli.agents.networks.built_in import GRU
 
     assert references.reference_of("network", GRU) == "gru"
     assert references.reference_of("algorithm", nc.RecurrentA2C) == "recurrent_a2c"

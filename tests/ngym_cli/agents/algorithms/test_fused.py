@@ -226,12 +226,11 @@ def test_an_update_that_was_never_led_keeps_no_thread_waiting(recall, monkeypatc
         for _ in range(2):
             model.learn(model.n_steps * model.n_envs)
         learn = model._fused._functions["learn"]
-        rank = fused_rank(learn)
 
-        def interrupted(*given):
-            if given[rank] == 0:
+        def interrupted(**given):
+            if given["rank"] == 0:
                 raise KeyboardInterrupt
-            return learn(*given)
+            return learn(**given)
 
         monkeypatch.setitem(model._fused._functions, "learn", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -240,8 +239,3 @@ def test_an_update_that_was_never_led_keeps_no_thread_waiting(recall, monkeypatc
         model.learn(model.n_steps * model.n_envs)  # the other thread is free
     finally:
         threads.learn_with(1)
-
-
-def fused_rank(learn):
-    """Place of the rank among the arguments of the compiled function, which its documentation lists."""
-    return [part.split()[0] for part in learn.__doc__.split(";") if part.strip()].index("rank")

@@ -1,26 +1,142 @@
-"""Leaky rate networks: `rnn` (no leak) and `ctrnn` (Yang et al. 2019, doi:10.1038/s41593-018-0310-2).
+"""Built-in networks: gated (`lstm`, `gru`) and leaky rate units (`rnn`, `ctrnn`, `ei_rnn`).
+
+LSTM (Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735) and GRU (Cho et al. 2014, arXiv:1406.1078) have
+time constants spread over a range of steps, and input weights that open the gates. The GRU has torch's form: the reset
+gate acts on the product. Rate units (Yang et al. 2019, doi:10.1038/s41593-018-0310-2) follow
 
     r(t + dt) = (1 - a) r(t) + a f(W_in u + W r(t) + b + sqrt(2 / a) noise xi),   a = 1 - exp(-dt / tau)
 
 `a` is the exact solution over one step of constant input, so it equals the usual dt / tau for short steps and stays
-below 1 for steps as long as the time constant. `ei_rnn` follows Dale's law (Song, Yang & Wang 2016,
-doi:10.1371/journal.pcbi.1004792).
+below 1 for steps as long as the time constant. `rnn` has no leak, and `ei_rnn` follows Dale's law (Song, Yang & Wang
+2016, doi:10.1371/journal.pcbi.1004792).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ngym_cli.agents.networks import loops
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
 from ngym_cli.agents.networks.constraints import balance
-from ngym_cli.agents.networks.steps import leak, scale_of_noise
+from ngym_cli.agents.networks.steps import leak, scale_of_noise, unpack_weights
 
+#: Bound of the first weights of one input of a gated network; of n inputs sqrt(n) times less.
+INPUT_GAIN = 3.0
+
+#: Gain functions of rate units.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh, "relu": torch.relu, "softplus": nn.functional.softplus,
 }  # fmt: skip
+
+
+class GatedNetwork(RecurrentNetwork):
+    """Base of networks with gates; torch's own class follows among the bases: `class GRU(GatedNetwork, nn.GRU)`.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        memory: time constants (steps) of the gates that hold are spread from 1 to this, so that what they hold fades
+            with as many steps (Tallec & Ollivier 2018, arXiv:1804.11188).
+
+    Attributes:
+        function: torch's function of the network, for packed sequences and for others.
+    """
+
+    function: Any
+
+    def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
+        self.memory = memory
+        super().__init__(input_size, hidden_size, num_layers)
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw the initial weights: torch's own, biases of the gates, then input weights that open the gates."""
+        super().reset_parameters()  # type: ignore[misc]
+        for layer in range(self.num_layers):
+            _, _, bias, second_bias = self.parameters_of(layer)
+            nn.init.zeros_(bias)
+            nn.init.zeros_(second_bias)
+            self.holding_gate(second_bias).uniform_(0, self.memory - 1).log1p_()
+        weight = self.parameters_of(0)[1]
+        bound = INPUT_GAIN * weight.shape[1] ** -0.5
+        nn.init.uniform_(weight, -bound, bound)
+
+    def holding_gate(self, bias: Tensor) -> Tensor:
+        """Biases (unit,) of the gate that holds the state; in torch the second gate of LSTM and GRU."""
+        return bias[self.hidden_size : 2 * self.hidden_size]
+
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.in_torch`; torch's own function takes packed sequences as a whole."""
+        before = [part.contiguous() for part in state]
+        given = before if self.n_states > 1 else before[0]
+        weights, n = self.flat_weights(), self.num_layers
+        top, *after = self.function(seq, torch.tensor(counts), given, weights, True, n, 0.0, False, False)
+        return top, tuple(after)
+
+    def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.one_step`."""
+        given = list(state) if self.n_states > 1 else state[0]
+        weights, n = self.flat_weights(), self.num_layers
+        top, *after = self.function(x[None], given, weights, True, n, 0.0, False, False, False)
+        return top[0], tuple(after)
+
+    def flat_weights(self) -> list[Tensor]:
+        """Effective weights in the order of torch's own functions."""
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        return [getattr(self, f"{name}_l{layer}") for layer in range(self.num_layers) for name in names]
+
+
+class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
+    """`torch.nn.GRU` behind the common interface.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        memory: time constants (steps) that the update gates begin with are spread from 1 to this, as in the LSTM
+            (Tallec & Ollivier 2018, arXiv:1804.11188). The weights of the input begin as large as there: with torch's,
+            a weak stimulus is hardly seen, and evidence that fades within two steps is not summed.
+    """
+
+    cell = "gru"
+    function = staticmethod(torch.gru)
+
+    def weights(self, layer: int) -> loops.Weights:
+        """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay separate."""
+        w_hh, w_ih, b_ih, b_hh = unpack_weights(torch, self.hidden_size, self.parameters_of(layer))
+        return w_hh, w_ih, b_ih, b_hh
+
+
+class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
+    """`torch.nn.LSTM` behind the common interface; the state is `(h, c)`.
+
+    Args:
+        input_size: number of input features.
+        hidden_size: units per layer.
+        num_layers: stacked layers.
+        memory: time constants (steps) that the gates begin with are spread from 1 to this: what is held fades this
+            slowly and is overwritten as slowly (Tallec & Ollivier 2018, arXiv:1804.11188). Without it delays of 20
+            steps are hardly ever bridged. What is seen opens the gates, so the weights of the input begin large.
+    """
+
+    n_states = 2
+    cell = "lstm"
+    function = staticmethod(torch.lstm)
+
+    def reset_parameters(self) -> None:
+        """Draw the initial weights; each unit is overwritten as slowly as the unit forgets."""
+        super().reset_parameters()
+        for layer in range(self.num_layers):
+            bias = self.parameters_of(layer)[3]
+            with torch.no_grad():
+                bias[: self.hidden_size] = -self.holding_gate(bias)
 
 
 class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
@@ -38,10 +154,6 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int, activation: str, alpha: float, noise: float = 0.0
     ) -> None:
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, not {activation!r}")
-        if noise < 0:
-            raise ValueError(f"recurrent noise must not be negative, got {noise}")
         self.alpha = alpha
         self.noise = noise
         nn.RNN.__init__(self, input_size, hidden_size, num_layers)  # of torch's class only the weights are used
@@ -149,8 +261,6 @@ class EIRNN(LeakyNetwork):
         self.n_inhibitory = round(inhibitory * hidden_size)
         if not 0 < self.n_inhibitory < hidden_size:
             raise ValueError(f"inhibitory={inhibitory} of {hidden_size} units leaves one population empty")
-        if not 0 < density <= 1:
-            raise ValueError(f"density must be in (0, 1], got {density}")
         super().__init__(input_size, hidden_size, num_layers, "relu", leak(dt, tau), noise)
         sign = torch.ones(hidden_size)
         sign[-self.n_inhibitory :] = -1
