@@ -1,14 +1,13 @@
 """Choices, fixed points and targeted axes of networks that integrate one of two noisy sources."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from neurogym.analysis import Activity, from_trials, pca_trajectories, targeted_axes
 from neurogym.analysis.trial_tables import is_correct, numbers, responded, select
-from neurogym.dynamics import describe_attractor, selected_input
-from ngym_cli.agents.dynamics import input_sets, points_of_sets, system_of
+from neurogym.dynamics import find_fixed_points, selected_input
+from ngym_cli.agents.dynamics import input_sets, system_of
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, new_figure, shades
 from ngym_cli.papers.controls import cut, shuffled
@@ -16,10 +15,12 @@ from ngym_cli.papers.controls import cut, shuffled
 CONTEXTS = (0, 1)
 #: Words for the contexts: in the paper the first source was the motion and the second the colour of the dots.
 WORDS = {0: "modality 1 relevant", 1: "modality 2 relevant"}
-#: States from which slow points are looked for, the speed below which a point counts as slow, and how near visited
-#: states have to come to a point, as a share of their spread.
-STARTS, SLOW, NEAR = 32, 0.01, 0.1
-OF_POINTS = ("points", "inputs", "condition", "speed", "eigenvalues", "right", "left", "share")
+#: Visited states from which slow points are looked for, and steps of the search: few, so that a search ends in the slow
+#: part of state space where it began, along the line, and not at the one or two points at which the line ends.
+STARTS, SEARCHED = 128, 15
+#: Shares of the spread of visited states: movement in a step below which a point is slow, and how near visited states
+#: have to come to a point.
+SLOW, NEAR = 0.02, 0.2
 
 
 def incongruent(run):
@@ -48,45 +49,53 @@ def _recorded(run):
 
 @cache
 def _points(run):
-    """Slow points of each context under its mean input during the stimulus."""
+    """Slow points of each context under its mean input during the stimulus, at least three near visited states."""
     activity, observations, table = _recorded(run)
-    sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
-    system = system_of(run.source.policy.networks[0])
-    found = points_of_sets(system, activity, observations, sets, starts=STARTS, slow=SLOW)
-    near = {int(each.values["context"]): (each, _near(points, activity.values[each.steps])) for each, points in found}
-    return {context: pair for context, pair in near.items() if len(pair[1])}
-
-
-def _near(points, visited):
-    """Points that the network comes near during the stimulus: a tenth of the spread of its states, or nearer."""
-    spread = np.sqrt(((visited - visited.mean(axis=0)) ** 2).sum(axis=1).mean())
-    apart = np.array([np.linalg.norm(visited - point, axis=1).min() for point in points.points])
-    kept = {name: getattr(points, name)[apart < NEAR * spread] for name in OF_POINTS}
-    return replace(points, **kept)
+    system, found = system_of(run.source.policy.networks[0]), {}
+    for each in input_sets(table, activity, observations, ("context",), ("stimulus",)):
+        visited = np.asarray(activity.values[each.steps], float)
+        spread = np.sqrt(((visited - visited.mean(axis=0)) ** 2).sum(axis=1).mean())
+        drawn = np.random.default_rng(0).choice(len(visited), min(STARTS, len(visited)), replace=False)
+        slow = (SLOW * spread) ** 2 / 2
+        points = find_fixed_points(system, visited[drawn], each.inputs, slow=slow, max_steps=SEARCHED)
+        apart = np.array([np.linalg.norm(visited - point, axis=1).min() for point in points.points])
+        if (apart < NEAR * spread).sum() >= 3:
+            found[int(each.values["context"])] = points.take(apart < NEAR * spread)
+    return found
 
 
 def _of_contexts(run, value):
     found = _points(run)
     if set(found) != set(CONTEXTS):
         raise ValueError(f"slow points were found in {len(found)} of two contexts")
-    return {WORDS[context]: float(value(*found[context])) for context in CONTEXTS}
+    return {WORDS[context]: float(value(found[context])) for context in CONTEXTS}
 
 
 def leading_eigenvalue(run):
     """Largest eigenvalue, median of the points of each context: what is left after 100 ms."""
     steps = 100 / run.source.facts.dt
-    return _of_contexts(run, lambda _, points: describe_attractor(points).leading ** steps)
+    return _of_contexts(run, lambda points: _of_modes(points, 0) ** steps)
 
 
 def next_eigenvalue(run):
     """Second largest eigenvalue, median of the points of each context: what is left after 100 ms."""
     steps = 100 / run.source.facts.dt
-    return _of_contexts(run, lambda _, points: describe_attractor(points).next ** steps)
+    return _of_contexts(run, lambda points: _of_modes(points, 1) ** steps)
+
+
+def _of_modes(points, mode):
+    """Median size of an eigenvalue, from the largest."""
+    return float(np.median(np.abs(points.eigenvalues[:, mode])))
 
 
 def dominant_axis(run):
     """Share of the variance of the points along one axis, in each context."""
-    return _of_contexts(run, lambda _, points: describe_attractor(points).share)
+
+    def share(points):
+        variance = np.linalg.svd(points.points - points.points.mean(axis=0), compute_uv=False) ** 2
+        return variance[0] / variance.sum()
+
+    return _of_contexts(run, share)
 
 
 def _pushes(run):
@@ -103,17 +112,17 @@ def _selected(run):
     """Movement along the slow direction by evidence of each source at each point, by context."""
     system = system_of(run.source.policy.networks[0])
     pushes, found = _pushes(run), {}
-    for context, (_, points) in _points(run).items():
+    for context, points in _points(run).items():
         found[context] = np.abs(selected_input(system, points, pushes))
     return found
 
 
-def selection_ratio(run):
-    """Movement along the slow direction by relevant over that by irrelevant evidence, in each context."""
+def irrelevant_selected(run):
+    """Movement along the slow direction by irrelevant over that by relevant evidence, in each context."""
     found = _selected(run)
     if set(found) != set(CONTEXTS):
         raise ValueError(f"slow points were found in {len(found)} of two contexts")
-    return {WORDS[c]: float(np.median(found[c][:, c]) / np.median(found[c][:, 1 - c])) for c in CONTEXTS}
+    return {WORDS[c]: float(np.median(found[c][:, 1 - c]) / np.median(found[c][:, c])) for c in CONTEXTS}
 
 
 @cache
@@ -142,19 +151,19 @@ def _variables(table, coherences):
     }
 
 
-def _apart(run, axis, relevant):
+def _apart(run, axis, relevant, part=1.0):
     """Distance from the strongest evidence for choice 1 to that for choice 2 along an axis, by a source.
 
-    Mean over steps of the stimulus and over both sources, each in the context in which it counts, or does not.
-
-    Signed, and of the half of the trials that did not decide on the axes.
+    Mean over both sources, each in the context in which it counts, or does not, and over the first part (a share) of
+    the steps of the stimulus. Signed, and of the half of the trials that did not decide on the axes.
     """
     _, aligned, table, coherences = _axes(run)
     odd, found = np.arange(len(aligned)) % 2 == 1, []
+    steps = round(part * aligned.shape[1])
     for half in (odd, ~odd):
         variables = {name: values[~half] for name, values in _variables(table, coherences).items()}
         axes = targeted_axes(aligned[~half], variables)
-        projected = axes.project(aligned)
+        projected = axes.project(aligned)[:, :steps]
         for context in CONTEXTS:
             source = context if relevant else 1 - context
             place = projected[..., axes.names.index(f"modality {source + 1}" if axis == "own" else axis)]
@@ -177,9 +186,10 @@ def gating(run):
     """Irrelevant over relevant evidence in their movement along their own axes, less the same along the axis of choice.
 
     1 where irrelevant evidence is there as much as relevant evidence and is not integrated; 0 where it is integrated
-    as much as it is there.
+    as much as it is there. Over the first half of the stimulus: later on the states of relevant evidence saturate.
     """
-    return _apart(run, "own", False) / _apart(run, "own", True) - evidence_on_choice_axis(run)
+    own, choice = (_apart(run, axis, False, 0.5) / _apart(run, axis, True, 0.5) for axis in ("own", "choice"))
+    return own - choice
 
 
 def line_along_choice(run):
@@ -187,7 +197,7 @@ def line_along_choice(run):
     axes, _, _, _ = _axes(run)
     choice = axes.axes[axes.names.index("choice")] * axes.sd  # the axis is one of standard deviations
 
-    def cosine(_, points):
+    def cosine(points):
         line = np.linalg.svd(points.points - points.points.mean(axis=0), full_matrices=False)[2][0]
         return abs(line @ choice) / np.linalg.norm(choice)
 
@@ -196,12 +206,7 @@ def line_along_choice(run):
 
 def slowness(run):
     """Decay along the line over that in the slowest other direction, in each context: logarithms of eigenvalues."""
-
-    def ratio(_, points):
-        found = describe_attractor(points)
-        return abs(np.log(found.leading)) / abs(np.log(found.next))
-
-    return _of_contexts(run, ratio)
+    return _of_contexts(run, lambda points: abs(np.log(_of_modes(points, 0))) / abs(np.log(_of_modes(points, 1))))
 
 
 def control_no_context(run):
@@ -286,7 +291,7 @@ def _slow_points(plane, run):
     for context, colour in zip(CONTEXTS, COLOURS, strict=False):
         if context not in _points(run):
             continue
-        x, y = space.project(_points(run)[context][1].points).T
+        x, y = space.project(_points(run)[context].points).T
         inside = (frame[0] <= x) & (x <= frame[1]) & (frame[2] <= y) & (y <= frame[3])
         label = f"{WORDS[context]}, {inside.sum()} of {len(x)} points"
         plane.plot(x[inside], y[inside], "o", color=colour, markersize=6, label=label)
