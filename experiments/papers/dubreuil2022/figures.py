@@ -1,110 +1,140 @@
 """Populations of units in networks of rank one, and what they are needed for."""
 
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
-from neurogym.analysis import Activity
-from neurogym.analysis.trial_tables import is_correct, responded, select
-from ngym_cli.agents.perturbation import Perturbation
+from neurogym.analysis.trial_tables import numbers
+from ngym_cli.agents.dynamics import system_of
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
-from ngym_cli.papers.controls import cut, rewired
+from ngym_cli.papers.controls import cut
 from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.runs import Run
 
 CONTEXTS = (0, 1)
-#: Draws of new units from the fitted population, and trials without a population.
-DRAWS, TRIALS = 3, 1000
-#: What a run is marked with whose units are put into random populations.
-RANDOM = "random populations"
-#: Weights of a unit, by the end of the tensor's name: with units along rows, and along columns.
-ROWS = ("weight_hh_l0.original0", "weight_hh_l0.original1", "weight_ih_l0")
-COLUMNS = ("action_net.weight",)
+#: Draws of new units from the fitted population, and units of each draw, as in the paper's large networks.
+DRAWS, DRAWN = 3, 4096
+#: Difference of mean gains between the contexts from which on a unit belongs to one of the two populations.
+DIFFERENT = 0.1
+#: Evaluation whose inputs are given to networks with other units.
+INPUTS = "inputs"
+#: What a run is marked with whose units are put into random populations, or drawn from one population.
+RANDOM, ONE = "random populations", "one population"
 
 
-def _units(weights):
-    """All weights of each unit: vectors of connectivity, inputs, read-out; shape (units, weights)."""
-    found = [weights[name].numpy() for name in weights if name.endswith(ROWS)]
-    found += [weights[name].numpy().T for name in weights if name.endswith(COLUMNS)]
-    biases = sum(weights[name].numpy() for name in weights if "lstm_actor.bias" in name)
-    return np.concatenate([*found, biases[:, None]], axis=1)
+@dataclass(frozen=True)
+class Units:
+    """Network of rank one, by its units: recurrent weights are ``m n^T / units``, the output is ``w tanh(h) / units``.
+
+    Attributes:
+        weights: columns m, n, w, bias, and the input of each channel, shape (units, 4 + channels).
+        alpha: share of the way to the new value that a step goes.
+        offset: of the output, in which the second choice is positive.
+    """
+
+    weights: np.ndarray
+    alpha: float
+    offset: float
+
+    def drawn(self, seed):
+        """Return a large network whose units come from one Gaussian that is fitted to the weights of these."""
+        mean, covariance = self.weights.mean(axis=0), np.cov(self.weights.T)
+        rng = np.random.default_rng(seed)
+        return replace(self, weights=rng.multivariate_normal(mean, covariance, size=DRAWN).astype(np.float32))
+
+    def without(self, units):
+        """Return the network without some of its units: their activity is zero."""
+        left = self.weights[~units].copy()
+        left[:, [0, 2]] *= len(left) / len(self.weights)
+        return replace(self, weights=left)
+
+    def outputs(self, inputs):
+        """Return the output after the last step, shape (trials,), and the mean rates of each trial."""
+        m, n, w, bias = self.weights[:, :4].T
+        into, size = self.weights[:, 4:].T, len(self.weights)
+        rates = np.zeros((len(inputs), size), self.weights.dtype)
+        total = np.zeros_like(rates)
+        for t in range(inputs.shape[1]):
+            drive = np.outer(rates @ n / size, m) + inputs[:, t] @ into + bias
+            rates = (1 - self.alpha) * rates + self.alpha * np.tanh(drive)
+            total += rates
+        return rates @ w / size + self.offset, total / inputs.shape[1]
 
 
-def _fill(weights, units):
-    """Give units other weights, in the order of `_units`."""
-    place = 0
-    for name in [name for name in weights if name.endswith(ROWS)]:
-        size = weights[name].shape[1]
-        weights[name].numpy()[:] = units[:, place : place + size]
-        place += size
-    for name in [name for name in weights if name.endswith(COLUMNS)]:
-        size = weights[name].shape[0]
-        weights[name].numpy()[:] = units[:, place : place + size].T
-        place += size
-    first, *others = [name for name in weights if "lstm_actor.bias" in name]
-    weights[first].numpy()[:] = units[:, place]
-    for name in others:
-        weights[name].numpy()[:] = 0
-    return weights
+@cache
+def _network(run):
+    """The trained network by its units; large, with units of one population, where the run is marked so."""
+    policy = run.source.policy
+    system = system_of(policy.networks[0])
+    left, size, right = np.linalg.svd(system.recurrent)
+    weights, biases = (part.detach().numpy().astype(float) for part in policy.action_net.parameters())
+    units = len(system.recurrent)
+    columns = [left[:, 0] * size[0] * units, right[0], (weights[2] - weights[1]) * units, system.bias]
+    found = Units(np.column_stack([*columns, system.weights]), float(system.alpha), float(biases[2] - biases[1]))
+    return found.drawn([run.seed, DRAWS]) if run.kept == ONE else found
 
 
-def _drawn(run, draw):
-    """The network with all units drawn anew from one Gaussian that is fitted to the weights of its units."""
-    rng = np.random.default_rng([run.seed, draw])
+@cache
+def _trials(run):
+    """Inputs, shape (trials, steps, channels), which answers are the second choice, and the context of each trial."""
+    recording, table = run.recording(INPUTS), run.trials(INPUTS)
+    steps = int(np.diff(recording.offsets).min())
+    inputs = np.stack([recording["observations"][k : k + steps] for k in recording.offsets[:-1]]).astype(np.float32)
+    truth = numbers(table["ground_truth"])
+    context = numbers(table["context"]).astype(int) if "context" in table else np.zeros(len(truth), int)
+    return inputs, truth == truth.max(), context
 
-    def anew(weights):
-        units = _units(weights)
-        return _fill(weights, rng.multivariate_normal(units.mean(axis=0), np.cov(units.T), size=len(units)))
 
-    return rewired(run, anew)
-
-
-def decisions(run):
-    """Proportion correct of the answers that were given."""
-    table = run.trials()
-    given = responded(table)
-    return float(np.mean(is_correct(select(table, given)))) if given.any() else np.nan
+def _correct(run, network):
+    """Proportion of trials whose output has the right sign."""
+    inputs, second, _ = _trials(run)
+    return float(np.mean((network.outputs(inputs)[0] > 0) == second))
 
 
 @cache
 def after_resampling(run):
-    """Proportion correct of answers after all units were drawn anew from one Gaussian, mean of draws that answer."""
-    found = [decisions(_drawn(run, draw)) for draw in range(DRAWS)]
-    return float(np.mean([each for each in found if np.isfinite(each)]))
+    """Proportion of outputs with the right sign after all units were drawn anew from one Gaussian, mean of draws."""
+    return float(np.mean([_correct(run, _network(run).drawn([run.seed, draw])) for draw in range(DRAWS)]))
 
 
 def lost_by_resampling(run):
-    """Proportion correct of answers less that after all units were drawn anew from one Gaussian."""
-    return decisions(run) - after_resampling(run)
+    """Proportion of outputs with the right sign less that after all units were drawn anew from one Gaussian."""
+    return _correct(run, _network(run)) - after_resampling(run)
 
 
 @cache
 def _populations(run):
-    """Units whose gain is higher in the first context, and all others.
+    """Units with a higher gain in the first context, and those with a higher gain in the second.
 
-    The gain of a unit is the slope of tanh at its mean input during the stimulus, 1 - rate^2.
+    The gain of a unit is the slope of tanh at its mean input, 1 - rate^2.
     """
-    recording, table = run.recording("activity"), run.trials("activity")
-    activity = Activity(recording["activity"], recording.offsets, recording.dt)
-    steps = int(table["period_stimulus"][0] / recording.dt)
-    gain = 1 - activity.align(table["onset_stimulus"] / recording.dt, start=0, stop=steps).mean(axis=1) ** 2
-    more = gain[table["context"] == 0].mean(axis=0) - gain[table["context"] == 1].mean(axis=0)
+    inputs, _, context = _trials(run)
+    gain = 1 - _network(run).outputs(inputs)[1] ** 2
+    more = gain[context == 0].mean(axis=0) - gain[context == 1].mean(axis=0)
     if run.kept == RANDOM:
         more = np.random.default_rng(run.seed).permutation(more)
-    return np.flatnonzero(more > 0), np.flatnonzero(more <= 0)
+    return more > DIFFERENT, more < -DIFFERENT
 
 
 @cache
 def _without(run):
-    """Proportion correct in each context (columns) while each population (rows) stays as it was before the stimulus."""
+    """Proportion correct in each context (columns) without each population (rows)."""
+    inputs, second, context = _trials(run)
     found = []
     for units in _populations(run):
-        if not len(units):
-            raise ValueError("all units have their higher gain in the same context")
-        held = Perturbation("clamp", units=tuple(map(int, units)), period="stimulus")
-        table = run.perturbed([held], TRIALS, seed=run.seed).table
-        found.append([np.mean(is_correct(select(table, table["context"] == context))) for context in CONTEXTS])
+        if not units.any():
+            raise ValueError("no unit has a clearly higher gain in one of the contexts")
+        outputs = _network(run).without(units).outputs(inputs)[0]
+        found.append([_best(outputs[context == k], second[context == k]) for k in CONTEXTS])
     return np.array(found)
+
+
+def _best(outputs, second):
+    """Proportion correct with the border between the choices where it is highest: without units outputs are shifted."""
+    sorted_ = second[np.argsort(outputs)]
+    below, above = np.append(0, np.cumsum(~sorted_)), np.append(sorted_[::-1].cumsum()[::-1], 0)
+    return float((below + above).max() / len(second))
 
 
 def double_dissociation(run):
@@ -127,16 +157,20 @@ def control_no_context(run):
     return cut(run, "context1", "context2")
 
 
+def _marked(run, mark):
+    found = PaperRun(Run(run.path), run.seed, run.requested)
+    found.kept = mark
+    return found
+
+
 def control_one_population(run):
     """The trained networks, all units drawn anew from one Gaussian that is fitted to the weights of theirs."""
-    return _drawn(run, DRAWS)
+    return _marked(run, ONE)
 
 
 def control_random_populations(run):
     """The trained networks, their units in random populations as large as those that were found."""
-    found = PaperRun(Run(run.path), run.seed, run.requested)
-    found.kept = RANDOM
-    return found
+    return _marked(run, RANDOM)
 
 
 def figure_2_resampled_units(paper):
@@ -146,7 +180,7 @@ def figure_2_resampled_units(paper):
     figure, axes = new_figure(width=4.2)
     for place, part in enumerate(("integration", "context")):
         for k, run in enumerate(paper.runs(part)):
-            values = decisions(run), after_resampling(run)
+            values = _correct(run, _network(run)), after_resampling(run)
             label = paper.config.parts[part].what if k == 0 else None
             axes.plot([2.5 * place, 2.5 * place + 1], values, "o-", color=COLOURS[place], markersize=4, label=label)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
@@ -157,8 +191,8 @@ def figure_2_resampled_units(paper):
 
 
 def figure_6_each_population_held(paper):
-    """Proportion correct in each context while one population stays as it was before the stimulus: the units whose gain
-    is higher in context 1, and all others; a dot for each network. In the paper each costs one context only.
+    """Proportion correct in each context without one population: the units whose gain is clearly higher in context 1,
+    and those whose gain is higher in context 2; a dot for each network. Each population costs one context only.
     """
     figure, axes = new_figure(width=4.2)
     for k, run in enumerate(paper.runs("context")):
@@ -168,7 +202,9 @@ def figure_6_each_population_held(paper):
             label = f"context {context + 1}" if k == 0 else None
             axes.plot(places, found[:, context], "o", color=COLOURS[context], markersize=5, label=label)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
-    axes.set_xticks([0, 1], ["units of higher gain\nin context 1 held", "all others held"])
+    axes.set_xticks(
+        [0, 1], ["without units of\nhigher gain in context 1", "without units of\nhigher gain in context 2"]
+    )
     axes.set(ylabel="proportion correct", ylim=(0, 1.03), xlim=(-0.5, 1.5))
     axes.legend()
     return figure
