@@ -1,11 +1,12 @@
 """Fixed points of networks that hold bits, the patterns that are read out from them, and the saddles between them."""
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 
 from neurogym.analysis import Activity
-from neurogym.dynamics import Plane, connections
+from neurogym.dynamics import Plane, connections, find_fixed_points
 from ngym_cli.agents.dynamics import search_points, system_of, visited_states
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.papers.controls import shuffled
@@ -23,6 +24,10 @@ def _found(run):
     system = system_of(run.source.actor.networks[0])
     states, _ = visited_states(system, activity, observations)
     points = search_points(system, [states], np.zeros((1, system.inputs)), STARTS, slow=None, between=BETWEEN)
+    if len(points) > 1:  # a face of the square or cube lies between two saddles, or between two other points
+        middles = [points.points[list(pair)].mean(axis=0) for pair in combinations(range(len(points)), 2)]
+        starts = np.concatenate([points.points, np.array(middles)])
+        points = find_fixed_points(system, starts, np.zeros(system.inputs))
     units = activity.values.shape[1]
     outputs = run.source.actor.heads([points.points[:, :units].astype(np.float32)] * 2)[0]
     saddles, ends = connections(system, points)
