@@ -1,5 +1,6 @@
 """Produced intervals of networks that know two priors, beside the Bayesian observer of the same measurements."""
 
+import math
 from functools import cache
 
 import numpy as np
@@ -8,13 +9,14 @@ from neurogym.analysis import Activity, bayesian_reproduction, interval_reproduc
 from neurogym.analysis.results import Curve, Estimate
 from neurogym.analysis.trial_tables import numbers, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
-from ngym_cli.papers.controls import answered, cut
+from ngym_cli.papers.controls import answered, cut, shuffled
 
 #: Height of the cue of each prior, and the word for it.
 PRIORS = {0.3: "short", 0.4: "long"}
 SHARED = 800.0  # interval (ms) that occurs under both priors
 WEBER, SCATTER = 0.1, 50.0  # noise of the measurements; scatter (ms) of a control
 BINS = 9  # of measured intervals, for states at set
+BEYOND = 0.1  # by how much of the first and last interval of a prior bins go beyond it: one Weber fraction
 
 
 def _of_prior(table, cue):
@@ -82,7 +84,8 @@ def nearer_to_two_priors(run):
     ours = np.array([mean for *_, mean, _ in _means(run)])
     two = np.array([best for *_, best in _means(run)])
     one = np.array([mean for *_, mean, _ in _means(control_one_prior(run))])
-    return float(np.sqrt(np.mean((ours - two) ** 2) / np.mean((ours - one) ** 2)))
+    far = np.mean((ours - one) ** 2)
+    return float(np.sqrt(np.mean((ours - two) ** 2) / far)) if far else math.inf
 
 
 def _biases(run):
@@ -104,7 +107,7 @@ def bias_strength(run):
 
 @cache
 def _at_set(run):
-    """Place of the state at set along the line from the shortest to the longest interval of each prior.
+    """Place of the state at set along the line between its means in the first and the last bin of each prior.
 
     Returns:
         By prior: measured intervals (ms) and places, of bins.
@@ -116,7 +119,7 @@ def _at_set(run):
     for cue, word in PRIORS.items():
         of = np.isclose(numbers(table["cue"]), cue)
         measured, listed = numbers(table["measured"]), np.unique(numbers(table["interval"])[of])
-        edges = np.linspace(listed[0], listed[-1], BINS + 1)
+        edges = np.linspace((1 - BEYOND) * listed[0], (1 + BEYOND) * listed[-1], BINS + 1)
         bins = [of & (measured >= low) & (measured <= high) for low, high in zip(edges, edges[1:], strict=False)]
         means = np.stack([state[rows].mean(axis=0) for rows in bins])
         axis = (means[-1] - means[0]) / np.sum((means[-1] - means[0]) ** 2)
@@ -141,6 +144,11 @@ def control_one_prior(run):
 def control_no_cue(run):
     """The trained networks without their input from the cue of the prior."""
     return cut(run, "context")
+
+
+def control_other_weights(run):
+    """The trained networks with the recurrent weights of each unit in another order."""
+    return shuffled(run)
 
 
 def control_accurate(run):
@@ -189,8 +197,8 @@ def figure_1_bias_to_the_mean_of_each_prior(paper):
 
 
 def figure_5_state_at_set(paper):
-    """Place of the population state at the set pulse along the axis from the shortest to the longest interval of each
-    prior, by measured interval; a line for each network. Dashed: an even spacing, without compression at the ends.
+    """Place of the population state at the set pulse along the axis from the shortest to the longest measured interval
+    of each prior; a line for each network. Dashed: an even spacing, without compression at the ends.
     Lines that are flatter at their ends than in the middle are compressed.
     """
     figure, panels = new_figure(1, 2, width=3.2, sharey=True)
