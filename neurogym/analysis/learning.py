@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import enough_groups, proportion_curve
 from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, bootstrap, interquartile_mean
@@ -92,16 +93,23 @@ def learning_curve(
         grid = np.linspace(first, last, n_points)
     at = np.asarray(grid, float)
     curves = np.stack([np.interp(at, np.asarray(x), np.asarray(y)) for x, y in zip(steps, scores, strict=True)])
-    n = np.full(len(at), len(curves))
-
-    def both(rows: NDArray[np.int64]) -> FloatArray:
-        return np.stack([curves[rows].mean(axis=0), interquartile_mean(curves[rows])])
-
-    draws = bootstrap(both, len(curves), n_boot, seed)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    values = both(np.arange(len(curves)))
-    mean, iqm = (Curve(at, values[i], low[i], high[i], n) for i in range(2))
+    options: dict[str, Any] = {"n_boot": n_boot, "level": level, "seed": seed}
+    mean, iqm = (_over_curves(at, curves, centre, **options) for centre in (_mean, interquartile_mean))
     return LearningCurve(mean, iqm, curves)
+
+
+def _mean(curves: FloatArray) -> FloatArray:
+    return np.asarray(curves.mean(axis=0))
+
+
+def _over_curves(
+    x: np.ndarray, curves: FloatArray, centre: Callable[[FloatArray], FloatArray], n_boot: int, level: float,
+    seed: int | None,
+) -> Curve:  # fmt: skip
+    """Return the centre of curves, shape (curves, points), with a bootstrap interval over whole curves."""
+    draws = bootstrap(lambda rows: centre(curves[rows]), len(curves), n_boot, seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Curve(x, centre(curves), low, high, np.full(len(x), len(curves)))
 
 
 def cumulative_regret(
@@ -131,13 +139,9 @@ def cumulative_regret(
     each = [np.cumsum(regret[session == s]) for s in np.unique(session)]
     length = min(map(len, each))
     curves = np.stack([curve[:length] for curve in each])
-    mean, n = curves.mean(axis=0), np.full(length, len(curves))
-    if len(curves) == 1:
-        unknown = np.full(length, np.nan)
-        return Curve(np.arange(1, length + 1), mean, unknown, unknown, n)
-    draws = bootstrap(lambda rows: curves[rows].mean(axis=0), len(curves), n_boot, seed)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Curve(np.arange(1, length + 1), mean, low, high, n)
+    found = _over_curves(np.arange(1, length + 1), curves, _mean, n_boot, level, seed)
+    unknown = np.full(length, np.nan)
+    return replace(found, low=unknown, high=unknown) if len(curves) == 1 else found
 
 
 def reversal_curve(

@@ -19,7 +19,9 @@ from neurogym.analysis.results import Estimate, Result
 from neurogym.analysis.trial_tables import (
     MissingColumnsError,
     TrialData,
+    as_table,
     in_sequence,
+    n_trials,
     numbers,
     require,
     responded,
@@ -223,13 +225,13 @@ def switching(data: TrialData) -> list[Measure]:
 def indifference(data: TrialData) -> list[Measure]:
     """Return the relative value of A in units of B."""
     found = from_trials.indifference_point(data, n_boot=200)
-    return [_from("relative_value", "value of A in B", found.relative_value, len(as_rows(data)))]
+    return [_from("relative_value", "value of A in B", found.relative_value, n_trials(as_table(data)))]
 
 
 def context(data: TrialData) -> list[Measure]:
     """Return the weights of relevant and of irrelevant evidence on the choice."""
     found = from_trials.context_use(data)
-    rows = len(as_rows(data))
+    rows = n_trials(as_table(data))
     return [
         _from("relevant", "weight of relevant evidence", found.relevant, rows),
         _from("irrelevant", "weight of irrelevant evidence", found.irrelevant, rows),
@@ -245,7 +247,7 @@ def cue_combination(data: TrialData) -> list[Measure]:
         found = from_trials.cue_combination(table, choices=(2, 1), signed="rate", lapse=0.0, n_boot=200)
     else:
         found = from_trials.cue_combination(table, lapse=0.0, n_boot=200)
-    rows = len(as_rows(data))
+    rows = n_trials(as_table(data))
     return [
         *(_from(f"sigma_{name}", f"sigma, {name}", each, found.fits[name].n) for name, each in found.sigma.items()),
         _from("optimal_sigma", "sigma that single modalities allow", found.optimal_sigma, rows),
@@ -263,11 +265,6 @@ def history(data: TrialData) -> list[Measure]:
         _from("after_error", "weight of transitions after errors", found.transition_after_error, error),
         _from("reset_index", "reset index", found.reset_index, correct + error),
     ]
-
-
-def as_rows(data: TrialData) -> np.ndarray:
-    """Return a column of a table, for the number of rows."""
-    return require(data, "choice")["choice"]
 
 
 #: What a task can declare.

@@ -5,14 +5,13 @@ Matplotlib is imported where it is used, and its settings are changed only while
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym.plotting.traces import legend_beside, name_ticks
 from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
 from neurogym.recording.rollout import run_env, unvectorised
 from neurogym.spaces import names_of
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from neurogym.config import PlotConfig
+
+
+NAME_SIZES = (7, 6, 5)  #: of names on the y axis (points)
 
 
 def plot_env(
@@ -292,3 +294,46 @@ def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) 
         path = fname if Path(fname).suffix else f"{fname}.mp4"
         movie.save(path, fps=round(1000 / interval), dpi=300)
     return movie
+
+
+def legend_beside(ax: Axes) -> None:
+    """Draw the legend next to the panel, without overlap."""
+    columns = int(np.ceil(len(ax.get_legend_handles_labels()[1]) / 7))
+    ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1.0, 1.05), borderaxespad=0.2, ncols=columns)
+
+
+def name_ticks(ax: Axes, names: Mapping[float, str], join: bool = True) -> None:
+    """Names at places on the y axis, smaller where there is little room.
+
+    Args:
+        ax: The panel, with everything drawn.
+        names: Place to name.
+        join: Whether names that would touch even so share one label; else only the first of them is written.
+    """
+    limits = [*ax.get_ylim(), *names]
+    figure: Any = ax.get_figure(root=True)
+    inches = figure.get_figheight() / len(figure.axes)
+    point = (max(limits) - min(limits)) / (72 * 0.6 * inches)  # the panel without its margins
+    groups: list[list[float]] = []
+    for size in NAME_SIZES:
+        groups = _apart(sorted(names), 1.25 * size * point, join)
+        if len(groups) == len(names):
+            break
+    labels = [[names[place] for place in group] for group in groups]
+    places = [float(np.mean(group)) if join else group[0] for group in groups]
+    ax.set_yticks(places, [_joined(group) if join else group[0] for group in labels], fontsize=size)
+
+
+def _apart(places: Sequence[float], room: float, chain: bool) -> list[list[float]]:
+    """Group places; different groups (or their first places) are at least ``room`` apart."""
+    groups: list[list[float]] = []
+    for place in places:
+        if groups and place - groups[-1][-1 if chain else 0] < room:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} ... {names[-1]}"

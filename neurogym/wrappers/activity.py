@@ -81,7 +81,7 @@ class ActivityRecorder:
             ValueError: If there is no such record, nothing was recorded or a unit does not exist.
             KeyError: If the layer has no such population.
         """
-        from neurogym.plotting.traces import plot_traces
+        from neurogym.plotting.training import plot_traces
 
         if batch_dim is not None:
             warn_once(

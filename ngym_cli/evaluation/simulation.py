@@ -170,22 +170,25 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, Any]:
     """
     from ngym_cli.config.tasks import HISTORY
 
+    ceiling: Mapping[str, Any] = {}
     if by_correctness:
-        reason = "the model is given the correctness of its choices, which an observer of the rewards does not know"
-        return {"ceiling": None, "ceiling_error": None, "reward_ceiling": None, "no_ceiling": reason}
-    names = [entry.name for entry in config.wrappers]
-    missing = [entry for entry in HISTORY if entry["name"] not in names]
-    asked = config.model_dump()
-    try:
-        facts = inspect(configuration.from_dict({**asked, "wrappers": [*asked["wrappers"], *missing]}))
-    except UserError as error:
-        return {"ceiling": None, "ceiling_error": None, "reward_ceiling": None, "no_ceiling": str(error)}
-    ceiling = facts.ceiling or {}
+        reason: str | None = (
+            "the model is given the correctness of its choices, which an observer of the rewards does not know"
+        )
+    else:
+        names = [entry.name for entry in config.wrappers]
+        missing = [entry for entry in HISTORY if entry["name"] not in names]
+        asked = config.model_dump()
+        try:
+            facts = inspect(configuration.from_dict({**asked, "wrappers": [*asked["wrappers"], *missing]}))
+            ceiling, reason = facts.ceiling or {}, facts.no_ceiling
+        except UserError as error:
+            reason = str(error)
     return {
         "ceiling": ceiling.get("performance"),
         "ceiling_error": ceiling.get("error"),
         "reward_ceiling": ceiling.get("reward"),
-        "no_ceiling": facts.no_ceiling,
+        "no_ceiling": reason,
     }
 
 

@@ -147,17 +147,18 @@ def _styles(conditions: tuple[dict[str, Any], ...], words: Wording) -> list[dict
         return [{"color": style.COLOURS[0], "label": "all trials"} for _ in conditions]
     names = list(conditions[0])
     last, rest = names[-1], names[:-1]
-    levels = sorted({c[last] for c in conditions}, key=lambda v: (str(type(v)), v))
+    of_last = [np.inf if c[last] != c[last] else c[last] for c in conditions]  # nan is not equal to itself
+    levels = sorted(set(of_last), key=lambda v: (str(type(v)), v))
     others = list(dict.fromkeys(tuple(c[name] for name in rest) for c in conditions))
     colours = style.shades(len(levels)) if len(levels) > 2 else list(style.COLOURS[: len(levels)])
     lines = ("-", "--", ":", "-.")
     return [
         {
-            "color": colours[levels.index(c[last])],
+            "color": colours[levels.index(level)],
             "linestyle": lines[others.index(tuple(c[name] for name in rest)) % 4],
             "label": ", ".join(words.phrase(name, c[name]) for name in names),
         }
-        for c in conditions
+        for c, level in zip(conditions, of_last, strict=True)
     ]
 
 

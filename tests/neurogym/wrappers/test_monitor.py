@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym.plotting.traces import plot_traces
+from neurogym.plotting.training import plot_traces
 from neurogym.wrappers import Monitor
 
 

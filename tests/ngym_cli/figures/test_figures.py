@@ -19,6 +19,7 @@ from ngym_cli.figures import conditions, requests
 from ngym_cli.figures.evidence import strength_by_modality
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
+from ngym_cli.figures.wording import Wording
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.trial_table import read_trials
 from tests.ngym_cli.figures.made_up import TASKS, made_up_run
@@ -383,3 +384,12 @@ def test_forgetting_shows_the_tasks_of_all_stages(ngym, tmp_path):
         assert row["tasks"].keys() == {"yang19.go-v0", "yang19.dm1-v0"}
         assert row["tasks"]["yang19.dm1-v0"] == [row["performance"], *row["performance_ci"]]
     assert ngym("plot", "a", "forgetting", "--out", tmp_path / "drawn").code == 0
+
+
+def test_conditions_without_a_value_share_one_colour_in_any_order():
+    from ngym_cli.figures.population import _styles
+
+    of = [1.0, float("nan"), 2.0, float("nan"), 3.0]
+    conditions = tuple({"task": task, "coh": value} for task, value in zip("aabab", of, strict=True))
+    looks = [look["color"] for look in _styles(conditions, Wording({}))]
+    assert looks[1] == looks[3] and len(set(looks)) == 4
