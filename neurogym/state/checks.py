@@ -35,8 +35,7 @@ def check_block(block: Trials, known: Mapping[str, np.ndarray], path: str) -> No
     if block.go is not None:
         limits["go"] = block.go
     for name, values in limits.items():
-        if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.shape != (n,):
-            raise ValueError(f"{path}.{name}: expected {n} integers, got {_shape(values)}")
+        _require(values, f"{path}.{name}", (n,), np.int64, f"{n} integers")
     if block.starts.keys() != block.ends.keys():
         raise ValueError(f"{path}: periods that start and do not end")
     if n and (block.length.min() < 1 or block.offset.min() < 0 or np.max(block.offset + block.length) > total):
@@ -44,8 +43,7 @@ def check_block(block: Trials, known: Mapping[str, np.ndarray], path: str) -> No
     if np.shape(block.bonus) not in ((), (n,)):
         raise ValueError(f"{path}.bonus: expected a number or {n}, got {_shape(block.bonus)}")
     for name, values in block.info.items():
-        if not isinstance(values, np.ndarray) or values.shape[:1] != (n,):
-            raise ValueError(f"{path}.info[{name}]: expected {n} entries, got {_shape(values)}")
+        _require(values, f"{path}.info[{name}]", (n, ...), None, f"{n} entries")
     _check_fields(block, known, path)
 
 
@@ -59,10 +57,8 @@ def _check_fields(block: Trials, known: Mapping[str, np.ndarray], path: str) -> 
     expected |= {name: (values.shape[1:], values.dtype) for name, values in known.items()}
     for name, values in block.fields.items():
         shape, dtype = expected.get(name, (None, None))
-        if not isinstance(values, np.ndarray) or values.shape[:1] != (block.total,):
-            raise ValueError(f"{path}.fields[{name}]: expected {block.total} rows, got {_shape(values)}")
-        if (shape is not None and values.shape[1:] != shape) or (dtype is not None and values.dtype != dtype):
-            raise ValueError(f"{path}.fields[{name}]: expected rows of {shape} {dtype or ''}, got {_shape(values)}")
+        rows: tuple[Any, ...] = (block.total, ...) if shape is None else (block.total, *shape)
+        _require(values, f"{path}.fields[{name}]", rows, dtype, f"{block.total} rows of {shape or ''} {dtype or ''}")
     events = block.fields.get("event")
     if events is not None and (events.dtype != np.uint8 or np.any((events & 7) >= len(rules.OUTCOMES))):
         raise ValueError(f"{path}.fields[event]: not what an action can mean")
@@ -116,14 +112,24 @@ def check_batch(blocks: Sequence[Trials], steps: Any, sums: Sequence[Any]) -> No
         ValueError: If a shape, a type or a number is not possible.
     """
     n = len(blocks)
-    for values, kinds in zip((steps, *sums), ("i", "f", "f", "i"), strict=True):
-        if not isinstance(values, np.ndarray) or values.shape != (n,) or values.dtype.kind not in kinds:
-            raise ValueError(f"the batch: expected {n} numbers, got {_shape(values)}")
+    for values, kind in zip((steps, *sums), (np.integer, np.floating, np.floating, np.integer), strict=True):
+        _require(values, "the batch", (n,), kind, f"{n} numbers")
         if not np.isfinite(values).all():
             raise ValueError("the batch: a number is not finite")
     lengths = np.array([block.length[0] for block in blocks])
     if np.any(steps < 0) or np.any(steps >= lengths):
         raise ValueError("the batch: an environment is outside of its trial")
+
+
+def _require(values: Any, name: str, shape: tuple[Any, ...], dtype: Any, expected: str) -> None:
+    """Refuse what is not an array of a shape (... at the end: any further axes) and type (None: any)."""
+    fits = isinstance(values, np.ndarray) and (dtype is None or _is_of(values.dtype, dtype))
+    if not fits or (values.shape[: len(shape) - 1] != shape[:-1] if shape[-1] is ... else values.shape != shape):
+        raise ValueError(f"{name}: expected {expected}, got {_shape(values)}")
+
+
+def _is_of(dtype: np.dtype, kind: Any) -> bool:
+    return np.issubdtype(dtype, kind) if isinstance(kind, type) else dtype == kind
 
 
 def _shape(values: Any) -> str:

@@ -11,9 +11,8 @@ import numpy as np
 
 from neurogym.compat.leniency import strictly
 from neurogym.envs.contract.subject import ContractError, Subject, require
-from neurogym.envs.tags import TAGS
 from neurogym.messages.names import unknown
-from neurogym.metadata import REQUIRED, TaskEntries, entries_of
+from neurogym.metadata import REQUIRED, TAGS, TaskEntries, entries_of
 from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import names_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -17,6 +18,23 @@ from neurogym.trials import Info, StepResult
 from neurogym.wrappers.stack import traits
 
 TYPES = ("main", "distractor", "both")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Place of one of the two tasks in the joint trial.
+
+    Attributes:
+        task: The task.
+        prefix: Before the names of its periods, conditions and channels.
+        start: Step at which it starts.
+        columns: Its channels.
+    """
+
+    task: TrialEnv
+    prefix: str
+    start: int
+    columns: slice
 
 
 class Combine(JointParameters, TrialEnv):
@@ -74,10 +92,13 @@ class Combine(JointParameters, TrialEnv):
         super().__init__(dt=self.tasks[0].dt)
         self.delay, self.mix, self.defaults = delay, np.asarray(mix, dtype=float), tuple(defaults)
         self.share_action_space, self.trial_cue = share_action_space, trial_cue
-        self._start = max(0, int(np.ceil(delay / self.dt - 1e-6)))
         self._sizes = [spaces.n_actions(one.action_space) for one in self.envs]
-        self._widths = [one.observation_space.shape[0] for one in self.envs]  # type: ignore[index]
-        self._columns = np.cumsum([int(trial_cue), *self._widths])
+        first, middle, end = np.cumsum([trial_cue, *(one.observation_space.shape[0] for one in self.envs)]).tolist()  # type: ignore[index]
+        late = max(0, int(np.ceil(delay / self.dt - 1e-6)))
+        self._parts = (
+            Part(self.tasks[0], "", 0, slice(first, middle)),
+            Part(self.tasks[1], "distractor_", late, slice(middle, end)),
+        )
         self.observation_space = self._space()
         own_actions = spaces.names_of(env.action_space)
         self.action_space = (
@@ -96,12 +117,12 @@ class Combine(JointParameters, TrialEnv):
     def _space(self) -> spaces.Box:
         boxes = [one.observation_space for one in self.envs]
         names: dict[str, Any] = {"trial_type": 0} if self.trial_cue else {}
-        for prefix, box, shift in zip(("", "distractor_"), boxes, self._columns, strict=False):
+        for part, box in zip(self._parts, boxes, strict=True):
             for label, index in spaces.names_of(box).items():
-                label = prefix + label
+                label = part.prefix + label
                 while label in names:  # a distractor that is itself a combination
                     label = "distractor_" + label
-                names[label] = (np.asarray(index) + shift).tolist()
+                names[label] = (np.asarray(index) + part.columns.start).tolist()
         cue = np.array([2.0], np.float32)
         high = np.concatenate([cue[: self.trial_cue], *(np.maximum(box.high, 0) for box in boxes)])  # type: ignore[attr-defined]
         low = np.concatenate([cue[: self.trial_cue] * 0, *(np.minimum(box.low, 0) for box in boxes)])  # type: ignore[attr-defined]
@@ -144,14 +165,12 @@ class Combine(JointParameters, TrialEnv):
             asked[prefixed][name.removeprefix("distractor_")] = value
         self._running = [kind != 1, kind != 0]
         record: Info = {"combine_type": kind, "task_type": TYPES[kind]}
-        for j, (env, prefix) in enumerate(zip(self.envs, ("", "distractor_"), strict=True)):
-            trial = env.new_trial(**asked[j])  # type: ignore[attr-defined]
-            self.tasks[j].settle()
-            if not self._running[j]:
-                trial = {
-                    k: float("nan") if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()
-                }
-            record |= {prefix + name: value for name, value in trial.items()}
+        for env, part, given, runs in zip(self.envs, self._parts, asked, self._running, strict=True):
+            trial = env.new_trial(**given)  # type: ignore[attr-defined]
+            part.task.settle()
+            if not runs:
+                trial = {k: np.nan if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()}
+            record |= {part.prefix + name: value for name, value in trial.items()}
         record |= {"main_performance": float("nan"), "distractor_performance": float("nan")}
         self._lay_out(kind)
         return record
@@ -163,27 +182,26 @@ class Combine(JointParameters, TrialEnv):
 
     def _lay_out(self, kind: int) -> None:
         """Periods, observations and ground truth of both tasks, the distractor's later."""
-        trials, shown = self.this_trial, [task.ob for task in self.tasks]
-        length = 0
-        for j, (prefix, shift) in enumerate((("", 0), ("distractor_", self._start))):
-            runs, ends = self._running[j], self.tasks[j].end_ind
-            for name, start in self.tasks[j].start_ind.items():
-                begin, steps = (start + shift, ends[name] - start) if runs else (0, 0)
-                trials.add_period(prefix + name, steps * self.dt, after=begin * self.dt)
-            length = max(length, (len(shown[j]) + shift) * runs)
+        trials, length = self.this_trial, 0
+        for part, runs in zip(self._parts, self._running, strict=True):
+            ends = part.task.end_ind
+            for name, start in part.task.start_ind.items():
+                begin, steps = (start + part.start, ends[name] - start) if runs else (0, 0)
+                trials.add_period(part.prefix + name, steps * self.dt, after=begin * self.dt)
+            length = max(length, (len(part.task.ob) + part.start) * runs)
         if length > trials.length.item():  # a task that has been made longer than its periods
             trials.length = np.array([length])
         ob, gt = trials.ob, trials.gt
         if self.trial_cue:
             ob[:, 0] = kind
         truth = np.zeros((2, len(gt)), np.int64)
-        for j, shift in enumerate((0, self._start)):
-            rows = slice(shift, shift + len(shown[j]))
+        for j, part in enumerate(self._parts):
+            rows = slice(part.start, part.start + len(part.task.ob))
             if self._running[j]:
-                ob[rows, self._columns[j] : self._columns[j + 1]] = shown[j]
-                if self.tasks[j].cursor.gt is not None:
-                    truth[j, rows] = self.tasks[j].gt
-        gt[...] = self._joint(truth[0], truth[1])
+                ob[rows, part.columns] = part.task.ob
+                if part.task.cursor.gt is not None:
+                    truth[j, rows] = part.task.gt
+        gt[...] = self._joint(*truth)
 
     def _joint(self, main: Any, other: Any) -> Any:
         """Correct joint action, given the correct actions of both tasks."""
@@ -198,12 +216,10 @@ class Combine(JointParameters, TrialEnv):
         rewards, truths = list(defaults), [0, 0]
         infos: list[dict[str, Any]] = [{}, {}]
         step = cursor.row - cursor.first
-        if running[0]:
-            part = action if shared else int(action) // self._sizes[1]
-            rewards[0], truths[0], infos[0] = self._advance(0, part, step)
-        if running[1] and step >= self._start:
-            part = action if shared else int(action) % self._sizes[1]
-            rewards[1], truths[1], infos[1] = self._advance(1, part, step - self._start)
+        own = (action, action) if shared else divmod(int(action), self._sizes[1])
+        for j, part in enumerate(self._parts):
+            if running[j] and step >= part.start:
+                rewards[j], truths[j], infos[j] = self._advance(j, own[j], step - part.start)
         info: Info = {"task_type": self.trial["task_type"], "env_info": infos[0], "distractor_info": infos[1]}
         if shared:
             use_other = rewards[0] == defaults[0] and rewards[1] != defaults[1]
@@ -237,25 +253,20 @@ class Combine(JointParameters, TrialEnv):
         """Clear observations and ground truth of a task whose trial has ended."""
         self._running[j] = False
         step, later = self.t_ind + 1, slice(self.t_ind + 1, None)
-        self.ob[later, self._columns[j] : self._columns[j + 1]] = 0
-        other, shift = 1 - j, (self._start, 0)[j]
-        remaining = np.zeros(max(0, len(self.ob) - step), np.int64)
-        task = self.tasks[other]
-        if self._running[other] and task.cursor.gt is not None:
-            steps = np.arange(step, len(self.ob)) - shift
-            inside = (steps >= 0) & (steps < len(task.gt))
-            remaining[inside] = task.gt[steps[inside]]
-        pair = (remaining, remaining * 0) if other == 0 else (remaining * 0, remaining)
-        self.gt[later] = self._joint(*pair)
+        self.ob[later, self._parts[j].columns] = 0
+        other = self._parts[1 - j]
+        remaining = np.zeros((2, max(0, len(self.ob) - step)), np.int64)
+        if self._running[1 - j] and other.task.cursor.gt is not None:
+            steps = np.arange(step, len(self.ob)) - other.start
+            inside = (steps >= 0) & (steps < len(other.task.gt))
+            remaining[1 - j, inside] = other.task.gt[steps[inside]]
+        self.gt[later] = self._joint(*remaining)
 
     def _score(self) -> None:
         """Performance in the joint trial, and in each task."""
         kind = self.trial["combine_type"]
-        scores = {
-            name: float(task.performance)
-            for name, task, runs in zip(("main", "distractor"), self.tasks, (kind != 1, kind != 0), strict=True)
-            if runs
-        }
+        each = zip(("main", "distractor"), self.tasks, (kind != 1, kind != 0), strict=True)
+        scores = {name: float(task.performance) for name, task, runs in each if runs}
         self.performance = min(scores.values())
         self.trial |= {f"{name}_performance": score for name, score in scores.items()}
         if self.event != rules.ABORT or self.performance >= 0.5:
