@@ -99,7 +99,7 @@ class TrialCycle(TrialMaker):
             cursor.go_on(k)
         else:
             cursor.enter(block, k)
-            self._looks_up, self._n_actions, self._made_ahead = stack.batched, self.accepted_actions, stack.ahead
+            self._is_batched, self._n_actions, self._made_ahead = stack.batched, self.accepted_actions, stack.ahead
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
@@ -156,7 +156,7 @@ class TrialCycle(TrialMaker):
         cursor = self.cursor
         row, quiet = cursor.row, cursor.quiet
         if quiet is not None and stack is None and type(action) is int and 0 <= action < cursor.width:
-            plain = self._looks_up and self._is_settled and action < self._n_actions and self.render_mode is None
+            plain = self._is_batched and self._is_settled and action < self._n_actions and self.render_mode is None
             if plain and quiet[row * cursor.width + action]:  # at most steps nothing happens
                 return self._quiet_step(cursor, row)
         ended, action, reward, info, programmed = self.act_in_trial(action)
@@ -256,7 +256,7 @@ class TrialCycle(TrialMaker):
         Raises:
             ValueError: If ``_step`` does not return five values.
         """
-        if not self._looks_up:
+        if not self._is_batched:
             return self._act_by_program(row, action)
         events, rewards, gains = self.cursor.tables  # type: ignore[misc]  # there are tables, since the task looks up
         event, reward = events.item(row, action), rewards.item(row, action)

@@ -35,6 +35,8 @@ NOT_STATE = frozenset(
     ("_described", "_now", "_stack", "_shown_by", "spec", "metadata", "rule")
     + ("_saved_kwargs", "_cached_spec", "_arguments", "is_made")
 )
+#: Attributes of environments by the names under which earlier versions saved them.
+RENAMED = {"_looks_up": "_is_batched"}
 #: What there is to a block of trials that is ready to be stepped.
 BLOCK = ("n", "info", "starts", "ends", "length", "offset", "total", "fields", "go", "go_period", "has_gt", "bonus")
 

@@ -16,7 +16,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.state.checks import check_block, check_place
-from neurogym.state.encoding import BLOCK, NOT_STATE, attributes_of, class_name
+from neurogym.state.encoding import BLOCK, NOT_STATE, RENAMED, attributes_of, class_name
 from neurogym.state.values import (
     CONTAINERS,
     FACTORIES,
@@ -189,7 +189,8 @@ class Decoder:
             self._made[data["number"]] = value
         attributes = data.get("attributes", {})
         is_env = isinstance(value, gym.Env)
-        for name, part in attributes.items():
+        for saved, part in attributes.items():
+            name = RENAMED.get(saved, saved) if is_env else saved
             if is_env and name in NOT_STATE or callable(getattr(type(value), name, None)):
                 raise ValueError(f"{path}.{name} is not part of a state")
             where = f"{type(value).__name__}.{name}" if is_env else f"{path}.{name}"

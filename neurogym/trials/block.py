@@ -238,10 +238,7 @@ def condition_column(value: Any, n: int) -> np.ndarray:
         return value
     if type(value) in _SCALARS or (np.ndim(value) == 0 and not isinstance(value, (dict, set))):
         return broadcast_to_trials(n, value) if not isinstance(value, str) else np.array([value] * n)
-    array = np.empty(n, dtype=object)
-    for i in range(n):
-        array[i] = value
-    return array
+    return np.fromiter([value] * n, object, n)
 
 
 class _Records:

@@ -71,15 +71,7 @@ def _column(values: list[Any]) -> np.ndarray:
         column = np.asarray(values) if not any(isinstance(v, (str, Mapping)) for v in values) else np.empty(0, object)
         if column.dtype.kind in "biuf":
             return column
-    return _objects(values)
-
-
-def _objects(values: list[Any]) -> np.ndarray:
-    """Values as an array of objects, which may be arrays."""
-    column = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        column[i] = value
-    return column
+    return np.fromiter(values, object, len(values))
 
 
 def finished_columns(infos: Mapping[int, Mapping[str, Any]]) -> dict[str, np.ndarray]:
@@ -135,5 +127,5 @@ def _as_column(name: str, values: list[Any]) -> np.ndarray:
     if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
         return np.array(values)
     if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
-        return _objects(values)
+        return np.fromiter(values, object, len(values))
     return np.array([np.nan if v is None else v for v in values])

@@ -32,7 +32,7 @@ class Traits(NamedTuple):
 
     ahead: bool  #: trials can be made before they begin: none depends on what the agent did
     batched: bool  #: a step is a look-up in what was made ahead, so that many environments can be stepped as one
-    memory: bool  #: a trial depends on earlier ones, so that memory across trials is useful
+    links_trials: bool  #: a trial depends on earlier ones, so that memory across trials is useful
 
 
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):

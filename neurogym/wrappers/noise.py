@@ -65,7 +65,7 @@ class Noise(TrialWrapper):
     @property
     def traits(self) -> Traits:
         """Capabilities of the wrapper: batched unless the noise depends on the agent."""
-        return Traits(ahead=True, batched=self.perf_th is None, memory=self.links_trials())
+        return Traits(ahead=True, batched=self.perf_th is None, links_trials=self.links_trials())
 
     @classmethod
     def links_trials(cls) -> bool:

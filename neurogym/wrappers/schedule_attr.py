@@ -69,7 +69,7 @@ class ScheduleAttr(TrialWrapper):
     def traits(self) -> Traits:
         """Capabilities of the wrapper; trials with different given conditions are made individually."""
         traits = super().traits
-        return Traits(False, False, traits.memory) if self._differ else traits
+        return Traits(False, False, traits.links_trials) if self._differ else traits
 
     def start_session(self) -> None:
         """Set the schedule back, with a stream drawn from the task's."""

@@ -151,11 +151,12 @@ def traits(env: gym.Env) -> Traits:
     """Capabilities of a stack: the capabilities shared by the task and each of its wrappers."""
     if not isinstance(env.unwrapped, SingleTrial):
         return Traits(False, False, False)
-    ahead, batched, memory = cast(TrialTask, env.unwrapped).traits
+    ahead, batched, links_trials = cast(TrialTask, env.unwrapped).traits
     for layer in layers(env):
         if isinstance(layer, TrialWrapper):
             its = layer.traits
-            ahead, batched, memory = ahead and its.ahead, batched and its.batched, memory or its.memory
+            ahead, batched = ahead and its.ahead, batched and its.batched
+            links_trials = links_trials or its.links_trials
         elif not isinstance(layer, PASSIVE):
             batched = False
-    return Traits(ahead, batched, memory)
+    return Traits(ahead, batched, links_trials)

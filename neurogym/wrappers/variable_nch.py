@@ -69,7 +69,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         """Return the effect on the ceiling: none where both of two choices are always in play and were before."""
         if self.max_nch > 2:
             return unknown("no exact observer is known for choices that come and go")
-        if self._decided or not self.task.traits.memory:
+        if self._decided or not self.task.traits.links_trials:
             return LEAVES
         return Effect("ground truth", process=Process.independent(np.full(2, 0.5)))
 

@@ -253,7 +253,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -
 
 def links_trials(env: gym.Env, task: Task) -> bool:
     """Return whether a task or a wrapper carries information across trials."""
-    return traits(env).memory or bool(task.metadata.get("carries"))
+    return traits(env).links_trials or bool(task.metadata.get("carries"))
 
 
 def chance_of(env: gym.Env) -> float | None:

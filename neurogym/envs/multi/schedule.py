@@ -1,4 +1,10 @@
-"""Several tasks in a single environment, alternating between trials."""
+"""Several tasks in a single environment, alternating between trials.
+
+Where no task depends on what the agent did, each makes its trials in advance, and a block of the environment is put
+together from them (:mod:`neurogym.envs.multi.interleave`): then the environment is a task like any other, with the
+tables of a declared rule. Otherwise a block is a single trial, and each step is passed on to the stack of the task
+that runs (``_step``). In both cases every task keeps its own random stream.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +94,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self.rewards = ChainMap(*(task.rewards for task in self.tasks))  # of several, those of the first task count
         self.conditions = {"task": self.names, **ChainMap(*(task.conditions for task in self.tasks))}
         self.metadata = type(self).metadata.replace(
-            carries=any(its.memory for its in known),
+            carries=any(its.links_trials for its in known),
             needs_reward=any(task.metadata.get("needs_reward") for task in self.tasks),
         )
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
