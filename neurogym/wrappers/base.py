@@ -285,7 +285,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def earlier_trials_matter(self) -> bool:
         """Whether the task, or another wrapper, makes a trial depend on earlier trials."""
         others = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
-        return self.task.traits.memory or any(wrapper.links_trials() for wrapper in others)
+        return self.task.traits.links_trials or any(wrapper.links_trials() for wrapper in others)
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from neurogym.envs.task import TaskInfo, Trials, spaces, usual_arguments
-from neurogym.envs.tracking import Tracking
+from neurogym.envs.task import TaskInfo, Tracking, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Probability, Range
 
 Bits = Annotated[int, Range(1, 10, whole=True)]

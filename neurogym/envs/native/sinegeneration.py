@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import TaskInfo, Trials, spaces, usual_arguments
-from neurogym.envs.tracking import Tracking
+from neurogym.envs.task import TaskInfo, Tracking, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Count, Range
 
 
