@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from ngym_cli.api.references import reference_of
+from ngym_cli.config import merge, nest
 from ngym_cli.config.flags import FLAGS, Flag
 from ngym_cli.config.values import parse_wrappers
 from ngym_cli.errors import UserError, unknown
@@ -92,12 +93,7 @@ def nested(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments as the nested dictionary of a configuration; see ``flat``."""
     made: dict[str, Any] = {}
     for key, value in flat(given).items():
-        *tables, last = key.split(".")
-        place = made
-        for table in tables:
-            place = place.setdefault(table, {})
-        mine = place.get(last)
-        place[last] = {**mine, **value} if isinstance(mine, dict) and isinstance(value, dict) else value
+        made = merge(made, nest({key: value}))
     return made
 
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from neurogym.envs.contract import ContractError
+from neurogym.envs.contract.subject import require
 from ngym_cli.agents.networks.cell import StateError, check_state, sizes_of
 from ngym_cli.agents.own import constructor_parameters, network_options
 
@@ -72,8 +73,8 @@ def made(subject: CellSubject) -> None:
     for inputs, units in ((INPUTS, UNITS), (1, 3)):
         cell = subject.make(inputs, units)
         sizes_of(cell, units)
-    if not any(weight.requires_grad for weight in cell.parameters()):
-        raise ContractError("it has no parameters to learn; make them in __init__ with nn.Parameter or nn.Linear")
+    learned = any(weight.requires_grad for weight in cell.parameters())
+    require(learned, "it has no parameters to learn; make them in __init__ with nn.Parameter or nn.Linear")
 
 
 def shapes(subject: CellSubject) -> None:
@@ -84,10 +85,9 @@ def shapes(subject: CellSubject) -> None:
         after = cell.step(torch.randn(n, inputs), tuple(torch.zeros(n, size) for size in sizes))
         check_state(after, sizes, n)
         types = {str(part.dtype).removeprefix("torch.") for part in after} - {"float32"}
-        if types:
-            raise ContractError(f"step must return arrays of the type of x (float32), not {types.pop()}")
-        if not all(part.isfinite().all() for part in after):
-            raise ContractError("a step from a state of zeros gives NaN or infinity, as after a logarithm or division")
+        require(not types, f"step must return arrays of the type of x (float32), not {' and '.join(types)}")
+        finite = all(part.isfinite().all() for part in after)
+        require(finite, "a step from a state of zeros gives NaN or infinity, as after a logarithm or division")
 
 
 def whole_state(subject: CellSubject) -> None:
@@ -95,8 +95,8 @@ def whole_state(subject: CellSubject) -> None:
     cell = subject.make()
     x, state = subject.draw(cell)
     for k, (before, after) in enumerate(zip(state, cell.step(x, state), strict=True)):
-        if after is before or torch.equal(before, after):
-            raise ContractError(f"array {k} of the state is returned unchanged; return the new one")
+        same = after is before or torch.equal(before, after)
+        require(not same, f"array {k} of the state is returned unchanged; return the new one")
 
 
 def inputs_count(subject: CellSubject) -> None:
@@ -104,8 +104,8 @@ def inputs_count(subject: CellSubject) -> None:
     cell = subject.make()
     xs = torch.randn(STEPS, N, INPUTS)
     with torch.no_grad():
-        if torch.equal(subject.run(cell, xs)[-1][0], subject.run(cell, xs + 1)[-1][0]):
-            raise ContractError("the activity does not depend on the inputs")
+        same = torch.equal(subject.run(cell, xs)[-1][0], subject.run(cell, xs + 1)[-1][0])
+    require(not same, "the activity does not depend on the inputs")
 
 
 def memory(subject: CellSubject) -> None:
@@ -121,10 +121,8 @@ def memory(subject: CellSubject) -> None:
             for x in xs:
                 one, two = tuple(cell.step(x, one)), tuple(cell.step(x, two))
                 same = same and torch.equal(one[0], two[0])
-        if same:
-            raise ContractError(
-                f"array {k} of the state has no effect on the activity: the cell does not remember through it"
-            )
+        problem = f"array {k} of the state has no effect on the activity: the cell does not remember through it"
+        require(not same, problem)
 
 
 def in_place(subject: CellSubject) -> None:
@@ -135,8 +133,8 @@ def in_place(subject: CellSubject) -> None:
     with torch.no_grad():
         cell.step(x, state)
     for name, old, new in zip(["x", *(f"state[{k}]" for k in range(len(state)))], before, (x, *state), strict=True):
-        if not torch.equal(old, new) or new._version:
-            raise ContractError(f"step changes {name} in place (as with += or [:] =); compute a new array instead")
+        kept = torch.equal(old, new) and not new._version
+        require(kept, f"step changes {name} in place (as with += or [:] =); compute a new array instead")
 
 
 def independence(subject: CellSubject) -> None:
@@ -149,13 +147,13 @@ def independence(subject: CellSubject) -> None:
         turned = cell.step(x[order], tuple(part[order] for part in state))
         alone = cell.step(x[:1], tuple(part[:1] for part in state))
     for whole, other, single in zip(every, turned, alone, strict=True):
-        if not torch.allclose(whole[order], other, atol=1e-5):
-            raise ContractError("the result depends on the order of the environments (first axis)")
-        if not torch.allclose(whole[:1], single, atol=1e-5):
-            raise ContractError(
-                "the result of an environment depends on the others in the batch, as with BatchNorm or a mean over "
-                "the first axis; compute along the last axis"
-            )
+        same = torch.allclose(whole[order], other, atol=1e-5)
+        require(same, "the result depends on the order of the environments (first axis)")
+        require(
+            torch.allclose(whole[:1], single, atol=1e-5),
+            "the result of an environment depends on the others in the batch, as with BatchNorm or a mean over "
+            "the first axis; compute along the last axis",
+        )
 
 
 def repeatable(subject: CellSubject) -> None:
@@ -166,11 +164,11 @@ def repeatable(subject: CellSubject) -> None:
         first = cell.step(x, state)
         torch.rand(1), cell.step(x + 1, state)
         again = cell.step(x, state)
-    if not all(torch.equal(one, two) for one, two in zip(first, again, strict=True)):
-        raise ContractError(
-            "the same inputs and state give another result the second time: step draws at random (dropout, noise), or "
-            "keeps something on self; everything that lasts belongs into the state"
-        )
+    require(
+        all(torch.equal(one, two) for one, two in zip(first, again, strict=True)),
+        "the same inputs and state give another result the second time: step draws at random (dropout, noise), or "
+        "keeps something on self; everything that lasts belongs into the state",
+    )
 
 
 def gradient(subject: CellSubject) -> None:
@@ -179,20 +177,15 @@ def gradient(subject: CellSubject) -> None:
     xs = torch.randn(STEPS, N, INPUTS, requires_grad=True)
     top = subject.run(cell, xs)[-1][0]
     remedy = "no detach, .data, numpy, torch.no_grad or rounding in step"
-    if not top.requires_grad:
-        raise ContractError(f"no gradient comes out of step: {remedy}")
+    require(top.requires_grad, f"no gradient comes out of step: {remedy}")
     weights = {name: weight for name, weight in cell.named_parameters() if weight.requires_grad}
     names = [*weights, "the inputs of the first step"]
     found = torch.autograd.grad(top.square().sum(), [*weights.values(), xs], allow_unused=True)
     without = [name for name, part in zip(names, found, strict=True) if part is None]
-    if without and without[-1] == names[-1]:
-        raise ContractError(f"no gradient flows back through the steps: {remedy}")
-    if without:
-        raise ContractError(f"no gradient reaches {', '.join(without)}: is step using all of it? {remedy}")
-    if found[-1] is None or not found[-1][0].any():
-        raise ContractError(f"no gradient flows back from the last to the first of {STEPS} steps: {remedy}")
-    if not all(part is None or part.isfinite().all() for part in found):
-        raise ContractError("the gradient is not finite after a few steps")
+    require(names[-1] not in without, f"no gradient flows back through the steps: {remedy}")
+    require(not without, f"no gradient reaches {', '.join(without)}: is step using all of it? {remedy}")
+    require(found[-1][0].any(), f"no gradient flows back from the last to the first of {STEPS} steps: {remedy}")
+    require(all(part.isfinite().all() for part in found), "the gradient is not finite after a few steps")
 
 
 def registered(subject: CellSubject) -> None:
@@ -202,19 +195,18 @@ def registered(subject: CellSubject) -> None:
     x, state = subject.draw(cell)
     cell.step(x, state)
     late = sorted(set(cell.state_dict()) - before)
-    if late:
-        raise ContractError(f"step makes {', '.join(late)}, which is never learned; make parameters in __init__")
+    require(not late, f"step makes {', '.join(late)}, which is never learned; make parameters in __init__")
     for place, module in cell.named_modules():
         for name, value in vars(module).items():
             items = value.values() if isinstance(value, dict) else value
             values = items if isinstance(value, list | tuple | dict) else [value]
             kept = name in ("_parameters", "_buffers", "_modules")
-            if not kept and any(isinstance(item, Tensor | torch.nn.Module) for item in values):
-                full = f"{place}.{name}" if place else name
-                raise ContractError(
-                    f"self.{full} is neither parameter nor buffer, so it is not saved: use nn.Parameter (learned), "
-                    "self.register_buffer (fixed) or nn.ModuleList"
-                )
+            full = f"{place}.{name}" if place else name
+            require(
+                kept or not any(isinstance(item, Tensor | torch.nn.Module) for item in values),
+                f"self.{full} is neither parameter nor buffer, so it is not saved: use nn.Parameter (learned), "
+                "self.register_buffer (fixed) or nn.ModuleList",
+            )
 
 
 def seeded(subject: CellSubject) -> None:
@@ -223,8 +215,8 @@ def seeded(subject: CellSubject) -> None:
     for seed in (1, 2):
         random.seed(seed), np.random.seed(seed)
         weights.append(subject.make(seed=3).state_dict())
-    if not all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0]):
-        raise ContractError("the first weights are not drawn from torch's generator, so a seed does not repeat a run")
+    same = all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    require(same, "the first weights are not drawn from torch's generator, so a seed does not repeat a run")
 
 
 def precision(subject: CellSubject) -> None:
@@ -232,8 +224,8 @@ def precision(subject: CellSubject) -> None:
     cell = subject.make().double()
     x, state = subject.draw(cell)
     after = cell.step(x.double(), tuple(part.double() for part in state))
-    if not all(part.dtype == torch.float64 for part in after):
-        raise ContractError("step makes arrays of another type; use x.new_zeros or register_buffer, not torch.zeros")
+    double = all(part.dtype == torch.float64 for part in after)
+    require(double, "step makes arrays of another type; use x.new_zeros or register_buffer, not torch.zeros")
 
 
 def bounded(subject: CellSubject) -> None:
@@ -242,8 +234,8 @@ def bounded(subject: CellSubject) -> None:
     torch.manual_seed(0)
     with torch.no_grad():
         last = subject.run(cell, torch.randn(MANY, N, INPUTS))[-1]
-    if not all(part.isfinite().all() for part in last):
-        raise ContractError(f"the state is not finite after {MANY} steps; make the first recurrent weights smaller")
+    finite = all(part.isfinite().all() for part in last)
+    require(finite, f"the state is not finite after {MANY} steps; make the first recurrent weights smaller")
 
 
 def exported(subject: CellSubject) -> None:
@@ -265,8 +257,8 @@ def exported(subject: CellSubject) -> None:
     other, before = subject.draw(cell, seed=1)
     with torch.no_grad():
         pairs = zip(traced(other, *before), cell.step(other, before), strict=True)
-        if not all(torch.allclose(one, two, atol=1e-5) for one, two in pairs):
-            raise ContractError("an exported step differs: no Python if or float() on values of arrays in step")
+        same = all(torch.allclose(one, two, atol=1e-5) for one, two in pairs)
+    require(same, "an exported step differs: no Python if or float() on values of arrays in step")
 
 
 def _explained(check: Callable[[CellSubject], None]) -> Callable[[CellSubject], None]:

@@ -3,7 +3,18 @@
 Imports no torch.
 """
 
-from ngym_cli.config.loading import checked, flatten, from_dict, load, lookup, merge, nest, read_toml
+from ngym_cli.config.loading import (
+    checked,
+    flatten,
+    from_dict,
+    leaves,
+    load,
+    lookup,
+    merge,
+    nest,
+    plain_text,
+    read_toml,
+)
 from ngym_cli.config.model import STREAMS, ResetState, RunConfig, streams
 from ngym_cli.config.sections import (
     CheckpointConfig,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -127,15 +127,20 @@ def load(path: Path | None, flags: Mapping[str, object], trust: bool = False) ->
     return config
 
 
-def flatten(config: Mapping[str, object], prefix: str = "") -> dict[str, Any]:
-    """Return a nested configuration as a flat table of numbers, truth values and texts."""
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        name = f"{prefix}{key}"
+def leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Return dotted keys and values of nested tables."""
+    for key, value in table.items():
         if isinstance(value, Mapping):
-            flat.update(flatten(value, f"{name}."))
-        elif isinstance(value, bool | int | float | str):
-            flat[name] = value
-        elif value is not None:
-            flat[name] = str(value)
-    return flat
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def plain_text(value: object) -> Any:
+    """Return numbers, truth values, texts and None as they are, other values as text."""
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def flatten(config: Mapping[str, object]) -> dict[str, Any]:
+    """Return a nested configuration as a flat table of numbers, truth values and texts."""
+    return {key: plain_text(value) for key, value in leaves(config) if value is not None}

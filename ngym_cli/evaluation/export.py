@@ -12,7 +12,7 @@ from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.evaluation.activity import SPIKES, spike_rates, spike_scale, spike_times
-from ngym_cli.files.writing import atomic_path
+from ngym_cli.files.writing import atomic_file, atomic_path
 from ngym_cli.runs.populations import CONDITION
 from ngym_cli.runs.recordings import FILE, Recording
 from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
@@ -62,7 +62,7 @@ def _csv(folder: Path, run: runs.Run) -> Path:
         if str(field.type) in ("string", "large_string"):
             table = table.set_column(at, field.name, [[_cell(word) for word in table.column(at).to_pylist()]])
     table = table.rename_columns([str(_cell(name)) for name in table.column_names])
-    with atomic_path(folder / "trials.csv") as temporary, temporary.open("wb") as file:
+    with atomic_file(folder / "trials.csv") as file:
         csv.write_csv(table, file)
     return folder / "trials.csv"
 
@@ -96,7 +96,7 @@ def _npz(folder: Path, run: runs.Run) -> Path:
         arrays[name] = np.zeros((*mask.shape, *values.shape[1:]), values.dtype)
         arrays[name][mask] = values
     arrays |= {CONDITION + name: values for name, values in _columns(table).items()}
-    with atomic_path(folder / "trials.npz") as temporary, temporary.open("wb") as file:
+    with atomic_file(folder / "trials.npz") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
     return folder / "trials.npz"
 

@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from ngym_cli.errors import UserError
 from ngym_cli.files.locks import start_of_process
@@ -266,6 +267,16 @@ def check_place(path: Path, overwrite: bool) -> None:
     refuse_non_file(path)
     if os.path.lexists(path) and not overwrite:
         raise UserError(f"{path} exists; choose another place or say --overwrite")
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that appears as a whole or not at all.
+
+    Libraries get an open file instead of a name, because a name may look like an address to them.
+    """
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        yield file
 
 
 def write_text(path: Path, text: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,7 @@ SMALLEST = 1e-5  #: added to the s.d. of a bottleneck
 EMBEDDING = 2  #: numbers that describe a subject, where there are several
 
 
-@dataclass
-class Weights:
+class Weights(SimpleNamespace):
     """Weights of one network, or of many with a leading axis; L latents, O observations, H units, D stimuli.
 
     The embedding of the subject counts among observations and stimuli.
@@ -49,27 +48,6 @@ class Weights:
         embedding: numbers that describe each subject, shape (subjects, E); E is 0 for a single subject.
     """
 
-    z: Any
-    latent_sd: Any
-    gain: Any
-    sd: Any
-    first: Any
-    first_bias: Any
-    hidden: Any
-    hidden_bias: Any
-    last: Any
-    last_bias: Any
-    choice_gain: Any
-    choice_sd: Any
-    choice_first: Any
-    choice_bias: Any
-    choice_hidden: Any
-    choice_hidden_bias: Any
-    choice_last: Any
-    direct: Any
-    choice_last_bias: Any
-    embedding: Any
-
     @staticmethod
     def drawn(
         latents: int, observed: int, stimuli: int, choices: int, subjects: int, rng: np.random.Generator
@@ -79,7 +57,7 @@ class Weights:
         size = EMBEDDING if subjects > 1 else 0
         observed, stimuli = observed + size, stimuli + size
         seen_by, n = observed + latents, rng.normal
-        values = {
+        return Weights(**{
             "z": rng.uniform(-0.1, 0.1, latents),
             "latent_sd": rng.uniform(0, 0.05, latents),
             "gain": np.ones((latents, seen_by)),
@@ -100,12 +78,7 @@ class Weights:
             "direct": np.zeros((stimuli, choices)),
             "choice_last_bias": np.zeros((1, choices)),
             "embedding": n(0, 0.3, (subjects, size)),
-        }
-        return Weights(**values)
-
-    def each(self) -> Iterator[tuple[str, Any]]:
-        """Return names and arrays."""
-        return ((part.name, getattr(self, part.name)) for part in fields(self))
+        })  # fmt: skip
 
 
 def spread(p: Any) -> Any:

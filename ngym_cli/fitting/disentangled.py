@@ -13,7 +13,7 @@ that predict an inner fold best. The code is ours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, Policy, Problem, flatten, trial_of
+from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
 from neurogym.behaviour.table import Behaviour, Floats, padded
 from ngym_cli.agents import threads
 from ngym_cli.fitting.bottlenecks import EMBEDDING, DisentangledPolicy, Weights, spread
 from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
-from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, require_drift, to_arrays
+from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
 
 #: Epochs without and with noise and penalties, epochs between scores of the inner fold, learning rates of both phases.
 WARM, EPOCHS, EVERY, RATES = 50, 250, 10, (0.02, 0.01)
@@ -188,7 +188,7 @@ def train(batch: Batch, first: Sequence[Weights], settings: Bottlenecks, seed: i
         torch.manual_seed(seed)
         leaves = {
             name: torch.tensor(np.stack([getattr(each, name) for each in first]), dtype=torch.float32).requires_grad_()
-            for name, _ in first[0].each()
+            for name in vars(first[0])
         }
         w, nets = Weights(**leaves), len(first)
         best_score = torch.full((nets,), -torch.inf)
@@ -285,14 +285,11 @@ class Disentangled:
         inner, found = to_arrays(policy)
         assert isinstance(inner, DisentangledPolicy)
         for k, w in enumerate(inner.nets):
-            found |= flatten(w, f"net{k}.")
+            found |= {f"net{k}.{name}": value for name, value in vars(w).items()}
         return {**found, "scale": inner.scale, "subjects": np.array(inner.subjects)}
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """See `Model.from_arrays`."""
-        nets: list[Weights] = []
-        while f"net{len(nets)}.z" in arrays:
-            start = f"net{len(nets)}."
-            nets.append(Weights(**{part.name: arrays[start + part.name] for part in fields(Weights)}))
+        nets = [Weights(**own) for own in arrays_of_nets(arrays)]
         subjects = tuple(str(name) for name in arrays["subjects"])
         return from_arrays(DisentangledPolicy(nets, arrays["scale"], subjects), arrays)

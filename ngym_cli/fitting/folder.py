@@ -22,7 +22,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.errors import UserError
 from ngym_cli.files import arrow, reading
-from ngym_cli.files.writing import atomic_path, write_json
+from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT
 
 MODELS, TRIALS = "models", "trials.parquet"
@@ -65,7 +65,7 @@ class FitFolder:
         """Write a complete model: arrays first, so that a JSON file implies complete arrays."""
         path = self.model_path(label, ".npz")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path) as temporary, temporary.open("wb") as file:
+        with atomic_file(path) as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         write_json(self.model_path(label, ".json"), about)
 

@@ -22,7 +22,7 @@ from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, one_h
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import find_network
-from ngym_cli.fitting.readout import DriftingReadout, fit_readout, from_arrays, require_drift, to_arrays
+from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
@@ -264,11 +264,9 @@ class Recurrent:
         """See `Model.from_arrays`."""
         nets: list[ChoiceNetwork] = []
         subjects = [str(name) for name in arrays["subjects"]]
-        while any(name.startswith(f"net{len(nets)}.") for name in arrays):
-            start = f"net{len(nets)}."
+        for own in arrays_of_nets(arrays):
             nets.append(ChoiceNetwork(self.cell, self.units, len(table.choices), len(table.stimuli), len(subjects)))
-            own = {n.removeprefix(start): torch.from_numpy(a) for n, a in arrays.items() if n.startswith(start)}
-            nets[-1].load_state_dict(own)
+            nets[-1].load_state_dict({name: torch.from_numpy(each) for name, each in own.items()})
         return from_arrays(NetworkPolicy(nets, arrays["scale"], subjects), arrays)
 
     def _fit(self, problem: Problem) -> Fitted:

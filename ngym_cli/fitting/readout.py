@@ -119,3 +119,13 @@ def to_arrays(policy: Any) -> tuple[Any, dict[str, np.ndarray]]:
 def from_arrays(model: Policy, arrays: Mapping[str, np.ndarray]) -> Policy:
     """Return a model with its drifting read-out, if the arrays hold one."""
     return DriftingReadout(model, rebuild(Walk, arrays, "walk.")) if "walk.mean" in arrays else model
+
+
+def arrays_of_nets(arrays: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    """Return the arrays of each network of a model, which are named ``netK.NAME``."""
+    nets: dict[str, dict[str, np.ndarray]] = {}
+    for name, values in arrays.items():
+        net, dot, own = name.partition(".")
+        if dot and net.startswith("net"):
+            nets.setdefault(net, {})[own] = values
+    return [nets[f"net{k}"] for k in range(len(nets))]

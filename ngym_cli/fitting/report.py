@@ -13,7 +13,7 @@ from ngym_cli.figures import html
 from ngym_cli.figures.report import PAGE, provenance_rows
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files import reading
-from ngym_cli.files.writing import atomic_path, check_place, write_text
+from ngym_cli.files.writing import atomic_file, check_place, write_text
 from ngym_cli.fitting.figures import FIGURES
 from ngym_cli.fitting.folder import TRIALS, Fit, FitFolder
 from ngym_cli.fitting.printing import with_kind
@@ -158,6 +158,6 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         path = place / f"{name}.csv"
         if out is not None:
             check_place(path, overwrite)
-        with atomic_path(path) as temporary, temporary.open("wb") as file:
+        with atomic_file(path) as file:
             csv.write_csv(table, file)
     return place

@@ -10,7 +10,7 @@ import numpy as np
 
 from ngym_cli.errors import UserError
 from ngym_cli.files import arrow, reading
-from ngym_cli.files.writing import atomic_path
+from ngym_cli.files.writing import atomic_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,7 +89,7 @@ def write_table(table: Mapping[str, np.ndarray], path: Path) -> None:
     """Write a trial table as Parquet, as a whole or not at all."""
     import pyarrow.parquet as pq
 
-    with atomic_path(path) as temporary, temporary.open("wb") as file:  # opened here: a name may look like an address
+    with atomic_file(path) as file:
         pq.write_table(to_arrow(table), file, compression="zstd")
 
 

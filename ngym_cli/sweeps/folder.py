@@ -152,7 +152,7 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
         if len(entries) > len(sweep.entries):
             if locks.in_use(path):
                 raise InUseError(f"sweep {path} is in use by another process; enlarge the sweep when it has ended")
-            write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
+            _write_list(path, entries)
         if recipe != sweep.recipe:
             write_text(path / RECIPE, recipe.to_toml())
         return Sweep(path, recipe, tuple(entries))
@@ -160,11 +160,15 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
         raise UserError(f"{path} is not the folder of a sweep; choose another --name")
     entries = plan.entries(recipe)
     try:
-        write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
+        _write_list(path, entries)
         write_text(path / RECIPE, recipe.to_toml())
     except OSError as error:
         raise UserError(f"cannot make sweep {path}: {error.strerror or error}") from None
     return Sweep(path, recipe, tuple(entries))
+
+
+def _write_list(path: Path, entries: Iterable[Entry]) -> None:
+    write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
 
 
 def planned(sweep: Sweep, recipe: Recipe) -> Sequence[Entry]:
@@ -210,7 +214,7 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
     every = {entry.name: entry for entry in [*(load(path).entries if there else ()), *entries]}
     sweep = Sweep(path, recipe, tuple(entries))
     try:
-        write_text(path / LIST, json.dumps([asdict(entry) for entry in every.values()]) + "\n")
+        _write_list(path, every.values())
         write_text(path / RECIPE, recipe.to_toml())
         for entry in entries:
             sweep.error_path(entry.job).unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import Field, field_validator, model_validator
 
-from ngym_cli.config import RunConfig, Section, checked, merge, nest, read_toml
+from ngym_cli.config import RunConfig, Section, checked, leaves, merge, nest, read_toml
 from ngym_cli.config.flags import FLAGS
 from ngym_cli.config.values import as_list, parse_assignment, parse_list, parse_scalar, parse_value
 from ngym_cli.errors import UserError, unknown
@@ -84,7 +84,7 @@ class Recipe(Section):
     def _lists(cls, grid: object) -> Any:
         if not isinstance(grid, Mapping):
             raise ValueError("grid must be a table of parameters and their values")
-        return {canonical(key): as_list(value, f"grid.{key}") for key, value in _flat(grid)}
+        return {canonical(key): as_list(value, f"grid.{key}") for key, value in leaves(grid)}
 
     @field_validator("zip")
     @classmethod
@@ -150,14 +150,6 @@ def canonical(key: str) -> str:
     if dot and first not in RunConfig.model_fields:
         raise ValueError(str(unknown("table of a run's configuration", first, RunConfig.model_fields)))
     return key if first in RunConfig.model_fields else f"hyperparameters.{key}"
-
-
-def _flat(table: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def without(table: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -250,7 +242,7 @@ def read(path: Path) -> Recipe:
 
 def differences(old: Recipe, new: Recipe) -> list[str]:
     """Return in words where two recipes differ."""
-    one, two = dict(_flat(old.identity())), dict(_flat(new.identity()))
+    one, two = dict(leaves(old.identity())), dict(leaves(new.identity()))
     return [
         f"{key}: {_said(one.get(key))} -> {_said(two.get(key))}"
         for key in dict.fromkeys([*one, *two])

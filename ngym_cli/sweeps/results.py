@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ngym_cli import runs
+from ngym_cli.config import plain_text
 from ngym_cli.errors import UserError
-from ngym_cli.files.writing import atomic_path
+from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.status import Row
@@ -48,7 +49,7 @@ def table(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
         low, high = record.pop("performance_ci") or (None, None)
         line = {"run": row["name"], "path": row["id"], "state": row["state"], "error": row["error"]}
         line |= record | {"performance_low": low, "performance_high": high}
-        line |= {names[key]: _cell(row["values"].get(key)) for key in keys}
+        line |= {names[key]: plain_text(row["values"].get(key)) for key in keys}
         found.append(line)
     return found
 
@@ -63,28 +64,11 @@ def _record(row: Row) -> Row:
     return {name: manifest.get(name) for name in RECORDED}
 
 
-def _cell(value: object) -> Any:
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
 def write(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
     """Write ``summary.parquet`` and return the rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     lines = table(sweep, rows)
-    columns = {name: _column([line[name] for line in lines]) for name in lines[0]}
-    with atomic_path(sweep.path / FILE) as temporary, temporary.open("wb") as file:
-        pq.write_table(pa.table(columns), file)
+    write_table({name: np.array([line[name] for line in lines], object) for name in lines[0]}, sweep.path / FILE)
     return lines
-
-
-def _column(values: list[Any]) -> list[Any]:
-    """Return values of a single type; mixed types (64 and "auto") become text."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} and float in kinds:
-        return [None if value is None else float(value) for value in values]
-    return values if len(kinds) <= 1 else [None if value is None else str(value) for value in values]
 
 
 def settings(sweep: Sweep, rows: Sequence[Row], metric: str = METRIC) -> list[Row]:
