@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
@@ -87,16 +87,29 @@ def progress_bars(console: Console) -> Progress:
 
 
 class EveryFewSeconds:
-    """Pace of progress lines without a terminal."""
+    """Pace of a display that is not to be drawn at every step, such as progress lines without a terminal."""
 
-    def __init__(self) -> None:
-        self._last = 0.0
+    def __init__(self, seconds: float = SECONDS_PER_LINE) -> None:
+        self._seconds, self._last = seconds, 0.0
 
     def due(self) -> bool:
-        """Return whether ``SECONDS_PER_LINE`` have passed since this last returned True."""
-        due = time.monotonic() - self._last >= SECONDS_PER_LINE
+        """Return whether the seconds have passed since this last returned True."""
+        due = time.monotonic() - self._last >= self._seconds
         self._last = time.monotonic() if due else self._last
         return due
+
+
+def plain_table(names: Iterable[str], right: Collection[str] = ()) -> Table:
+    """Return a table without lines.
+
+    Args:
+        names: of the columns.
+        right: names of the columns of numbers, flush right.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in names:
+        table.add_column(name, justify="right" if name in right else "left")
+    return table
 
 
 def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), indent: int = 0, right: int = 0) -> None:

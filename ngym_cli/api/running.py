@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,7 +88,7 @@ class NotebookDisplay(Display):
     def __init__(self, total: int, references: Mapping[str, float | None]):
         self.total = total
         self.references = {name: value for name, value in references.items() if value is not None}
-        self._last = 0.0
+        self._pace = terminal.EveryFewSeconds(PACE)
         self._handle: Any = None
 
     def start(self, step: int = 0) -> None:
@@ -100,24 +99,19 @@ class NotebookDisplay(Display):
 
     def update(self, step: int, numbers: Mapping[str, object]) -> None:
         """Show the state after ``step`` steps, about once a second."""
-        if not self._due() and step < self.total:
+        if not self._pace.due() and step < self.total:
             return
         beside = ", ".join(f"{name} {value:.3f}" for name, value in self.references.items())
         self._show(step, f"performance {numbers['performance']:.3f}{f' ({beside})' if beside else ''}")
 
     def evaluating(self, done: int, total: int) -> None:
         """Show the number of finished trials of an evaluation."""
-        if self._due():
+        if self._pace.due():
             self._show(self.total, f"evaluating: {done:,} of {total:,} trials")
 
     def say(self, text: str) -> None:
         """Print a line below the bar."""
         sys.stdout.write(text + "\n")
-
-    def _due(self) -> bool:
-        due = time.monotonic() - self._last >= PACE
-        self._last = time.monotonic() if due else self._last
-        return due
 
     def _show(self, step: int, text: str) -> None:
         from IPython.display import HTML

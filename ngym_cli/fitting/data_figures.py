@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,9 +18,13 @@ def draw(table: Behaviour, found: list[Description], folder: Path, form: str = "
     """Draw all figures that a table allows and return the paths of the figures."""
     paths = []
     with styled():
+        choices = {"ylabel": f"P({table.choices[1]})", "ylim": (-0.02, 1.02)}
+        psychometric = _curves(found, "psychometric", xlabel="evidence: {}", **choices)
+        times = {"ylabel": "reaction time (s)", "ylim": (0, None)}
+        chronometric = _curves(found, "chronometric", xlabel="size of evidence: {}", **times)
         for name, figure in (
-            ("psychometric", _curves(table, found)),
-            ("chronometric", _times(found)),
+            ("psychometric", psychometric),
+            ("chronometric", chronometric),
             ("history", _history(found)),
         ):
             if figure is not None:
@@ -28,33 +33,25 @@ def draw(table: Behaviour, found: list[Description], folder: Path, form: str = "
     return [str(path) for path in paths]
 
 
-def _curves(table: Behaviour, found: list[Description]) -> Figure | None:
-    shown = [each for each in found if each.psychometric is not None]
+def _curves(found: list[Description], kind: str, **labels: Any) -> Figure | None:
+    """Return a curve of each subject, or None if there is none.
+
+    Args:
+        found: descriptions of the subjects.
+        kind: psychometric or chronometric.
+        **labels: of the axes; ``{}`` stands for the evidence.
+    """
+    shown = [each for each in found if getattr(each, kind) is not None]
     if not shown:
         return None
     figure, axes = new_figure()
     for each in shown[:7]:
-        assert each.psychometric is not None
-        interval_points(
-            axes, each.psychometric, fmt="o-", label=f"{each.subject}, {each.trials - each.misses:,} trials"
-        )
-    guide(axes, y=0.5)
-    axes.set(xlabel=f"evidence: {shown[0].evidence}", ylabel=f"P({table.choices[1]})", ylim=(-0.02, 1.02))
-    axes.legend()
-    return figure
-
-
-def _times(found: list[Description]) -> Figure | None:
-    shown = [each for each in found if each.chronometric is not None]
-    if not shown:
-        return None
-    figure, axes = new_figure()
-    for each in shown[:7]:
-        assert each.chronometric is not None
-        interval_points(
-            axes, each.chronometric, fmt="o-", label=f"{each.subject}, {each.chronometric.n.sum():,} trials"
-        )
-    axes.set(xlabel=f"size of evidence: {shown[0].evidence}", ylabel="reaction time (s)", ylim=(0, None))
+        curve = getattr(each, kind)
+        trials = each.trials - each.misses if kind == "psychometric" else curve.n.sum()
+        interval_points(axes, curve, fmt="o-", label=f"{each.subject}, {trials:,} trials")
+    if kind == "psychometric":
+        guide(axes, y=0.5)
+    axes.set(**{**labels, "xlabel": labels["xlabel"].format(shown[0].evidence)})
     axes.legend()
     return figure
 
@@ -73,15 +70,8 @@ def _history(found: list[Description]) -> Figure | None:
     figure, axes = new_figure()
     for k, (kind, points) in enumerate(kinds.items()):
         lag, value, low, high = np.array(points).T
-        axes.errorbar(
-            lag + 0.06 * (k - len(kinds) / 2),
-            value,
-            [value - low, high - value],
-            fmt="o-",
-            markersize=4,
-            linewidth=1,
-            label=kind,
-        )
+        lag = lag + 0.06 * (k - len(kinds) / 2)
+        axes.errorbar(lag, value, [value - low, high - value], fmt="o-", markersize=4, linewidth=1, label=kind)
     guide(axes, y=0)
     axes.set(
         xlabel="trials back", ylabel="weight (logit)", title=f"{each.subject}, {each.trials - each.misses:,} trials"

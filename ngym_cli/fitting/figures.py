@@ -15,7 +15,7 @@ from ngym_cli.figures.requests import FORMATS, save_figure
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
 from ngym_cli.files.writing import check_place
 from ngym_cli.fitting.folder import Fit, FitFolder
-from ngym_cli.fitting.played import bottlenecks, simulated
+from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 
 #: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, BINS, HISTORY = 3000, 400, 9, 8
@@ -104,7 +104,7 @@ def phase(fit: Fit) -> Figure:
         for k, words in enumerate(CONDITIONS):
             here = arrays["condition"] == k
             axis.plot(arrays["logit"][here], arrays["change"][here], ".", markersize=2, color=COLOURS[k],
-                      label=words.format(*_choices(fit)))  # fmt: skip
+                      label=words.format("other choice", fit.second))  # fmt: skip
         axis.axhline(0, color=GREY, linewidth=1, zorder=0)
         axis.set(xlabel=f"logit of {fit.second}", title=label)
     axes[0, 0].set_ylabel("change of the logit")
@@ -157,10 +157,6 @@ def history(fit: Fit) -> Figure:
     return figure
 
 
-def _choices(fit: Fit) -> tuple[str, str]:
-    return "other choice", fit.second
-
-
 def _session_lines(axes: Any, lengths: Sequence[int], end: int) -> None:
     for at in np.cumsum(lengths):
         if at < end:
@@ -169,17 +165,13 @@ def _session_lines(axes: Any, lengths: Sequence[int], end: int) -> None:
 
 def _evidence(fit: Fit) -> tuple[np.ndarray, str]:
     """Return the evidence of each trial: the stimulus, or stimuli weighed by a logistic regression."""
-    names = [name for name in fit.trials if name.startswith("stimulus ")]
+    names, stimuli = fit.stimulus_names(), fit.stimuli()
     if not names:
         raise Unavailable("the table has no stimuli")
-    stimuli = np.nan_to_num(np.stack([np.asarray(fit.trials[name], float) for name in names], 1))
     if len(names) == 1:
-        return stimuli[:, 0], names[0].removeprefix("stimulus ")
-    valid = fit.trials["choice"] >= 0
-    x = np.column_stack([np.ones(valid.sum()), stimuli[valid]])
-    w = fit_weights(x, fit.trials["choice"][valid].astype(int), 2, np.full(x.shape[1], 10.0))[0][1, 1:]
-    short = [name.removeprefix("stimulus ") for name in names]
-    return stimuli @ w, " ".join(f"{value:+.2f} {name}" for value, name in zip(w, short, strict=True)) + " (logit)"
+        return stimuli[:, 0], names[0]
+    w = stimulus_weights(stimuli, fit.trials["choice"].astype(int))
+    return stimuli @ w, " ".join(f"{value:+.2f} {name}" for value, name in zip(w, names, strict=True)) + " (logit)"
 
 
 def _lagged(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -194,9 +186,7 @@ def _lagged(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         raise Unavailable("there are fewer than 100 trials with enough trials before them")
     columns = [np.ones(len(keep)), *(side[keep - k] for k in range(1, HISTORY + 1))]
     columns += [signed[keep - k] for k in range(1, HISTORY + 1)]
-    names = [name for name in fit.trials if name.startswith("stimulus ")]
-    columns += [np.nan_to_num(np.asarray(fit.trials[name], float))[keep] for name in names]
-    return np.column_stack(columns), choice[keep], keep
+    return np.column_stack([*columns, fit.stimuli()[keep]]), choice[keep], keep
 
 
 FIGURES: dict[str, Callable[[Fit], Figure]] = {

@@ -154,8 +154,11 @@ class Fit:
 
             raise Unavailable("the table has more than two choices")
 
+    def stimulus_names(self) -> list[str]:
+        """Return the names of the stimuli."""
+        return [name.removeprefix("stimulus ") for name in self.trials if name.startswith("stimulus ")]
+
     def stimuli(self) -> np.ndarray:
         """Return the stimuli of all trials, shape (trials, stimuli)."""
-        names = [name for name in self.trials if name.startswith("stimulus ")]
-        columns = [np.nan_to_num(np.asarray(self.trials[name], float)) for name in names]
+        columns = [np.nan_to_num(np.asarray(self.trials[f"stimulus {name}"], float)) for name in self.stimulus_names()]
         return np.stack(columns, 1) if columns else np.zeros((len(self.trials["choice"]), 0))

@@ -43,13 +43,18 @@ def simulated(fit: Fit) -> Figure:
     return figure
 
 
+def stimulus_weights(stimuli: np.ndarray, choice: np.ndarray) -> np.ndarray:
+    """Return the weight of each stimulus in a logistic regression of the second of two choices."""
+    x = np.column_stack([np.ones(len(choice)), stimuli])[choice >= 0]
+    return np.asarray(fit_weights(x, choice[choice >= 0], 2, np.full(x.shape[1], 10.0))[0][1, 1:])
+
+
 def _psychometric(
     axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]], word: str
 ) -> None:
     """Draw the probability of the second choice against the evidence, which is weighed as by the subject."""
     _, choice, _, stimuli, _ = curves[0]
-    x = np.column_stack([np.ones(len(choice)), stimuli])[choice >= 0]
-    w = fit_weights(x, choice[choice >= 0], 2, np.full(x.shape[1], 10.0))[0][1, 1:]
+    w = stimulus_weights(stimuli, choice)
     edges = np.unique(np.quantile(stimuli @ w, np.linspace(0, 1, BINS + 1)))[1:-1]
     for k, (label, choice, _, stimuli, _) in enumerate(curves):
         valid = choice >= 0

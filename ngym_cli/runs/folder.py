@@ -6,7 +6,7 @@ import contextlib
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -276,32 +276,25 @@ def _started(manifest: Path) -> tuple[str, float]:
     return started, written
 
 
-def find(
-    reference: str,
-    root: Path = ROOT,
-    accept: Callable[[Run], bool] = lambda run: True,
-    checked: bool = True,
-    fits: bool = False,
-) -> Run:
+def find(reference: str, root: Path = ROOT, checked: bool = True, fits: bool = False) -> Run:
     """Return a run by folder, by name below ``root``, or ``latest``.
 
     Args:
         reference: folder, name or ``latest``.
         root: folder of all runs.
-        accept: condition on runs that a name or ``latest`` may mean.
         checked: refuse folders with links that lead elsewhere; False to remove a run without reading its files.
         fits: include the folders of fits.
 
     Raises:
         UserError: if there is none, with the nearest name; or if the folder is refused.
     """
-    run = _find(reference, root, accept, fits)
+    run = _find(reference, root, fits)
     if checked:
         reading.check_folder(run.path)
     return run
 
 
-def _find(reference: str, root: Path, accept: Callable[[Run], bool], fits: bool) -> Run:
+def _find(reference: str, root: Path, fits: bool) -> Run:
     path = Path(reference)
     try:
         named_folder = path.is_dir() and reference != "latest" and any(path.iterdir())
@@ -313,7 +306,7 @@ def _find(reference: str, root: Path, accept: Callable[[Run], bool], fits: bool)
         return Run(path)
     if named_folder:
         raise UserError(f"{reference} is not a run folder: it has no {MANIFEST}")
-    everything = [run for run in find_all(root, fits) if accept(run)]
+    everything = find_all(root, fits)
     if reference == "latest":
         if everything:
             return everything[-1]

@@ -14,7 +14,7 @@ from rich.text import Text
 from ngym_cli.sweeps import plan, status
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.status import Row, StatusReader
-from ngym_cli.terminal import SECONDS_PER_LINE, in_words
+from ngym_cli.terminal import SECONDS_PER_LINE, in_words, plain_table
 
 #: Seconds between two pictures.
 SECONDS_PER_PICTURE = 1.0
@@ -90,15 +90,9 @@ def picture(rows: Sequence[Row], workers: int = 1, most: int = MOST_ROWS) -> Gro
 
 def table(rows: Sequence[Row]) -> Table:
     """Return a table with a line for each run."""
-    shown = Table(box=None, padding=(0, 2, 0, 0))
     keys = list(dict.fromkeys(key for row in rows for key in row["values"]))
-    shown.add_column("run")
-    for name in plan.short_names(keys).values():
-        shown.add_column(name)
-    shown.add_column("state")
-    for name in ("performance", "steps", "time left"):
-        shown.add_column(name, justify="right")
-    shown.add_column("")
+    numbers = ("performance", "steps", "time left")
+    shown = plain_table(["run", *plan.short_names(keys).values(), "state", *numbers, ""], numbers)
     for row in rows:
         performance, left, total = row["performance"], row["left"], row["timesteps"]
         shown.add_row(
@@ -141,11 +135,8 @@ def print_settings(out: Console, settings: Sequence[Mapping[str, Any]], search: 
         out.print("no run is done yet")
         return
     keys = list(dict.fromkeys(key for setting in chosen for key in setting["values"]))
-    shown = Table(box=None, padding=(0, 2, 0, 0))
-    for name in plan.short_names(keys).values():
-        shown.add_column(name)
-    for name in ("runs", "mean", "95 % interval", "IQM", "95 % interval", "failed"):
-        shown.add_column(name, justify="right")
+    numbers = ("runs", "mean", "95 % interval", "IQM", "95 % interval", "failed")
+    shown = plain_table([*plan.short_names(keys).values(), *numbers], numbers)
     for setting in chosen[:MOST_SETTINGS]:
         shown.add_row(
             *(word(setting["values"].get(key)) for key in keys), f"{setting['n']:,}", _number(setting["mean"]),
