@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from docs.site import trained
-from docs.site.writing import Site, code, hidden_tree, page
+from docs.site.writing import Site, render
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,34 +63,4 @@ def _as_page(text: str) -> str:
 def first_page(tasks: int) -> str:
     """Return the page that a reader sees first."""
     learned = sum(trained.minutes(id_) is not None for id_ in trained.trainable())
-    return page(
-        "# ngym",
-        "Train, evaluate and analyse recurrent networks on the tasks of systems and cognitive neuroscience.",
-        code(
-            "ngym run  --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo\n"
-            "ngym eval latest\n"
-            "ngym plot latest"
-        ),
-        "[Installation](guide/installation.md) comes first; the [guide](guide/index.md) has a page for each subject.",
-        f"- **[{tasks} tasks](tasks/index.md)**, each with a drawn trial, its chance level and ceiling, and a trained"
-        f" agent. [{learned} of {len(trained.trainable())}](learned.md) are learned to 95 % of their ceiling by the"
-        " defaults; the [table of tasks](tasks/table.md) can be sorted by how long that takes.",
-        "- **[Tutorials](tutorials/index.md)** that run as they stand, from the first run to fixed points and lesions.",
-        "- **Reference**: [commands](commands/index.md), [wrappers](wrappers/index.md),"
-        " [algorithms](algorithms/index.md), [networks](networks/index.md), [figures](figures/index.md),"
-        " [analyses](analyses/index.md), [models](models/index.md), [launchers](launchers/index.md),"
-        " and the [modules](api/index.md).",
-        "- **[Papers](papers/index.md)** whose claims are repeated, with what holds and what does not.",
-        "- **[Coming from NeuroGym](migrating.md)**: scripts run as they are; what is different is listed.",
-        "Every page is made from the code, its help texts and its records, and says when and with which commit a number"
-        " was made. The same is printed by `ngym info NAME`; `ngym docs NAME` opens the page.",
-        hidden_tree(["readme", "guide/index", "tutorials/index", "tasks/index", "papers/index"], "Start"),
-        hidden_tree(
-            [f"{part}/index" for part in ("commands", "wrappers", "algorithms", "networks", "figures", "analyses",
-                                          "models", "launchers", "api")],
-            "Reference",
-        ),
-        hidden_tree(
-            ["values", "learned", "migrating", "glossary", "architecture", "contributing", "changelog"], "Background"
-        ),
-    )  # fmt: skip
+    return render("index.md.jinja", tasks=tasks, learned=learned, trainable=len(trained.trainable()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, sentence, table
+from docs.site.writing import Site, escaped, hidden_tree, page, render, table
 from ngym_cli.papers import collection, results
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
@@ -42,43 +42,22 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
         paper: which.
         seeds: the rows that the record keeps of it.
     """
-    config = paper.config
+    config, found = paper.config, results.verdicts(paper, seeds)
     settings = [
         (escaped(s.what), escaped(s.value), escaped(s.here or "the same"), escaped(s.source), PROVENANCE[s.provenance])
         for s in config.settings
     ]
-    parts = [
-        (f"`{name}`", sentence(prose(part.what)), f"after `{part.after}`" if part.after else "")
-        for name, part in config.parts.items()
-    ]
-    untested = [
-        f"- {sentence(escaped(claim.title))} {sentence(escaped(claim.untestable))}"
-        for claim in config.claims if claim.untestable is not None
-    ]  # fmt: skip
-    measured = (
-        f"Mean over {len(seeds)} seeds with its 95 % interval, which lies inside the criterion of a claim that is"
-        " reached." if len(seeds) > 1
-        else "One seed, without an interval." if seeds
-        else "Nothing of it is in the records yet." if parts
-        else "None can be tested here."
-    )  # fmt: skip
-    found = results.verdicts(paper, seeds)
     lines = results.control_lines([claim_row(claim, found[claim.id]) for claim in config.claims])
-    controls = [tuple(map(escaped, line)) for line in lines]
-    return page(
-        f"# {escaped(config.title)}",
-        f"{escaped(config.citation)} [doi:{config.doi}](https://doi.org/{config.doi})",
-        prose(config.summary),
-        code(f"ngym reproduce {paper.id}"),
-        "## Claims", measured,
-        table(("claim", "published", "here", "verdict", "reached when"), list(_claims(paper, seeds)), "claims"),
-        page("### Values of each seed", table(*_seeds(paper, seeds))) if len(seeds) > 1 else "",
-        page("### Controls", table(("claim", "control", "number", "value", "criterion"), controls)) if controls else "",
-        page("### Not testable here", "\n".join(untested)) if untested else "",
-        page("## What is trained", table(("part", "what", "begins with"), parts)) if parts else "",
-        page("## Settings", table(("what", "paper", "here", "where", "known from"), settings, "settings"))
-        if settings else "",
-    )  # fmt: skip
+    return render(
+        "paper.md.jinja",
+        id=paper.id,
+        config=config,
+        seeds=len(seeds),
+        claims=list(_claims(paper, seeds)),
+        each_seed=_seeds(paper, seeds) if len(seeds) > 1 else (),
+        controls=[tuple(map(escaped, line)) for line in lines],
+        settings=settings,
+    )
 
 
 def _claims(paper: Paper, seeds: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -142,3 +142,19 @@ def value(given: Any) -> str:
 def page(*parts: str) -> str:
     """Return parts as one page, a blank line between them; empty ones are left out."""
     return "\n\n".join(part for part in parts if part)
+
+
+def render(template: str, **contents: Any) -> str:
+    """Return a page from a template of this folder; templates may use the functions of this module.
+
+    Args:
+        template: name of the template.
+        **contents: content of the page, by the names used in the template.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals |= {each.__name__: each for each in (escaped, prose, sentence, table, hidden_tree, value)}
+    return re.sub(r"\n{3,}", "\n\n", environment.get_template(template).render(contents))
