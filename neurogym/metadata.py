@@ -82,7 +82,8 @@ class TaskEntries(_Described, total=False):
 
     Attributes:
         tags: Out of :data:`TAGS`.
-        carries: Whether a trial depends on those before, so that memory across trials is useful.
+        carries: Whether a trial depends on those before, so that memory across trials is useful. By default where
+            rewards are needed, which tell of earlier trials.
         differences: Where it differs from NeuroGym's task of the same name, a sentence each; of the tasks of this
             package they are in ``compat/neurogym.toml``.
         necessary: What cannot be ignored without loss: labels of channels, names of periods, tuples of such that are
@@ -135,7 +136,8 @@ class TaskInfo(dict[str, Any]):
     """
 
     def __init__(self, **entries: Unpack[TaskEntries]):
-        super().__init__({**USUAL_OF_TASKS, **_checked(entries, TaskEntries)})
+        usual = {**USUAL_OF_TASKS, "carries": bool(entries.get("needs_reward"))}
+        super().__init__({**usual, **_checked(entries, TaskEntries)})
 
     @classmethod
     def of(cls, entries: Mapping[str, Any]) -> Self:

@@ -146,13 +146,14 @@ class Sessions:
         self._left -= 1
         if len(p.matrices) > 1:
             over = self._left < 0 if p.hazard is None else self.rng.random(self.n) < p.hazard
-            self._block = np.where(over, _drawn(self.rng, p.next_block[self._block]), self._block)
+            self._block = np.where(over, draw(self.rng, p.next_block[self._block]), self._block)
             self._left = np.where(over, self.rng.integers(p.low, p.high + 1, size=self.n) - 1, self._left)
-        self._last = _drawn(self.rng, p.matrices[self._block, self._last])
+        self._last = draw(self.rng, p.matrices[self._block, self._last])
         return self._last
 
 
-def _drawn(rng: np.random.Generator, p: Floats) -> NDArray[np.int64]:
+def draw(rng: np.random.Generator, p: Floats) -> NDArray[np.int64]:
+    """Draw an index for each row, with the probabilities of that row; shape (n,)."""
     edges = np.cumsum(p, axis=1)
     return np.minimum((rng.random((len(p), 1)) * edges[:, -1:] >= edges).sum(axis=1), p.shape[1] - 1)
 

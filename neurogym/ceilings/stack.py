@@ -18,21 +18,11 @@ from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.rules import PAID
 from neurogym.scores import Score
+from neurogym.wrappers.forwarding import layers
 
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")  #: wrappers of Gymnasium that pass everything on
-HOOKS = (
-    "plan",
-    "revise",
-    "observe",
-    "appended",
-    "step",
-    "reset",
-    "new_trial",
-    "trial_ended",
-    "observation",
-    "reward",
-    "action",
-)
+HOOKS = ("plan", "revise", "observe", "appended", "step", "reset", "new_trial", "trial_ended")
+HOOKS_OF_GYMNASIUM = ("observation", "reward", "action")
 
 TIMINGS, TRIALS = 24, 800  #: of a single answer
 FORGETS = "the agent forgets earlier trials, which the task needs"
@@ -166,12 +156,7 @@ class _Stack:
 
 def _layers(env: gym.Env) -> list[gym.Env]:
     """Wrappers from innermost to outermost, without wrappers that leave everything unchanged."""
-    found: list[gym.Env] = []
-    while isinstance(env, gym.Wrapper):
-        if type(env).__name__ not in HARMLESS:
-            found.append(env)
-        env = env.env
-    return found[::-1]
+    return [layer for layer in layers(env) if type(layer).__name__ not in HARMLESS]
 
 
 def _names(env: gym.Env) -> list[str]:
@@ -183,7 +168,7 @@ def _effect(layer: Any) -> Effect:
         own = vars(cls)
         if "effect_on_ceiling" in own or own.get("ceiling_effect") is not None:
             return layer.effect_on_ceiling()
-        if any(hook in own for hook in HOOKS):  # inherited declarations are no longer valid
+        if any(hook in own for hook in HOOKS + HOOKS_OF_GYMNASIUM):  # inherited declarations are no longer valid
             break
     return Effect("unknown", "it does not say what it does to the ceiling")
 
@@ -220,9 +205,8 @@ def _remembered(stack: _Stack) -> Verdict:
 
 
 def _noise_outside_reward(env: gym.Env) -> bool:
-    kinds = [[cls.__name__ for cls in type(layer).__mro__] for layer in _layers(env)]
-    places = [k for k, names in enumerate(kinds) if "PassReward" in names]
-    return bool(places) and any("Noise" in names for names in kinds[places[0] :])
+    names = _names(env)
+    return "PassReward" in names and "Noise" in names[names.index("PassReward") :]
 
 
 # -- calculation ------------------------------------------------------------------------------------------------------

@@ -40,8 +40,6 @@ def _with_tuples(value: Any) -> Any:
 _TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("neurogym.toml").read_text("utf-8"))
 #: Older module to the present one that has its names. What has no such module is in ``NAMES`` alone.
 MODULES: dict[str, str] = _TABLE["modules"]
-#: Tasks in the file of the task that they vary: module by the rule, and the module that there is.
-VARIANTS: dict[str, str] = _TABLE["variants"]
 #: Module, old or present, to names that are not its own and where each is, as ``module:name`` or ``module``.
 NAMES: dict[str, dict[str, str]] = _TABLE["names"]
 #: Older id of a task to the present one and the arguments that make it the same task.

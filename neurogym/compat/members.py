@@ -9,6 +9,16 @@ import numpy as np
 from neurogym.compat.leniency import warn_once
 
 
+def _built(name: str) -> property:
+    """Flag whether the described or else the current trial has an array; set to False, the array is dropped."""
+
+    def drop(task: OldMembers, built: bool) -> None:
+        if not built:
+            task._forget(name)
+
+    return property(lambda task: task._has(name), drop)
+
+
 class OldMembers:
     """Members of :class:`~neurogym.core.TrialEnv` for tasks written for older versions.
 
@@ -21,25 +31,7 @@ class OldMembers:
 
     # -- the arrays of the trial ---------------------------------------------------------------------------------------
 
-    @property
-    def _ob_built(self) -> bool:
-        """Whether the described or else the current trial has observations."""
-        return self._has("ob")
-
-    @_ob_built.setter
-    def _ob_built(self, built: bool) -> None:
-        if not built:
-            self._forget("ob")
-
-    @property
-    def _gt_built(self) -> bool:
-        """Whether the described or else the current trial has a ground truth."""
-        return self._has("gt")
-
-    @_gt_built.setter
-    def _gt_built(self, built: bool) -> None:
-        if not built:
-            self._forget("gt")
+    _ob_built, _gt_built = _built("ob"), _built("gt")
 
     def _has(self, name: str) -> bool:
         trials = self._described if self._described is not None else self.cursor.block  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from neurogym.compat.changes import ALIASES, MODULES, NAMES, VARIANTS
+from neurogym.compat.changes import ALIASES, MODULES, NAMES
 
 LISTS, NATIVE, CONTRIB = "neurogym.compat.lists", "neurogym.envs.native", "neurogym.envs.contrib"
 #: Names that every module of tasks has, because its imports were visible.
@@ -14,20 +14,29 @@ EVERYWHERE = {"_SB3_INSTALLED": f"{LISTS}:_SB3_INSTALLED", "logger": "neurogym.m
 
 
 @functools.cache
-def flat_modules() -> dict[str, str]:
-    """Modules of tasks from before version 1, when all lay in ``neurogym.envs``, by task and by names of 2019."""
+def task_modules() -> dict[str, str]:
+    """Modules of tasks as in NeuroGym, called as the task in lower case, to the present ones."""
     from neurogym.envs import contrib, native
 
-    places = [(NATIVE, name) for name in native.TASKS] + [(CONTRIB, name) for name in contrib.TASKS]
-    known = {name: f"{group}.{name.lower()}" for group, name in places}
-    known = {name: VARIANTS.get(module, module) for name, module in known.items()}
-    flat = {f"neurogym.envs.{name.lower()}": module for name, module in known.items()}
-    flat |= {f"neurogym.envs.{old.rpartition('.')[2]}": new for old, new in MODULES.items() if new in known.values()}
+    tasks = [*native.TASKS.items(), *contrib.TASKS.items()]
+    return {f"{module.rpartition('.')[0]}.{name.lower()}": module for name, module in tasks}
+
+
+@functools.cache
+def flat_modules() -> dict[str, str]:
+    """Modules of tasks from before version 1, when all lay in ``neurogym.envs``, by task and by names of 2019."""
+    flat = {_flat(old): new for old, new in task_modules().items()}
+    present = set(flat.values())
+    flat |= {_flat(old): new for old, new in MODULES.items() if new in present}
     for old, (new, _) in ALIASES.items():
-        name, new = old.removesuffix("-v0"), new.removesuffix("-v0")
-        if name.isidentifier() and new in known:
-            flat.setdefault(f"neurogym.envs.{name.lower()}", known[new])
+        name, module = old.removesuffix("-v0"), flat.get(_flat(new.removesuffix("-v0").lower()))
+        if name.isidentifier() and module:
+            flat.setdefault(_flat(name.lower()), module)
     return flat
+
+
+def _flat(path: str) -> str:
+    return f"neurogym.envs.{path.rpartition('.')[2]}"
 
 
 @functools.cache
@@ -47,7 +56,8 @@ def module_of(path: str) -> str | None:
         return MODULES[path]
     if not path.startswith("neurogym.envs."):
         return None
-    return flat_modules().get(path) if path.count(".") == 2 else VARIANTS.get(path)
+    found = (flat_modules() if path.count(".") == 2 else task_modules()).get(path)
+    return None if found == path else found
 
 
 def names_in(path: str) -> dict[str, str]:

@@ -34,6 +34,11 @@ def ring(n: int) -> np.ndarray:
     return 2 * np.pi * np.arange(n) / n
 
 
+def signed_angle(angle: Any) -> Any:
+    """The same angle (rad) between -pi and pi."""
+    return (angle + np.pi) % (2 * np.pi) - np.pi
+
+
 def step_noise(sigma: float, dt: float) -> float:
     """S.d. of the noise per step: sigma / sqrt(dt), so that the noise of a time average is independent of dt."""
     return float(sigma / np.sqrt(dt))

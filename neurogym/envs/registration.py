@@ -14,7 +14,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from neurogym.compat.changes import ALIASES, VARIANTS
+from neurogym.compat.changes import ALIASES
 from neurogym.envs import collections, contrib, image, native
 from neurogym.messages.names import closest
 from neurogym.metadata import TaskInfo
@@ -29,10 +29,9 @@ _GROUPS = {"native": native.TASKS, "contrib": contrib.TASKS, "image": image.TASK
 def _table() -> dict[str, tuple[str, str]]:
     """Id to (group, entry point) of every task of the package."""
     table = {}
-    for group, names in _GROUPS.items():
-        for name in names:
-            module = f"neurogym.envs.{group}.{name.lower()}"
-            table[f"{name}-v0"] = (group, f"{VARIANTS.get(module, module)}:{name}")
+    for group, tasks in _GROUPS.items():
+        for name, module in tasks.items():
+            table[f"{name}-v0"] = (group, f"{module}:{name}")
     for collection, names in collections.COLLECTIONS.items():
         for name in names:
             table[f"{collection}.{name}-v0"] = ("collections", f"neurogym.envs.collections.{collection}:{name}")

@@ -63,6 +63,19 @@ class Range:
         return bool((self.low < value if self.above else self.low <= value) and value <= self.high)
 
 
+class OneOf(tuple[str, ...]):
+    """Words that an argument may be."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse any other value.
+
+        Raises:
+            ValueError: If the value is not among the words; the message names the nearest.
+        """
+        if value not in self:
+            raise ValueError(unknown(name, value, self))
+
+
 Number = Annotated[float, Range()]
 NonNegative = Annotated[float, Range(0)]
 Positive = Annotated[float, Range(0, above=True)]
@@ -78,13 +91,13 @@ TwoProbabilities = Annotated[tuple[float, float], Range(0, 1, size=2)]
 Block = Annotated[tuple[int, int], Range(1, whole=True, size=2, in_order=True)]  #: fewest and most trials of a block
 
 
-def declared_ranges(function: Callable[..., None]) -> dict[str, Range]:
+def declared_ranges(function: Callable[..., None]) -> dict[str, Range | OneOf]:
     """Ranges that the annotations of a constructor declare, by argument."""
     known = getattr(inspect.unwrap(function), "__globals__", {})
-    ranges: dict[str, Range] = {}
+    ranges: dict[str, Range | OneOf] = {}
     for name, annotation in getattr(function, "__annotations__", {}).items():
         hint = known.get(annotation.partition(" ")[0]) if isinstance(annotation, str) else annotation
-        ranges |= {name: part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Range)}  # noqa: B035
+        ranges |= {name: p for p in getattr(hint, "__metadata__", ()) if isinstance(p, Range | OneOf)}  # noqa: B035
     return ranges
 
 

@@ -2,7 +2,8 @@
 
 The table names every wrapper and its module; each module is imported on first use.
 
-Belongs here: one wrapper per file, and what they have in common (`base`, `stack`). May use: `trials` and all below.
+Belongs here: wrappers, those that change one thing in one file, and what they have in common (`base`, `stack`). May
+use: `trials` and all below.
 """
 
 from __future__ import annotations
@@ -14,47 +15,30 @@ from typing import Any
 
 from neurogym.messages.names import unknown
 
-#: Class name to module, of this package unless its name has a dot.
-WRAPPERS = {
-    "BiasCorrection": "outcomes",
-    "CatchTrials": "outcomes",
-    "Combine": "neurogym.envs.multi",
-    "ComputeMeanPerf": "compute_mean_perf",
-    "CurriculumLearning": "phased",
-    "DynamicNoise": "noise",
-    "Identity": "ttl_pulse",
-    "LearnTransMatrix": "learn_trans_matrix",
-    "MissTrialReward": "outcomes",
-    "Modality": "modality",
-    "Monitor": "monitor",
-    "MotionEnergy": "motion_energy",
-    "MultiEnvs": "neurogym.envs.multi",
-    "Noise": "noise",
-    "PassAction": "pass_reward",
-    "PassGT": "pass_reward",
-    "PassReward": "pass_reward",
-    "PerfPhases": "compute_mean_perf",
-    "PerfectIntegrator": "perfect_integrator",
-    "Persistence": "trial_history",
-    "RandomGroundTruth": "random_ground_truth",
-    "ReactionTime": "reaction_time",
-    "ScheduleAttr": "schedule_attr",
-    "ScheduleEnvs": "neurogym.envs.multi",
-    "Shaping": "phased",
-    "SideBias": "random_ground_truth",
-    "StimAccSignal": "noise",
-    "TTLPulse": "ttl_pulse",
-    "TimeOut": "outcomes",
-    "TransferLearning": "neurogym.envs.multi",
-    "TrHReset": "trial_history",
-    "TrialHistory": "trial_history",
-    "TrialHistoryEvolution": "trial_history_evolution",
-    "TrialHistoryV2": "trial_history",
-    "TrialHistory_NAlt": "trial_history",
-    "VariableMapping": "variable_mapping",
-    "VariableReactionTime": "reaction_time",
-    "Variable_nch": "variable_nch",
+#: Names of the wrappers in each module, of this package unless the name has a dot.
+MODULES: dict[str, tuple[str, ...]] = {
+    "compute_mean_perf": ("ComputeMeanPerf", "PerfPhases"),
+    "learn_trans_matrix": ("LearnTransMatrix",),
+    "modality": ("Modality",),
+    "monitor": ("Monitor",),
+    "motion_energy": ("MotionEnergy",),
+    "neurogym.envs.multi": ("Combine", "MultiEnvs", "ScheduleEnvs", "TransferLearning"),
+    "noise": ("DynamicNoise", "Noise", "StimAccSignal"),
+    "outcomes": ("BiasCorrection", "CatchTrials", "MissTrialReward", "TimeOut"),
+    "pass_reward": ("PassAction", "PassGT", "PassReward"),
+    "perfect_integrator": ("PerfectIntegrator",),
+    "phased": ("CurriculumLearning", "Shaping"),
+    "random_ground_truth": ("RandomGroundTruth", "SideBias"),
+    "reaction_time": ("ReactionTime", "VariableReactionTime"),
+    "schedule_attr": ("ScheduleAttr",),
+    "trial_history": ("Persistence", "TrHReset", "TrialHistory", "TrialHistoryV2", "TrialHistory_NAlt"),
+    "trial_history_evolution": ("TrialHistoryEvolution",),
+    "ttl_pulse": ("Identity", "TTLPulse"),
+    "variable_mapping": ("VariableMapping",),
+    "variable_nch": ("Variable_nch",),
 }
+#: Class name of each wrapper to the module.
+WRAPPERS = dict(sorted((name, module) for module, names in MODULES.items() for name in names))
 
 __all__ = ["WRAPPERS", "all_wrappers", "key_of", "module_of", "wrapper_class", *WRAPPERS]
 

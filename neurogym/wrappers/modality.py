@@ -24,10 +24,7 @@ class Modality(TrialWrapper):
         ValueError: If there is no such ring or trials exist already.
     """
 
-    metadata = WrapperInfo(
-        doi="10.1038/s41593-018-0310-2",
-        order="innermost",
-    )
+    metadata = WrapperInfo(doi="10.1038/s41593-018-0310-2", order="innermost")
     ceiling_effect = LEAVES
     inside_of = ("TrialWrapper",)
 

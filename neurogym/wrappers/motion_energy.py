@@ -37,10 +37,7 @@ class MotionEnergy(TrialWrapper):
         ValueError: If ``directions``, ``delay`` or ``speed`` is out of range.
     """
 
-    metadata = WrapperInfo(
-        doi="10.1364/JOSAA.2.000284",
-        order="innermost",
-    )
+    metadata = WrapperInfo(doi="10.1364/JOSAA.2.000284", order="innermost")
     ceiling_effect = LEAVES
     inside_of = ("TrialWrapper",)
 

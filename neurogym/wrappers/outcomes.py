@@ -90,10 +90,7 @@ class CatchTrials(TrialWrapper):
         ValueError: If an argument is out of range, the task has no coherences, or it programs its own rewards.
     """
 
-    metadata = WrapperInfo(
-        doi="10.1038/s41467-020-14824-w",
-        order="any",
-    )
+    metadata = WrapperInfo(doi="10.1038/s41467-020-14824-w", order="any")
     ceiling_effect = HIDES_OUTCOME
 
     def __init__(

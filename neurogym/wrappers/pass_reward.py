@@ -46,10 +46,7 @@ class PassAction(TrialWrapper):
         ValueError: If ``one_hot`` is requested for actions that are not discrete.
     """
 
-    metadata = WrapperInfo(
-        doi="10.1038/s41593-018-0147-8",
-        order="any",
-    )
+    metadata = WrapperInfo(doi="10.1038/s41593-018-0147-8", order="any")
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, one_hot: bool = False):
@@ -59,19 +56,15 @@ class PassAction(TrialWrapper):
         if one_hot and not discrete:
             raise ValueError(f"one_hot needs discrete actions, not {space}")
         self._codes = np.eye(int(space.n), dtype=np.float32) if one_hot else None  # type: ignore[attr-defined]
-        self._flat: tuple[int, ...] = () if discrete else (int(np.prod(space.shape or ())),)
         self._axes = len(space.shape or ())
-        width = len(self._codes) if self._codes is not None else int(np.prod(self._flat))
+        width = len(self._codes) if self._codes is not None else int(np.prod(space.shape or ()))
         self.observation_space = append_channels(env.observation_space, "action", width)
 
     def appended(self, action: Any, reward: Any, field: Field) -> Any:
         """The action, its code, or the flattened action vector."""
         if self._codes is not None:
             return self._codes[action]
-        if not self._flat:
-            return action
-        action = np.asarray(action)
-        return action.reshape(*action.shape[: action.ndim - self._axes], *self._flat)
+        return _flattened(action, self._axes)
 
 
 class PassGT(TrialWrapper):
@@ -95,5 +88,12 @@ class PassGT(TrialWrapper):
 
     def appended(self, action: Any, reward: Any, field: Field) -> Any:
         """The ground truth of the row acted on."""
-        last = np.asarray(field("last_gt"))
-        return last if self._axes == 0 else last.reshape(*last.shape[: last.ndim - self._axes], -1)
+        return _flattened(field("last_gt"), self._axes)
+
+
+def _flattened(action: Any, axes: int) -> Any:
+    """Actions whose last ``axes`` axes are one; unchanged if these are numbers."""
+    if axes == 0:
+        return action
+    action = np.asarray(action)
+    return action.reshape(*action.shape[: action.ndim - axes], -1)

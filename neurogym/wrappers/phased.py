@@ -240,10 +240,7 @@ class CurriculumLearning(Phased):
         ValueError: If the task does not fit or an argument is out of range.
     """
 
-    metadata = WrapperInfo(
-        doi="10.1038/s41586-019-0919-7",
-        order="any",
-    )
+    metadata = WrapperInfo(doi="10.1038/s41586-019-0919-7", order="any")
     ceiling_effect = unknown("the trials depend on the training phase")
     decides = ("the training phase", "coh")
 

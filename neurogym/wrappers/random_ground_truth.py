@@ -9,19 +9,11 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import Effect
-from neurogym.ceilings.processes import Process
+from neurogym.ceilings.processes import Process, draw
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
-from neurogym.wrappers.sampling import (
-    BlockClock,
-    another,
-    check_probabilities,
-    choices_of,
-    draw,
-    probability_rows,
-    restrict,
-)
+from neurogym.wrappers.sampling import BlockClock, another, check_probabilities, choices_of, probability_rows, restrict
 
 
 class RandomGroundTruth(TrialWrapper):

@@ -41,12 +41,6 @@ def check_probabilities(p: np.ndarray, choices: int, name: str) -> None:
         raise ValueError(f"each row of {name} must be non-negative and sum to 1, got {p.tolist()}")
 
 
-def draw(rng: np.random.Generator, p: np.ndarray) -> np.ndarray:
-    """Draw an index for each row, with the probabilities of that row; shape (n,)."""
-    edges = np.cumsum(p, axis=1)
-    return np.minimum((rng.random((len(p), 1)) * edges[:, -1:] >= edges).sum(axis=1), p.shape[1] - 1)
-
-
 def restrict(p: np.ndarray, choices: np.ndarray, active: Any) -> np.ndarray:
     """Rows with the choices that are not ``active`` taken out; shape as ``p``.
 

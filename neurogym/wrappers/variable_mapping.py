@@ -40,10 +40,7 @@ class VariableMapping(TrialWrapper):
         ValueError: If the task has no stimuli and mapping, or an argument is out of range.
     """
 
-    metadata = WrapperInfo(
-        doi="10.1016/S0896-6273(00)80658-3",
-        order="any",
-    )
+    metadata = WrapperInfo(doi="10.1016/S0896-6273(00)80658-3", order="any")
     ceiling_effect = unknown("no exact observer is known for mappings that change")
     decides = ("mapping",)
     task: TaskWithStimuli

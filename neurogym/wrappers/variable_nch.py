@@ -9,12 +9,12 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
-from neurogym.ceilings.processes import Process
+from neurogym.ceilings.processes import Process, draw
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Probability
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
-from neurogym.wrappers.sampling import BlockClock, choices_of, draw, restrict
+from neurogym.wrappers.sampling import BlockClock, choices_of, restrict
 
 
 class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name

@@ -80,7 +80,7 @@ def test_what_a_task_does_not_know_or_refuses_is_said():
         ({"cohss": [1]}, "did you mean 'cohs'"),
         ({"rewards": {"corect": 1}}, "did you mean 'correct'"),
         ({"timing": {"stimlus": 1}}, "did you mean 'stimulus'"),
-        ({"cohs": []}, "at least one coherence"),
+        ({"cohs": []}, "one or more numbers"),
         ({"timing": {"stimulus": ("unifrom", (1, 2))}}, "did you mean 'uniform'"),
         ({"dim_ring": 8}, "would change the observation space"),
         ({"dt": 20}, "unknown parameter"),

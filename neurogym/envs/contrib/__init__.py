@@ -1,16 +1,14 @@
-"""Contributed tasks: class names; each lives in the module of the same name in lower case."""
+"""Contributed tasks: names of the classes in each module of this package."""
 
-TASKS: tuple[str, ...] = (
-    "AngleReproduction",
-    "CVLearning",
-    "ChangingEnvironment",
-    "ContextSwitch",
-    "IBL",
-    "IBLBlock",
-    "LeverPress",
-    "LeverPressWithPoke",
-    "LeverPressWithPokeRest",
-    "MatchingPenny",
-    "MemoryRecall",
-    "Pneumostomeopening",
-)
+MODULES: dict[str, tuple[str, ...]] = {
+    "anglereproduction": ("AngleReproduction",),
+    "contextswitch": ("ChangingEnvironment", "ContextSwitch"),
+    "cvlearning": ("CVLearning",),
+    "ibl": ("IBL", "IBLBlock"),
+    "leverpress": ("LeverPress", "LeverPressWithPoke", "LeverPressWithPokeRest"),
+    "matchingpenny": ("MatchingPenny",),
+    "memoryrecall": ("MemoryRecall",),
+    "pneumostomeopening": ("Pneumostomeopening",),
+}
+#: Class of each task to the path of the module.
+TASKS = dict(sorted((name, f"{__name__}.{module}") for module, names in MODULES.items() for name in names))

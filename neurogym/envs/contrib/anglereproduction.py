@@ -6,18 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.psychophysics import ring
+from neurogym.envs.psychophysics import ring, signed_angle
 from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Positive
 
 UNITS = 16
 START = np.pi  #: own angle at the start of a trial (rad)
 STAY, PLUS, MINUS = 0, 1, 2
-
-
-def difference(target: Any, state: Any) -> Any:
-    """Signed angle from ``state`` to ``target`` (rad), in [-pi, pi)."""
-    return (np.asarray(target) - state + np.pi) % (2 * np.pi) - np.pi
 
 
 class AngleReproduction(TrialEnv):
@@ -41,15 +36,7 @@ class AngleReproduction(TrialEnv):
         tags=["perceptual", "working memory", "delayed response", "motor", "steps action space", "supervised"],
         necessary=("stimulus", "stim1", "stim2"),
     )
-    default_timing = {
-        "fixation": 500,
-        "stim1": 500,
-        "delay1": 500,
-        "stim2": 500,
-        "delay2": 500,
-        "go1": 1500,
-        "go2": 1500,
-    }
+    default_timing = dict.fromkeys(("fixation", "stim1", "delay1", "stim2", "delay2"), 500) | {"go1": 1500, "go2": 1500}
     default_rewards = {"correct": 1.0, "fail": -0.1}
 
     @usual_arguments(abort=False)
@@ -76,7 +63,7 @@ class AngleReproduction(TrialEnv):
 
     def _lay_out_go(self, trials: Trials, period: str, state: np.ndarray, angle: np.ndarray) -> np.ndarray:
         """Lay out ground truth and own ring of a go period from ``state``; return the state at the end."""
-        turns = np.rint(difference(angle, state) / self.turn).astype(int)
+        turns = np.rint(signed_angle(angle - state) / self.turn).astype(int)
         start, end = trials.starts[period], trials.ends[period]
 
         def taken(rows: Any) -> np.ndarray:
@@ -97,7 +84,7 @@ class AngleReproduction(TrialEnv):
 
     def _way(self, period: str) -> float:
         """Signed angle left to the target of a go period."""
-        return float(difference(self.trial["ground_truth1" if period == "go1" else "ground_truth2"], self._state))
+        return float(signed_angle(self.trial["ground_truth1" if period == "go1" else "ground_truth2"] - self._state))
 
     def _gain(self, distance: Any) -> Any:
         return np.maximum(self.rewards["correct"] - distance, self.rewards["fail"])
@@ -108,7 +95,7 @@ class AngleReproduction(TrialEnv):
         reward = 0.0
         period = next((name for name in ("go1", "go2") if self.in_period(name)), None)
         if period is not None:
-            low, scale = self.rewards["fail"], 2
+            low = self.rewards["fail"]
             if self.t_ind == self.start_ind[period]:
                 moves = np.arange(1, self.end_ind[period] - self.start_ind[period] + 1)
                 way = abs(self._way(period))
@@ -116,7 +103,7 @@ class AngleReproduction(TrialEnv):
                 self._most = float(np.sum(self._gain(left) - low))
             self._state = (self._state + self.turn * (0, 1, -1)[int(action)]) % (2 * np.pi)
             reward = float(self._gain(abs(self._way(period))))
-            self.performance += (reward - low) / (scale * self._most) if self._most > 0 else 1 / scale
+            self.performance += (reward - low) / (2 * self._most) if self._most > 0 else 0.5
             self._show_state()
         return self.ob_now, reward, False, False, {"new_trial": False, "gt": self.gt_now}
 

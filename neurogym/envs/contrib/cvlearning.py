@@ -11,6 +11,7 @@ import numpy as np
 from neurogym.envs.psychophysics import coherences, step_noise, two_channels
 from neurogym.envs.task import Info, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Range, Whole
+from neurogym.wrappers.sampling import remembered
 
 FREE, RETRY, PUNISHED, DELAYED, FULL = range(5)  #: the five stages
 SIDES = (1, 2)
@@ -173,7 +174,7 @@ class CVLearning(TrialEnv):
     def trial_ended(self, info: Info) -> None:
         """Record the trial and set the conditions of the next."""
         right = info["performance"] == 1
-        self._window = [*self._window[-self.perf_len + 1 :], right] if self.perf_len > 1 else [right]
+        self._window = remembered(self._window, right, self.perf_len)
         self._day.append(right)
         settled = len(self._day) >= self.perf_len and len(self._window) == self.perf_len
         if settled and self.stage == PUNISHED and self.recent < 0.5 and RETRY in self.stages:

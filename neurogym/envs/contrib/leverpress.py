@@ -60,7 +60,25 @@ class LeverPress(TrialEnv):
 POKE, PRESS = 0, 1
 
 
-class LeverPressWithPoke(TrialEnv):
+class _CountedPresses(TrialEnv):
+    """Base of tasks in which ``n_press`` presses are needed before a poke."""
+
+    n_press: int
+    _left: int
+
+    @property
+    def left(self) -> int:
+        """Presses still needed."""
+        return self.n_press if self.t_ind == 0 else self._left
+
+    def _count(self, action: int) -> bool:
+        """Count a press; whether the action is a poke after all presses."""
+        left = self.left
+        self._left = max(0, left - (action == PRESS))
+        return bool(action == POKE and left == 0)
+
+
+class LeverPressWithPoke(_CountedPresses):
     """Press a lever ``n_press`` times, then poke. The remaining presses are not shown and must be counted.
 
     A trial ends with the rewarded poke, or when its time is over. A poke that comes too early is a step wasted, and so
@@ -75,10 +93,7 @@ class LeverPressWithPoke(TrialEnv):
         ValueError: If ``n_press`` is less than 1.
     """
 
-    metadata = TaskInfo(
-        tags=["motor", "working memory"],
-        necessary=(),
-    )
+    metadata = TaskInfo(tags=["motor", "working memory"], necessary=())
     default_timing = {"trial": 3000}
     default_rewards = {"correct": 1.0}
 
@@ -87,11 +102,6 @@ class LeverPressWithPoke(TrialEnv):
         self.n_press, self.show_count, self._left = n_press, show_count, n_press
         self.observation_space = spaces.Box(0, max(1, n_press), shape=(1,), dtype=np.float32, name={"count": 0})
         self.action_space = spaces.Discrete(2, name={"poke": POKE, "press": PRESS})
-
-    @property
-    def left(self) -> int:
-        """Presses still needed."""
-        return self.n_press if self.t_ind == 0 else self._left
 
     @property
     def optimal_reward(self) -> float:
@@ -109,16 +119,13 @@ class LeverPressWithPoke(TrialEnv):
         trials.add_ob(self.n_press if self.show_count else 1, "trial")
 
     def _step(self, action: Any) -> StepResult:
-        left, earned = self.left, 0.0
-        rewarded = action == POKE and left == 0
+        rewarded = self._count(action)
         if rewarded:
-            earned = self.rewards["correct"]
             self.performance = (self.n_press + 1) / (self.t_ind + 1)
             self.report(rules.CORRECT)
-        self._left = max(0, left - (action == PRESS))
         if self.show_count:
             self.ob[self.t_ind + 1 :] = self._left
-        return self.ob_now, earned, False, False, {"new_trial": bool(rewarded)}
+        return self.ob_now, self.rewards["correct"] if rewarded else 0.0, False, False, {"new_trial": rewarded}
 
     def oracle(self) -> int:
         """Press as often as needed, then poke."""
@@ -129,7 +136,7 @@ REST = 2
 SATED = -8.0  #: hidden thirst after a drink; it grows by 1 per step on average, and is felt between 0 and 1
 
 
-class LeverPressWithPokeRest(TrialEnv):
+class LeverPressWithPokeRest(_CountedPresses):
     """Press a lever ``n_press`` times, then poke for a drink whose value grows with thirst.
 
     Presses and pokes cost effort, rest is free. Thirst grows from step to step and starts from far below zero after a
@@ -169,11 +176,6 @@ class LeverPressWithPokeRest(TrialEnv):
         return True
 
     @property
-    def left(self) -> int:
-        """Presses still needed."""
-        return self.n_press if self.t_ind == 0 else self._left
-
-    @property
     def thirst(self) -> float:
         """Perceived thirst, 0 to 1."""
         return min(max(float(self._thirst), 0.0), 1.0)
@@ -186,19 +188,17 @@ class LeverPressWithPokeRest(TrialEnv):
         trials.add_ob(self.thirst, "trial")
 
     def _step(self, action: Any) -> StepResult:
-        left = self.left
         reward = 0.0 if action == REST else self.rewards["effort"]
-        drinks = action == POKE and left == 0
+        drinks = self._count(action)
         if drinks:
             reward += self.rewards["correct"] * self.thirst
             most = self.rewards["correct"] + (self.n_press + 1) * self.rewards["effort"]
             self.performance = float(np.clip((self.trial_reward + reward) / most, 0, 1))
             self.report(rules.CORRECT)
             self._thirst = SATED
-        self._left = max(0, left - (action == PRESS))
         self._thirst += 0.8 + 0.4 * self.np_random.random()
         self.ob[self.t_ind + 1 :] = self.thirst
-        return self.ob_now, reward, False, False, {"new_trial": bool(drinks)}
+        return self.ob_now, reward, False, False, {"new_trial": drinks}
 
     def oracle(self) -> int:
         """Press as often as needed, rest until thirst is full, then poke."""

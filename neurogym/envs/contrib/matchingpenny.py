@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import erfc, sqrt
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from neurogym.envs.task import Info, Rule, TaskInfo, TrialEnv, Trials, spaces, unknown, usual_arguments, without_periods
-from neurogym.parameters.arguments import Probability
+from neurogym.envs.task import Info, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments, without_periods
+from neurogym.parameters.arguments import OneOf, Probability
 
-OPPONENTS = ("mean_action", "random", "algorithm1", "algorithm2")
+Opponent = Annotated[str, OneOf(("mean_action", "random", "algorithm1", "algorithm2"))]
 LONGEST_PATTERN = 4  #: preceding trials that the opponent of the paper takes into account
 SIGNIFICANT = 0.05
 SHOWN = np.eye(3, 2, dtype=np.float32)  #: observations after the opponent chose 0 and 1, or did not yet choose
@@ -51,12 +51,10 @@ class MatchingPenny(TrialEnv):
     def __init__(
         self,
         timing: Mapping[str, Any] | None = None,
-        opponent_type: str = "mean_action",
+        opponent_type: Opponent = "mean_action",
         learning_rate: Probability = 0.2,
     ):
         without_periods(self, timing)
-        if opponent_type not in OPPONENTS:
-            raise ValueError(unknown("opponent_type", opponent_type, OPPONENTS))
         self.opponent_type, self.learning_rate = opponent_type, learning_rate
         self.observation_space = spaces.Box(0, 1, shape=(2,), dtype=np.float32, name={"opponent": [0, 1]})
         self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})

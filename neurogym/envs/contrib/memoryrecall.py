@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import numpy as np
 
 from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces
-from neurogym.parameters.arguments import AtLeastTwo, Count, Range
+from neurogym.parameters.arguments import AtLeastTwo, Count, OneOf, Range
 
 One = Annotated[int, Range(1, 1, whole=True)]
 Half = Annotated[float, Range(0, 0.5, above=True)]
+Uniform = Annotated[str, OneOf(("uniform",))]
 UpperHalf = Annotated[float, Range(0.5, 1)]
 
 
@@ -50,7 +51,7 @@ class MemoryRecall(TrialEnv):
         store_signal_dim: One = 1,
         t_min: AtLeastTwo = 15,
         t_max: AtLeastTwo | None = 25,
-        t_distribution: str = "uniform",
+        t_distribution: Uniform = "uniform",
         p_recall: Half = 0.1,
         chance: UpperHalf = 0.7,
         balanced: bool = True,
@@ -60,8 +61,6 @@ class MemoryRecall(TrialEnv):
         t_max = t_min if t_max is None else t_max
         if t_min > t_max:
             raise ValueError(f"t_max must be at least t_min = {t_min}, got {t_max!r}")
-        if t_distribution != "uniform":
-            raise ValueError(f"t_distribution must be 'uniform', got {t_distribution!r}")
         self.stim_dim, self.p_recall, self.p_right, self.balanced = stim_dim, p_recall, chance, balanced
         self.conditions = {"t": np.arange(t_min, t_max + 1)}
         self.observation_space = spaces.Box(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, unknown
+from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
+from neurogym.parameters.arguments import OneOf
 
 OPEN, SKIN, UP, DOWN = range(4)
 SURFACE, DEEPEST = 1, 4
@@ -17,6 +18,7 @@ PHASES = {
     "training": {"swim": 0.1, "skin": 1.0, "pneumostome": -1.0},
     "testing": {"swim": 0.0, "skin": 0.0, "pneumostome": 0.0},
 }
+Phase = Annotated[str, OneOf(PHASES)]
 
 
 class Pneumostomeopening(TrialEnv):
@@ -62,10 +64,8 @@ class Pneumostomeopening(TrialEnv):
         dt: float = 100,
         rewards: dict | None = None,
         timing: dict | None = None,
-        phase: str = "default",
+        phase: Phase = "default",
     ):
-        if phase not in PHASES:
-            raise ValueError(unknown("phase", phase, PHASES))
         self.default_rewards = PHASES[phase]  # type: ignore[misc]
         super().__init__(dt=dt, rewards=rewards, timing=timing)
         self.phase, self._depth, self._oxygen = phase, SURFACE, OXYGEN

@@ -1,3 +1,5 @@
-"""Image tasks: class names; each lives in the module of the same name in lower case."""
+"""Image tasks: class of each task to the path of the module."""
 
-TASKS: tuple[str, ...] = ("RandomDotMotion", "SpatialSuppressMotionImage", "VisualSearch")
+TASKS = {
+    name: f"{__name__}.{name.lower()}" for name in ("RandomDotMotion", "SpatialSuppressMotionImage", "VisualSearch")
+}

@@ -25,19 +25,17 @@ class ImageTask(TrialEnv):
 
     Positions are given as in the literature: x to the right, y upwards, from -1 to 1 across the frame.
 
-    Args:
-        win_kwargs: ``{"size": (width, height)}`` in pixels. Default 100 x 100.
-        **kwargs: See :class:`~neurogym.core.TrialEnv`.
-
-    Raises:
-        ValueError: If ``win_kwargs`` has another key, or the size is not two positive integers.
     """
 
     most_ahead = 1  # frames take too much memory to be made far ahead
     background = 0  #: grey level of an empty frame
 
-    def __init__(self, win_kwargs: Mapping[str, Any] | None = None, **kwargs: Any):
-        super().__init__(**kwargs)
+    def set_frames(self, win_kwargs: Mapping[str, Any] | None) -> None:
+        """Set the size of frames from ``{"size": (width, height)}``, in pixels; default 100 x 100.
+
+        Raises:
+            ValueError: If there is another key, or the size is not two positive integers.
+        """
         given = dict(win_kwargs or {})
         size = given.pop("size", SIZE)
         if given:

@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.envs.image.frames import ImageTask
 from neurogym.envs.psychophysics import COHERENCES, coherences, exact_ceiling, ring
-from neurogym.envs.task import Rule, TaskInfo, Trials, spaces
+from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Range
 
 FRAME = 16.0  #: ms, to which speed and life of the dots refer
@@ -19,7 +19,7 @@ LIFE = 10 * FRAME  #: ms
 Scale = Annotated[float, Range(0, 100 / max(COHERENCES))]
 
 
-class RandomDotMotion(ImageTask):
+class RandomDotMotion(ImageTask, ChoiceTask):
     """Report the direction in which some of the dots move together.
 
     Dots of limited life fill a round aperture. A fraction of them, the coherence, moves in the correct direction in
@@ -28,11 +28,8 @@ class RandomDotMotion(ImageTask):
     Args:
         dt: Time step, one frame (ms).
         win_kwargs: ``{"size": (width, height)}`` in pixels.
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         stim_scale: Multiplies the coherences 0, 6.4, 12.8, 25.6, 51.2 (percent).
         dim_ring: Number of directions, equally spaced from rightwards on.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If ``dim_ring`` is less than 2, or ``stim_scale`` makes a coherence that is not a percentage.
@@ -47,20 +44,10 @@ class RandomDotMotion(ImageTask):
         measures=("psychometric",),
     )
     default_timing = {"fixation": 100, "stimulus": 2000, "decision": 100}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = FRAME,
-        win_kwargs: Mapping[str, Any] | None = None,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        stim_scale: Scale = 1.0,
-        dim_ring: AtLeastTwo = 2,
-        abort: bool = False,
-    ):
-        super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
+    @usual_arguments(dt=FRAME, first=("win_kwargs",))
+    def __init__(self, win_kwargs: Mapping[str, Any] | None = None, stim_scale: Scale = 1.0, dim_ring: AtLeastTwo = 2):
+        self.set_frames(win_kwargs)
         self.cohs = coherences() * stim_scale
         self.theta = ring(dim_ring)
         self.conditions = {"ground_truth": np.arange(dim_ring), "coh": self.cohs}

@@ -55,7 +55,8 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
         diameter: Positive = 1.0,
     ):
         self.diameter = diameter
-        super().__init__(win_kwargs, dt=dt, timing=timing, rewards=rewards)
+        super().__init__(dt=dt, timing=timing, rewards=rewards)
+        self.set_frames(win_kwargs)
         del self.conditions["diameter"]
 
     def _contrast(self, trials: Trials) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from neurogym.envs.image.frames import ImageTask
-from neurogym.envs.task import StepResult, TaskInfo, Trials, rules, spaces
+from neurogym.envs.task import StepResult, TaskInfo, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Number, Range
 
 CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
@@ -25,14 +25,11 @@ class VisualSearch(ImageTask):
     Args:
         dt: Time step, one frame (ms).
         win_kwargs: ``{"size": (width, height)}`` in pixels.
-        rewards: Replaces entries of ``default_rewards``.
-        timing: Replaces entries of ``default_timing`` (ms).
         target_centers: Where lines are shown, x and y between -1 and 1. Default four corners.
         length: Half the length of a line.
         delta_angle: By how much lines differ in angle (rad). Default 0.2 pi.
         delta_color: By how much they differ in colour, in any order of the channels. Default 0.2, -0.1, -0.1.
         line_width: In pixels.
-        abort: Whether breaking fixation ends the trial.
 
     Raises:
         ValueError: If a centre is outside the frame or too close to the middle, or an argument has the wrong shape.
@@ -55,20 +52,17 @@ class VisualSearch(ImageTask):
     default_timing = {"fixation": 500, "sample": 1000, "delay": 500, "decision": 500}
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
 
+    @usual_arguments(dt=16, first=("win_kwargs",))
     def __init__(
         self,
-        dt: float = 16,
         win_kwargs: Mapping[str, Any] | None = None,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         target_centers: Sequence[tuple[float, float]] | None = None,
         length: NonNegative = 0.3,
         delta_angle: Number | None = None,
         delta_color: ThreeNumbers | None = None,
         line_width: NonNegative = 3,
-        abort: bool = False,
     ):
-        super().__init__(win_kwargs, dt=dt, rewards=rewards, timing=timing, abort=abort)
+        self.set_frames(win_kwargs)
         self.r_tmax = self.rewards["miss"]
         self.centers = [tuple(center) for center in (CENTERS if target_centers is None else target_centers)]
         away = np.array([(*center, np.hypot(*center)) for center in self.centers if len(center) == 2])

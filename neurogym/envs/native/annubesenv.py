@@ -43,10 +43,7 @@ class AnnubesEnv(TrialEnv):
         TypeError: If ``session`` is not a dictionary, a modality not a string, or ``max_sequential`` of another type.
     """
 
-    metadata = TaskInfo(
-        tags=["n-alternative", "perceptual", "supervised"],
-        necessary=(),
-    )
+    metadata = TaskInfo(tags=["n-alternative", "perceptual", "supervised"], necessary=())
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
     rule = Rule(fixate=("fixation", "iti"), answer=())
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from neurogym.compat.attributes import without_periods
 from neurogym.envs.blocks import SessionsInSequence, paid
 from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, Vectors, spaces, usual_arguments
-from neurogym.messages.names import unknown
-from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Probabilities
+from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, OneOf, Probabilities
 
 
 class Arms(TrialEnv):
     """Base of bandits: a trial is a single step, in which one of ``n`` arms is chosen."""
 
+    metadata = TaskInfo(
+        tags=["n-alternative", "value-based", "learning"],
+        needs_reward=True,
+        probabilistic=True,
+        necessary=("history",),
+        measures=("bandit",),
+    )
     rule = Rule(fixate=(), answer=None, hold=None)
     n: int
 
@@ -96,7 +102,7 @@ class Bandit(Arms):
 
 
 LOWER = {"easy": 0.1, "medium": 0.25, "hard": 0.4}  #: probability of the worse of two arms
-ARMS = ("independent", "correlated", *LOWER)
+Arrangement = Annotated[str, OneOf(("independent", "correlated", *LOWER))]
 
 
 class ChangingBandit(Arms, SessionsInSequence):
@@ -118,21 +124,11 @@ class ChangingBandit(Arms, SessionsInSequence):
     Source: Wang et al. 2016, Learning to reinforcement learn, arXiv 1611.05763.
     """
 
-    metadata = TaskInfo(
-        doi="10.48550/arXiv.1611.05763",
-        tags=["n-alternative", "value-based", "learning"],
-        carries=True,
-        needs_reward=True,
-        probabilistic=True,
-        necessary=("history",),
-        measures=("bandit",),
-    )
+    metadata = Arms.metadata.replace(doi="10.48550/arXiv.1611.05763")
     default_rewards = {"correct": 1.0, "fail": 0.0}
 
     @usual_arguments(tables=("rewards",), abort=False)
-    def __init__(self, arms: str = "independent", n: AtLeastTwo = 2, session: Count = 100):
-        if arms not in ARMS:
-            raise ValueError(unknown("arms", arms, ARMS))
+    def __init__(self, arms: Arrangement = "independent", n: AtLeastTwo = 2, session: Count = 100):
         if n != 2 and arms != "independent":
             raise ValueError(f"arms={arms!r} needs two arms, got n={n!r}")
         self.arms, self.session = arms, session
@@ -163,6 +159,7 @@ class ChangingBandit(Arms, SessionsInSequence):
 
 
 ARMS_OF_WALK = {"bounded": 2, "gaussian": 4}  #: walk to default number of arms
+Walk = Annotated[str, OneOf(ARMS_OF_WALK)]
 STEP = 0.15  #: s.d. of a step of the bounded walk, Miller et al. 2021
 DECAY, CENTRE, DRIFT, NOISE = 0.9836, 0.5, 0.028, 0.04  #: Daw et al. 2006, whose payoffs run from 0 to 100 points
 
@@ -189,27 +186,17 @@ class DriftingBandit(Arms):
     10.1038/nature04766 (gaussian).
     """
 
-    metadata = TaskInfo(
-        doi="10.1101/461129",
-        tags=["n-alternative", "value-based", "learning"],
-        carries=True,
-        needs_reward=True,
-        probabilistic=True,
-        necessary=("history",),
-        measures=("bandit",),
-    )
+    metadata = Arms.metadata.replace(doi="10.1101/461129")
     default_rewards = {"correct": 1.0, "fail": 0.0}
 
     @usual_arguments(tables=("rewards",), abort=False)
     def __init__(
         self,
-        walk: str = "bounded",
+        walk: Walk = "bounded",
         n: AtLeastTwo | None = None,
         drift: NonNegative | None = None,
         noise: NonNegative = NOISE,
     ):
-        if walk not in ARMS_OF_WALK:
-            raise ValueError(unknown("walk", walk, ARMS_OF_WALK))
         self.drift = (DRIFT if walk == "gaussian" else STEP) if drift is None else drift
         self.walk, self.noise = walk, noise
         self._set_arms(ARMS_OF_WALK[walk] if n is None else int(n))

@@ -13,7 +13,20 @@ from neurogym.parameters.arguments import NonNegative
 PAIRS = ((18, 10), (22, 14), (26, 18), (30, 22), (34, 26))
 
 
-class DelayComparison(ChoiceTask):
+class _Comparison(ChoiceTask):
+    """Base of tasks that compare two noisy stimuli on one channel, shown successively with a delay in between."""
+
+    sigma: float
+
+    def _show(self, trials: Trials, channel: str, first: np.ndarray, second: np.ndarray) -> None:
+        trials.add_ob(1, ["fixation", "stimulus1", "delay", "stimulus2"], where="fixation")
+        trials.add_ob(first, "stimulus1", where=channel)
+        trials.add_ob(second, "stimulus2", where=channel)
+        trials.add_randn(0, self.sigma, ["stimulus1", "stimulus2"], where=channel)
+        trials.set_groundtruth(trials.info["ground_truth"], "decision")
+
+
+class DelayComparison(_Comparison):
     """Report the larger of two successive magnitudes (vibration frequencies).
 
     Args:
@@ -65,18 +78,14 @@ class DelayComparison(ChoiceTask):
         pair = np.stack(list(trials.draw("vpair")))
         v1 = trials.info["v1"] = np.where(first_larger, pair[:, 0], pair[:, 1])
         v2 = trials.info["v2"] = np.where(first_larger, pair[:, 1], pair[:, 0])
-        trials.add_ob(1, ["fixation", "stimulus1", "delay", "stimulus2"], where="fixation")
-        trials.add_ob(self.represent(v1), "stimulus1", where="stimulus")
-        trials.add_ob(self.represent(v2), "stimulus2", where="stimulus")
-        trials.add_randn(0, self.sigma, ["stimulus1", "stimulus2"], where="stimulus")
-        trials.set_groundtruth(trials.info["ground_truth"], "decision")
+        self._show(trials, "stimulus", self.represent(v1), self.represent(v2))
 
 
 LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0)  #: loudness, in steps between neighbours
 NEIGHBOURS = tuple((a, b) for a in LEVELS for b in LEVELS if abs(a - b) == 1)
 
 
-class AuditoryComparison(ChoiceTask):
+class AuditoryComparison(_Comparison):
     """Say which of two sounds was louder, with a delay of some seconds in between.
 
     Every pair is of neighbouring loudness levels, so that all but the softest and the loudest sound are the louder one
@@ -121,8 +130,4 @@ class AuditoryComparison(ChoiceTask):
     def _new_trials(self, trials: Trials) -> None:
         first, second = np.stack(list(trials.draw("pair"))).T
         trials.info.update(s1=first, s2=second, ground_truth=np.where(first > second, 2, 1))
-        trials.add_ob(1, ["fixation", "stimulus1", "delay", "stimulus2"], where="fixation")
-        trials.add_ob(first, "stimulus1", where="sound")
-        trials.add_ob(second, "stimulus2", where="sound")
-        trials.add_randn(0, self.sigma, ["stimulus1", "stimulus2"], where="sound")
-        trials.set_groundtruth(trials.info["ground_truth"], "decision")
+        self._show(trials, "sound", first, second)

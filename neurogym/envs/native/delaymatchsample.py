@@ -14,6 +14,10 @@ from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Range
 class _RingMatch(ChoiceTask):
     """Base of tasks whose sample and tests are directions, shown on one ring of noisy units."""
 
+    metadata = TaskInfo(
+        tags=["perceptual", "working memory", "two-alternative", "supervised"], necessary=("sample", "test")
+    )
+
     def _set_ring(self, dim_ring: int, sigma: float) -> None:
         self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, dim_ring + 1)})
@@ -33,11 +37,7 @@ class DelayMatchSample(_RingMatch):
     Source: Miller, Erickson & Desimone 1996.
     """
 
-    metadata = TaskInfo(
-        doi="10.1523/JNEUROSCI.16-16-05154.1996",
-        tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        necessary=("sample", "test"),
-    )
+    metadata = _RingMatch.metadata.replace(doi="10.1523/JNEUROSCI.16-16-05154.1996")
     default_timing = {"fixation": 300, "sample": 500, "delay": 1000, "test": 500, "decision": 900}
 
     @usual_arguments()
@@ -71,11 +71,7 @@ class DelayMatchCategory(_RingMatch):
     Source: Freedman & Assad 2006.
     """
 
-    metadata = TaskInfo(
-        doi="10.1038/nature05078",
-        tags=["perceptual", "working memory", "two-alternative", "supervised"],
-        necessary=("sample", "test"),
-    )
+    metadata = _RingMatch.metadata.replace(doi="10.1038/nature05078")
     default_timing = {"fixation": 500, "sample": 650, "first_delay": 1000, "test": 650}
     rule = Rule(fixate=("fixation",), answer=("test",))
 

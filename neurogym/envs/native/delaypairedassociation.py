@@ -1,12 +1,16 @@
-"""Delayed paired association of odours."""
+"""Delayed paired association of odours, alone and with an embedded go / no-go task."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from neurogym.compat.attributes import ConditionValues
+from neurogym.envs.blocks import in_blocks
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
-from neurogym.parameters.arguments import NonNegative
+from neurogym.envs.task import ChoiceTask, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.parameters.arguments import Count, NonNegative
 
 PAIRS = ((1, 3), (1, 4), (2, 3), (2, 4))  #: odours 1 and 3 belong together, and 2 and 4
 
@@ -72,9 +76,134 @@ class DelayPairedAssociation(ChoiceTask):
 
     def _new_trials(self, trials: Trials) -> None:
         first, second = self._pairs(trials).T
-        trials.add_ob(1, where="fixation")
-        trials.set_ob(0, "decision", where="fixation")
+        trials.add_ob(1, list(self.default_timing)[:-1], where="fixation")
         trials.add_ob(np.arange(1, 5) == first[:, None], "stim1", where="stimulus")
         trials.add_ob(np.arange(1, 5) == second[:, None], "stim2", where="stimulus")
         trials.add_randn(0, self.sigma, ["stim1", "stim2"], where="stimulus")
         trials.set_groundtruth(trials.info["ground_truth"], "decision")
+
+
+RULES = ((0, 0), (0, 1), (1, 0), (1, 1))
+BACKGROUND = 0.01
+
+
+class DualTask(TrialEnv):
+    """Remember an odour until a paired odour appears, and do a go / no-go task in between.
+
+    Respond at the end if the second odour goes with the first; respond in between after the go odour. Which odours
+    are pairs (two ways) and which distractor means go (two ways) is never shown and changes every ``block_dur``
+    trials, so that it must be learned from the outcomes. Performance is the mean of the two tasks.
+
+    Args:
+        block_dur: Trials until the rules change.
+        abort: Whether responding outside the two response periods ends the trial.
+
+    Raises:
+        ValueError: If ``block_dur`` is less than 1.
+
+    Source: Zhang et al. 2019.
+    """
+
+    metadata = TaskInfo(
+        doi="10.7554/eLife.43191",
+        tags=["perceptual", "working memory", "go-no-go", "supervised"],
+        needs_reward=True,
+        necessary=("stim1", "stim2", "distractor", "history"),
+        small={"block_dur": 1_000_000},
+    )
+    default_timing = {
+        "stim1": 1000,
+        "delay1": 3000,
+        "distractor": 600,
+        "distractor_delay": 600,
+        "distractor_decision": 400,
+        "delay2": 1000,
+        "stim2": 1000,
+        "delay3": 1000,
+        "decision": 400,
+        "iti": 600,
+    }
+    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": -1.0}
+
+    @usual_arguments()
+    def __init__(self, block_dur: Count = 1000):
+        self.block_dur = block_dur
+        self.conditions = {"first": (0, 1), "second": (0, 1), "odour": (0, 1), "rules": RULES}
+        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 7)})
+        self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
+        self.start_session()
+
+    def start_session(self) -> None:
+        """Reset the rules."""
+        self._done, self._rules = 0, -1
+
+    def _rules_of(self, trials: Trials) -> np.ndarray:
+        """Pairing rule and go rule of each trial, shape (n, 2)."""
+
+        def begin(present: int) -> tuple[int, int]:
+            return int(trials.rng.choice([rule for rule in range(len(RULES)) if rule != present])), self.block_dur
+
+        drawn, self._rules, _ = in_blocks(trials.n, self._rules, -self._done % self.block_dur, begin)
+        self._done += trials.n
+        current = np.array(RULES)[drawn]
+        if "rules" in trials.given:
+            current = np.stack(list(trials.given["rules"])).astype(int)
+        trials.info["rules"] = current
+        return current
+
+    def _new_trials(self, trials: Trials) -> None:
+        pairing, go_rule = self._rules_of(trials).T
+        first, second, odour = (trials.draw(name) for name in ("first", "second", "odour"))
+        paired = trials.info["paired"] = ((first ^ second) == pairing).astype(int)
+        go = trials.info["go"] = (odour == go_rule).astype(int)
+        trials.info["ground_truth"] = paired
+        trials.add_period(list(self.default_timing), min_steps=1)
+        responses = ("distractor_decision", "decision")
+        trials.go, trials.go_period = trials.starts["decision"], "decision"
+        trials.add_ob(1, [name for name in self.default_timing if name not in responses], where="fixation")
+        trials.add_ob(lambda rows: BACKGROUND * trials.rng.random((len(rows.index), 6)), where="stimulus")
+        for period, odours in (("stim1", first), ("distractor", 2 + odour), ("stim2", 4 + second)):
+            trials.add_ob(np.eye(6)[odours], period, where="stimulus")
+        trials.set_groundtruth(go, "distractor_decision")
+        trials.set_groundtruth(paired, "decision")
+
+    def chance(self) -> dict[str, float]:
+        """Exact, unless breaking fixation ends the trial."""
+        if self.abort:
+            return super().chance()
+        env_steps = {name: max(1, int(self.timing[name] / self.dt + 1e-6)) for name in self.default_timing}
+        reward = 0.0
+        for period, steps in env_steps.items():
+            if period in ("distractor_decision", "decision"):
+                silent = 0.5**steps
+                gain = (1 - silent) * (self.rewards["correct"] + self.rewards["fail"]) + silent * self.rewards["miss"]
+                reward += 0.5 * gain
+            elif period != "iti":
+                reward += 0.5 * steps * self.rewards["abort"]
+        return {"performance": 0.5, "reward": reward}
+
+    def _step(self, action: Any) -> StepResult:
+        if self.t_ind == 0:
+            self._answered = {"distractor_decision": False, "decision": False}
+        reward, ended = 0.0, False
+        for period, wanted in (("distractor_decision", "go"), ("decision", "paired")):
+            if self.in_period(period):
+                reward = self._answer(period, action, self.trial[wanted])
+                break
+        else:
+            if action and not self.in_period("iti"):
+                reward, ended = self.rewards["abort"], self.abort
+                self.report(rules.ABORT)
+        return self.ob_now, reward, False, False, {"new_trial": ended}
+
+    def _answer(self, period: str, action: int, wanted: int) -> float:
+        """Reward of an action in a response period: the first response counts, or no response by the end."""
+        last = self.t_ind + 1 == self.end_ind[period]
+        if self._answered[period] or not (action or last):
+            return 0.0
+        self._answered[period] = True
+        good = bool(action) == bool(wanted)
+        self.performance += 0.5 * good
+        if good:
+            return self.rewards["correct"] if wanted else 0.0
+        return self.rewards["fail" if action else "miss"]

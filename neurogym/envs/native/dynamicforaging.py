@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import methodcaller
+from typing import Annotated
 
 import numpy as np
 
 from neurogym.envs.blocks import paid
-from neurogym.envs.task import ChoiceTask, Info, TaskInfo, Trials, spaces, unknown, usual_arguments
-from neurogym.parameters.arguments import Block, Probabilities, Range
+from neurogym.envs.task import ChoiceTask, Info, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.parameters.arguments import Block, OneOf, Probabilities, Range
 
 BLOCKS = {"coupled": (40, 100), "uncoupled": (20, 35)}  #: fewest and most trials of a block
+Kind = Annotated[str, OneOf(BLOCKS)]
 SIDES = (1, 2)  #: actions that choose left and right
 
 
@@ -44,7 +46,6 @@ class DynamicForaging(ChoiceTask):
     metadata = TaskInfo(
         doi="10.1016/j.neuron.2019.06.001",
         tags=["two-alternative", "value-based", "learning"],
-        carries=True,
         needs_reward=True,
         probabilistic=True,
         necessary=("history",),
@@ -55,14 +56,12 @@ class DynamicForaging(ChoiceTask):
     @usual_arguments()
     def __init__(
         self,
-        blocks: str = "coupled",
+        blocks: Kind = "coupled",
         baiting: bool = True,
         pairs: Sequence[tuple[float, float]] = ((0.4, 0.05),),
         levels: Probabilities = (0.1, 0.5, 0.9),
         block_dur: Block | None = None,
     ):
-        if blocks not in BLOCKS:
-            raise ValueError(unknown("blocks", blocks, BLOCKS))
         for pair in pairs:
             Range(0, 1, size=2).check("each of pairs", pair)
         if len(set(levels)) < 3:

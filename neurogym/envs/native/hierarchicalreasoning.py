@@ -29,7 +29,6 @@ class HierarchicalReasoning(TrialEnv):
     metadata = TaskInfo(
         doi="10.1126/science.aav8911",
         tags=["perceptual", "timing", "context dependent", "two-alternative", "supervised"],
-        carries=True,
         needs_reward=True,
         necessary=("history",),
     )

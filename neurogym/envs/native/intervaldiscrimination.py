@@ -61,8 +61,7 @@ class IntervalDiscrimination(ChoiceTask):
     def _new_trials(self, trials: Trials) -> None:
         first, second = self._durations(trials)
         trials.add_period(list(self.default_timing), [None, first, None, second, None, None])
-        trials.add_ob(1, where="fixation")
-        trials.set_ob(0, "decision", where="fixation")
+        trials.add_ob(1, list(self.default_timing)[:-1], where="fixation")
         trials.add_ob(1, "stim1", where="stim1")
         trials.add_ob(1, "stim2", where="stim2")
         trials.set_groundtruth(trials.info["ground_truth"], "decision")

@@ -30,7 +30,6 @@ class Priors(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/s41467-020-14824-w",
         tags=["perceptual", "two-alternative", "supervised"],
-        carries=True,
         needs_reward=True,
         necessary=("stimulus",),
     )

@@ -103,8 +103,7 @@ class ProbabilisticReasoning(TrialEnv):
         trials.info["locs"] = locs
         steps = [f"stimulus{i}" for i in range(self.n_loc)]
         trials.add_period(["fixation", *steps, "delay", "decision"])
-        trials.add_ob(1, where="fixation")
-        trials.set_ob(0, "decision", where="fixation")
+        trials.add_ob(1, ["fixation", *steps, "delay"], where="fixation")
         n_shapes = len(self.shape_weight)
         for i in range(self.n_loc):
             channel = locs[:, i] * n_shapes + shapes[:, i]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.envs.psychophysics import ring
+from neurogym.envs.psychophysics import ring, signed_angle
 from neurogym.envs.task import Info, Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Positive
 
@@ -69,7 +69,7 @@ class Reaching1D(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         target = trials.draw("ground_truth")
-        away = _signed(target - START)
+        away = signed_angle(target - START)
         trials.add_period(["fixation", "reach"])
         trials.go, trials.go_period = trials.starts["reach"], "reach"
         trials.add_ob(self.strength * np.cos(self.theta - target[:, None]), "reach", where="target")
@@ -87,7 +87,7 @@ class Reaching1D(TrialEnv):
 
     def _to_target(self) -> float:
         """Signed distance from the own angle to the target (rad)."""
-        return _signed(self.trial["ground_truth"] - (self._angle if self.t_ind else START))
+        return signed_angle(self.trial["ground_truth"] - (self._angle if self.t_ind else START))
 
     def oracle(self) -> int:
         """Turn the shorter way until the target is reached."""
@@ -104,7 +104,7 @@ class Reaching1D(TrialEnv):
         self._angle = (self._angle + TURNS[action] * self.speed * self.dt / 1000) % (2 * np.pi)
         if not reaching:
             return self.ob_now, 0.0, False, False, info
-        reward = float(self._paid(_signed(self.trial["ground_truth"] - self._angle)))
+        reward = float(self._paid(signed_angle(self.trial["ground_truth"] - self._angle)))
         if self._possible > 0:
             self.performance = min(1.0, self.performance + self._score(reward) / self._possible)
         else:  # too far to earn anything on any way
@@ -123,11 +123,6 @@ class Reaching1D(TrialEnv):
             shift = np.cos(self.theta - self._angle) - np.cos(self.theta - planned)
             ob[self._own] += shift.astype(ob.dtype)
         return ob, reward, terminated, truncated, info
-
-
-def _signed(angle: Any) -> Any:
-    """An angle between -pi and pi."""
-    return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 class Reaching1DWithSelfDistraction(Reaching1D):

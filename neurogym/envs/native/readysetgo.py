@@ -16,6 +16,7 @@ from neurogym.parameters.arguments import NonNegative
 class Production(ChoiceTask):
     """Base of tasks in which an interval is produced by a single response in the period ``production``."""
 
+    metadata = TaskInfo(tags=["timing", "go-no-go", "supervised"], measures=("interval",))
     rule = Rule(fixate=("fixation",), answer=("production",))
     prod_margin: float  #: tolerance as a fraction of the interval to produce
 
@@ -46,12 +47,7 @@ class ReadySetGo(Production):
     Source: Remington, Narain, Hosseini & Jazayeri 2018.
     """
 
-    metadata = TaskInfo(
-        doi="10.1016/j.neuron.2018.05.020",
-        tags=["timing", "go-no-go", "supervised"],
-        necessary=(("set", "fixation"),),
-        measures=("interval",),
-    )
+    metadata = Production.metadata.replace(doi="10.1016/j.neuron.2018.05.020", necessary=(("set", "fixation"),))
     default_timing = {"fixation": 100, "ready": 83, "measure": ("uniform", (800, 1500)), "set": 83}
 
     @usual_arguments(dt=80)
@@ -99,12 +95,7 @@ class MotorTiming(Production):
     Source: Wang, Narain, Hosseini & Jazayeri 2018.
     """
 
-    metadata = TaskInfo(
-        doi="10.1038/s41593-017-0028-6",
-        tags=["timing", "go-no-go", "supervised"],
-        necessary=("cue",),
-        measures=("interval",),
-    )
+    metadata = Production.metadata.replace(doi="10.1038/s41593-017-0028-6", necessary=("cue",))
     default_timing = {"fixation": 500, "cue": ("uniform", (1000, 3000)), "set": 50}
 
     @usual_arguments(dt=80)
@@ -140,12 +131,7 @@ class OneTwoThreeGo(Production):
     Source: Egger, Remington, Chang & Jazayeri 2019.
     """
 
-    metadata = TaskInfo(
-        doi="10.1038/s41593-019-0500-6",
-        tags=["timing", "go-no-go", "supervised"],
-        necessary=("stimulus",),
-        measures=("interval",),
-    )
+    metadata = Production.metadata.replace(doi="10.1038/s41593-019-0500-6", necessary=("stimulus",))
     default_timing = {
         "fixation": ("truncated_exponential", (400, 100, 800)),
         "target": ("truncated_exponential", (1000, 500, 1500)),

@@ -32,7 +32,6 @@ class ReversalLearning(ChoiceTask):
     metadata = TaskInfo(
         doi="10.1523/JNEUROSCI.1989-14.2015",
         tags=["two-alternative", "value-based", "learning"],
-        carries=True,
         needs_reward=True,
         probabilistic=True,
         necessary=(("left", "right"), "history"),

@@ -38,7 +38,6 @@ class TwoStep(SessionsInSequence):
     metadata = TaskInfo(
         doi="10.1038/s41593-018-0147-8",
         tags=["two-alternative", "value-based", "learning"],
-        carries=True,
         needs_reward=True,
         probabilistic=True,
         necessary=("history",),
@@ -124,11 +123,10 @@ class DawTwoStep(TrialEnv):
     metadata = TaskInfo(
         doi="10.1016/j.neuron.2011.02.027",
         tags=["two-alternative", "value-based", "learning"],
-        carries=True,
         needs_reward=True,
+        probabilistic=True,
         necessary=("history",),
         measures=("two_step",),
-        probabilistic=True,
     )
     default_rewards = {"abort": -0.1, "correct": 1.0}
     no_rt = None  # a first step may end a trial, and Gymnasium's checker compares infos of first steps: nan is not nan

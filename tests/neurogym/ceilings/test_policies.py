@@ -165,7 +165,7 @@ def test_no_ceiling_is_exceeded_under_any_wrapper(id_):
 
 
 def test_the_search_finds_a_ceiling_that_is_too_low(monkeypatch):
-    monkeypatch.setattr("neurogym.wrappers.time_out.TELLS_OUTCOME", LEAVES)
+    monkeypatch.setattr("neurogym.wrappers.outcomes.TELLS_OUTCOME", LEAVES)
     env = stack_of("PerceptualDecisionMaking-v0", ("TrialHistoryV2", "TimeOut"), cohs=[0])
     with pytest.raises(AssertionError):
         assert_not_exceeded(env)

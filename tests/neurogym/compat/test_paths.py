@@ -14,7 +14,6 @@ import pytest
 
 import neurogym
 from neurogym.compat import table
-from neurogym.compat.changes import VARIANTS
 from neurogym.envs import native
 
 OLD = sorted({*table.MODULES, *table.flat_modules()})
@@ -97,7 +96,7 @@ def test_no_old_path_hides_a_present_module():
 def test_present_modules_keep_their_own_names():
     for name in native.TASKS:
         path = f"neurogym.envs.native.{name.lower()}"
-        module = importlib.import_module(VARIANTS.get(path, path))
+        module = importlib.import_module(native.TASKS[name])
         assert getattr(module, name).__module__ == module.__name__
         assert getattr(importlib.import_module(path), name) is getattr(module, name)
         assert module.__spec__.loader.get_source(module.__name__).startswith('"""')
@@ -105,9 +104,9 @@ def test_present_modules_keep_their_own_names():
 
 def test_names_are_the_same_objects_by_any_path():
     import neurogym.utils.spaces
+    from neurogym.envs.native.pulsedecisionmaking import PulseDecisionMaking as CurrentObservations
 
     from neurogym.envs.native.perceptualdecisionmaking import PulseDecisionMaking
-    from neurogym.envs.native.pulsedecisionmaking import PulseDecisionMaking as CurrentObservations
 
     assert PulseDecisionMaking is CurrentObservations
     assert neurogym.utils.spaces.Box is neurogym.spaces.Box

@@ -11,7 +11,7 @@ import pytest
 import neurogym as ngym
 from neurogym.envs import registration
 from neurogym.envs.task import Count, NonNegative, Trials, usual_arguments
-from neurogym.parameters.arguments import Range, declared_ranges
+from neurogym.parameters.arguments import OneOf, Range, declared_ranges
 
 
 class Task(ngym.TrialEnv):
@@ -82,17 +82,20 @@ def test_periods_are_those_of_the_timing_unless_others_are_added():
 CHECKED_BY_THE_TASK = {("ReadySetGo-v0", "gain"): [0, -1, (1, 0), ()], ("AnnubesEnv-v0", "max_sequential"): [0, -1]}
 
 
-def _ranges(id_: str) -> dict[str, Range]:
+def _ranges(id_: str) -> dict[str, Range | OneOf]:
     """Declared ranges of the arguments of a task, and of the classes to which it passes arguments on."""
-    found: dict[str, Range] = {}
+    found: dict[str, Range | OneOf] = {}
     for cls in reversed(type(registration.make(id_).unwrapped).__mro__):
         if "__init__" in vars(cls) and cls.__module__.startswith("neurogym.envs."):
             found |= declared_ranges(vars(cls)["__init__"])
     return found
 
 
-def _outside(allowed: Range) -> Iterator[Any]:
+def _outside(allowed: Range | OneOf) -> Iterator[Any]:
     """Values that are not in a range, of every kind that there is."""
+    if isinstance(allowed, OneOf):
+        yield from ("no such word", 1)
+        return
     wrong: list[Any] = ["text", math.nan]
     wrong += [allowed.low if allowed.above else allowed.low - 1] if allowed.low > -math.inf else []
     wrong += [allowed.high + 1] if allowed.high < math.inf else []
@@ -120,7 +123,7 @@ def test_every_numeric_argument_declares_its_range():
 @pytest.mark.parametrize(("id_", "name"), ARGUMENTS)
 def test_every_task_refuses_arguments_out_of_their_range(id_, name):
     for wrong in _outside(_ranges(id_)[name]):
-        with pytest.raises(ValueError, match=f"{name}.* must be "):
+        with pytest.raises(ValueError, match=f"{name}.* must be |unknown {name}"):
             registration.make(id_, **{name: wrong})
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from neurogym.envs.native.pulsedecisionmaking import PulseDecisionMaking
 
 import neurogym as ngym
-from neurogym.envs.native.pulsedecisionmaking import PulseDecisionMaking
 
 
 def test_the_option_chosen_pays_what_it_is_worth(made, play):
