@@ -17,6 +17,7 @@ from ngym_cli.runs.trial_table import read_trials
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ngym_cli.figures.registry import FigureSpec
     from ngym_cli.figures.view import View
 
 logger = logging.getLogger(__name__)
@@ -82,10 +83,21 @@ class WithFigures:
             [str(run)], runs.ROOT, by, None, self._evaluation, self._trust, held=held, axes=options.get("axes")
         )
         seen.recorder = recorder(runs.ROOT, self._trust, logger.info)
-        drawn = requests.drawn(seen, spec, style)
-        if drawn.figure is None:
-            raise UserError(f"{spec.name}: {drawn.reason}")
-        return drawn.figure, seen.table
+        return _figure(seen, spec, style), seen.table
+
+
+def _figure(view: View, spec: FigureSpec, style: str) -> Figure:
+    """Draw a figure of runs.
+
+    Raises:
+        UserError: if the figure cannot be drawn, with the reason.
+    """
+    from ngym_cli.figures import requests
+
+    drawn = requests.drawn(view, spec, style)
+    if drawn.figure is None:
+        raise UserError(f"{spec.name}: {drawn.reason}")
+    return drawn.figure
 
 
 class Evaluation(WithFigures):
@@ -211,13 +223,9 @@ class Comparison:
         return figure
 
     def _draw(self, style: str) -> Figure:
-        from ngym_cli.figures import requests
         from ngym_cli.figures.registry import find_figure
 
-        drawn = requests.drawn(self._view, find_figure("similarity"), style)
-        if drawn.figure is None:
-            raise UserError(f"similarity: {drawn.reason}")
-        return drawn.figure
+        return _figure(self._view, find_figure("similarity"), style)
 
     def __repr__(self) -> str:
         """Return a short description."""

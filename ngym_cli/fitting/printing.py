@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neurogym.analysis.results import Estimate
@@ -10,6 +10,8 @@ from neurogym.behaviour.describe import Description
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.terminal import console, print_columns
 
+#: Form of intervals in the terminal.
+INTERVAL = "[{:.4f}, {:.4f}]"
 #: Most parameters of a model that are printed.
 MOST = 12
 #: Rows of the table that are no models of their own.
@@ -23,7 +25,7 @@ def show(found: dict[str, Any]) -> None:
         if found.get(key):
             rows = sorted(found[key].items(), key=lambda item: -item[1]["log_likelihood"]["value"])
             header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
-            print_columns([[with_kind(name), *_cells(row)] for name, row in rows], header)
+            print_columns([[with_kind(name), *score_cells(row)] for name, row in rows], header)
     for label, about in found["models"].items():
         if about.get("group"):
             rows = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
@@ -34,7 +36,7 @@ def show(found: dict[str, Any]) -> None:
             if label == "bias" or not shown:
                 continue
             out.print(f"{label}, {who}")
-            rows2 = [[name, f"{p['value']:.3f}", _interval(p)] for name, p in shown[:MOST]]
+            rows2 = [[name, f"{p['value']:.3f}", interval_cell(p["low"], p["high"])] for name, p in shown[:MOST]]
             print_columns(rows2, indent=2)
             if len(shown) > MOST:
                 out.print(f"  and {len(shown) - MOST} more in fit.json")
@@ -48,16 +50,17 @@ def with_kind(name: str) -> str:
     return f"{name} ({KINDS[name]})" if name in KINDS else name
 
 
-def _cells(score: dict[str, Any]) -> list[str]:
+def score_cells(score: Mapping[str, Any], form: str = INTERVAL) -> list[str]:
+    """Return the cells of a row of scores: log-likelihood, interval, probability, distance from the best, interval."""
     ll, p, difference = score["log_likelihood"], score["probability"], score["against_best"]
-    best = difference["se"] == 0
-    against = ["best", ""] if best else [f"{difference['value']:+.4f}", _interval(difference)]
-    return [f"{ll['value']:.4f}", _interval(ll), f"{p['value']:.4f}", *against]
+    ends = interval_cell(difference["low"], difference["high"], form)
+    against = [f"{difference['value']:+.4f}", ends] if difference["se"] else ["best", ""]
+    return [f"{ll['value']:.4f}", interval_cell(ll["low"], ll["high"], form), f"{p['value']:.4f}", *against]
 
 
-def _interval(estimate: dict[str, Any]) -> str:
-    low, high = estimate["low"], estimate["high"]
-    return "" if low is None or high is None else f"[{low:.4f}, {high:.4f}]"
+def interval_cell(low: float | None, high: float | None, form: str = INTERVAL) -> str:
+    """Return an interval as a cell, empty if it is not known."""
+    return "" if low is None or high is None else form.format(low, high)
 
 
 def _recovery(found: dict[str, Any]) -> None:

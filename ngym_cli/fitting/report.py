@@ -16,13 +16,15 @@ from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, check_place, write_text
 from ngym_cli.fitting.figures import FIGURES
 from ngym_cli.fitting.folder import TRIALS, Fit, FitFolder
-from ngym_cli.fitting.printing import with_kind
+from ngym_cli.fitting.printing import interval_cell, score_cells, with_kind
 from ngym_cli.runs import Run
 from ngym_cli.terminal import cell
 
 TITLES = (("scores", "Held-out sessions"), ("test_scores", "Test table"))
 #: Rows of parameters on the page; ``ngym export`` writes all.
 MOST = 200
+#: Form of intervals on the page.
+INTERVAL = "{:.4f} to {:.4f}"
 
 
 def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) -> Path:
@@ -50,7 +52,7 @@ def _contents(fit: Fit) -> dict[str, Any]:
     best = fit.best(1)[0]
     score = about["scores"][best]
     figures, left_out = _figures(fit)
-    parameters = [tuple(map(cell, row[:4])) + (_interval(row[4:]),) for row in _parameters(about)]
+    parameters = [(*map(cell, row[:4]), interval_cell(row[4], row[5], INTERVAL)) for row in _parameters(about)]
     if len(parameters) > MOST:
         parameters = [*parameters[:MOST], ("...", "", f"{len(parameters) - MOST} more in ngym export", "", "")]
     page: dict[str, Any] = {
@@ -97,20 +99,7 @@ def _figures(fit: Fit) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
 
 def _scores(scores: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for name, row in sorted(scores.items(), key=lambda item: -item[1]["log_likelihood"]["value"]):
-        ll, against = row["log_likelihood"], row["against_best"]
-        difference = f"{against['value']:+.4f}" if against["se"] else "best"
-        yield (
-            with_kind(name),
-            f"{ll['value']:.4f}",
-            _interval((ll["low"], ll["high"])),
-            f"{row['probability']['value']:.4f}",
-            difference,
-            _interval((against["low"], against["high"])) if against["se"] else "",
-        )
-
-
-def _interval(ends: tuple[Any, ...]) -> str:
-    return "" if None in ends else f"{ends[0]:.4f} to {ends[1]:.4f}"
+        yield with_kind(name), *score_cells(row, INTERVAL)
 
 
 def _parameters(about: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
