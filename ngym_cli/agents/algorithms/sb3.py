@@ -154,49 +154,38 @@ class Learner(BaseAlgorithm):
         return [*super()._excluded_save_params(), "consolidation", *self.not_saved]
 
 
-def counters(model: BaseAlgorithm) -> dict[str, Any]:
-    """Counters of a learner, by name."""
-    return {name: vars(model)[name] for name in COUNTERS if name in vars(model)}
+def progress(model: BaseAlgorithm) -> dict[str, dict[str, Any]]:
+    """Return the counters of a learner and the statistics of the last episodes, as plain data."""
+    return {
+        "counters": {name: vars(model)[name] for name in COUNTERS if name in vars(model)},
+        "episodes": {name: list(vars(model)[name] or ()) for name in EPISODES},
+    }
 
 
-def set_counters(model: BaseAlgorithm, values: dict[str, Any]) -> None:
-    """Restore the result of `counters`.
+def set_progress(model: BaseAlgorithm, counters: dict[str, Any], episodes: dict[str, list[Any]]) -> None:
+    """Restore the result of `progress`.
 
     Raises:
-        ValueError: If a counter is unknown or not a number.
+        ValueError: If a counter is unknown or not a number, or the statistics are damaged.
     """
-    strange = set(values) - set(COUNTERS)
+    strange = set(counters) - set(COUNTERS)
     if strange:
         raise ValueError(f"unknown counters {sorted(strange)}")
-    for name, value in values.items():
+    for name, value in counters.items():
         if not _is_number(value):
             raise ValueError(f"counter {name} is not a number")
-    for name, value in values.items():
+    rows, successes = (episodes[name] for name in EPISODES)
+    if not all(isinstance(row, dict) and {"r", "l"} <= set(row) and all(map(_is_number, row.values())) for row in rows):
+        raise ValueError("the statistics of episodes are damaged")
+    if not all(map(_is_number, successes)):
+        raise ValueError("the successes of episodes are damaged")
+    kept = {name: deque(episodes[name], maxlen=model._stats_window_size) for name in EPISODES}
+    for name, value in {**counters, **kept}.items():
         setattr(model, name, value)
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and abs(value) < 2**63
-
-
-def episodes(model: BaseAlgorithm) -> dict[str, list[Any]]:
-    """Statistics of the last episodes."""
-    return {name: list(vars(model)[name] or ()) for name in EPISODES}
-
-
-def set_episodes(model: BaseAlgorithm, values: dict[str, list[Any]]) -> None:
-    """Restore the result of `episodes`.
-
-    Raises:
-        ValueError: If it is not that.
-    """
-    rows, successes = (values[name] for name in EPISODES)
-    if not all(isinstance(row, dict) and {"r", "l"} <= set(row) and all(map(_is_number, row.values())) for row in rows):
-        raise ValueError("the statistics of episodes are damaged")
-    if not all(map(_is_number, successes)):
-        raise ValueError("the successes of episodes are damaged")
-    for name in EPISODES:
-        setattr(model, name, deque(values[name], maxlen=model._stats_window_size))
 
 
 def last_seen(model: BaseAlgorithm) -> dict[str, np.ndarray]:

@@ -151,9 +151,7 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
         Tensors by name (for safetensors) and everything else as JSON.
     """
     tensors = {f"policy/{name}": value.detach().cpu().clone() for name, value in model.policy.state_dict().items()}
-    info: Info = {"counters": sb3.counters(model)}
-    info["episodes"] = sb3.episodes(model)
-    info["optimizer"] = _save_optimizer(model.policy.optimizer, tensors)
+    info: Info = {**sb3.progress(model), "optimizer": _save_optimizer(model.policy.optimizer, tensors)}
     for name, seen in sb3.last_seen(model).items():
         tensors[f"env/{name}"] = torch.from_numpy(seen)
     if isinstance(model, sb3.Learner):
@@ -179,8 +177,7 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> N
         model.policy.load_state_dict(policy)
     except RuntimeError as error:
         raise ValueError(f"the saved weights do not fit this model: {str(error).splitlines()[-1].strip()}") from error
-    sb3.set_counters(model, info["counters"])
-    sb3.set_episodes(model, info["episodes"])
+    sb3.set_progress(model, info["counters"], info["episodes"])
     _load_optimizer(model.policy.optimizer, info["optimizer"], tensors)
     seen = {name: tensors[f"env/{name}"].numpy().copy() for name in sb3.SEEN if f"env/{name}" in tensors}
     sb3.set_last_seen(model, seen)
