@@ -29,6 +29,9 @@ from ngym_cli.sweeps.recipe import LaunchSettings
 
 ROOT = Path(__file__).parents[1] / engine.ROOT / "records"
 
+#: Settings of a stage that replace those of the run.
+STAGE_SETTINGS = ("task", "task_args", "timing", "rewards", "wrappers")
+
 
 def make(item: str, seed: int) -> Row:
     """Train and measure one seed of a paper.
@@ -38,7 +41,8 @@ def make(item: str, seed: int) -> Row:
     """
     threads.in_worker()
     paper = collection.load(collection.library() / item)
-    place = ROOT / stamp.digest(tasks(item), trained(item)) / f"{item}-s{seed}"  # runs of this code only
+    own = stamp.digest(tasks(item), trained(item), trainings(item))
+    place = ROOT / own / f"{item}-s{seed}"  # runs of code with the same behaviour only
     parts, claims = paper.chosen([])
     planned = engine.plan(paper, parts, [seed], place)
     launch = LaunchSettings(workers=1)
@@ -78,6 +82,16 @@ def trained(item: str) -> Any:
     """Return what decides a paper's networks in addition to the code."""
     paper = collection.load(collection.library() / item)
     return {name: [paper.run_settings(name), part.after] for name, part in paper.config.parts.items()}
+
+
+def trainings(item: str) -> Iterator[dict[str, Any]]:
+    """Yield the settings of a paper's parts, stages one by one, each from initial weights."""
+    paper = collection.load(collection.library() / item)
+    for part in paper.config.parts:
+        settings = dict(paper.run_settings(part))
+        stages = settings.pop("stages", None) or [{}]
+        for stage in stages:
+            yield {**settings, **{key: value for key, value in stage.items() if key in STAGE_SETTINGS}}
 
 
 def settings(item: str) -> Any:
@@ -132,6 +146,7 @@ RECORD = Record(
     make=make,
     tasks=tasks,
     settings=settings,
+    trainings=trainings,
     tables={"verdicts": table, "claims": claims_table},
     seeds=seeds,
 )

@@ -100,5 +100,6 @@ RECORD = Record(
     make=make,
     tasks=lambda _: ["ChangingBandit-v0"],
     settings=lambda item: read_toml(HERE / f"{item}.toml"),
+    trainings=lambda item: [read_toml(HERE / f"{item}.toml")],
     tables={"regret": table},
 )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import neurogym as ngym
+from experiments.records import stamp
 from experiments.records.drawing import Drawing, as_numbers
 from experiments.records.record import Row
 from neurogym.envs.registration import every_task, metadata
@@ -104,8 +105,10 @@ def row(learner: str, task: str, seed: int, folder: Path) -> Row:
 
 
 def is_present(learner: str, task: str, seed: int, found: Row) -> bool:
-    """Return whether a row is of the present line with the present defaults."""
-    return found.get("command") == command(learner, task, seed) and found.get("defaults") == present(learner, task)
+    """Return whether a row is of the present line with the present defaults, on the task as it is now."""
+    if found.get("command") != command(learner, task, seed) or found.get("defaults") != present(learner, task):
+        return False
+    return stamp.task_part(found["made"]["digest"]) == stamp.task_digest(task)
 
 
 def curve_of(trials: Path) -> list[list[float]]:

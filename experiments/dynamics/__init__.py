@@ -59,7 +59,7 @@ MULTIPLE, TOLERANCE = 3, 1e-12
 
 def trained(settings: dict[str, Any], seed: int) -> tuple[Run, System]:
     """Return a trained network as a run and as a system; a run of the same code and settings is used again."""
-    folder = ROOT / stamp.digest([settings["task"]], settings)
+    folder = ROOT / stamp.digest([settings["task"]], settings, [{k: v for k, v in settings.items() if k != "eval_every"}])
     name = f"{settings['network']}-{seed}"
     if not (folder / settings["task"] / settings["alg"] / name / runs.MODEL).exists():
         train(**settings, seed=seed, name=name, runs_root=folder, overwrite=True, progress=False)
@@ -242,6 +242,22 @@ def tasks(item: str) -> list[str]:
     return [settings["task"] for settings in KINDS.values()] if item == "similarity-trained" else [SETTINGS["task"]]
 
 
+def trainings(item: str) -> list[dict[str, Any]]:
+    """Return the settings of the networks that decide an item."""
+    if item in ("built", "similarity"):
+        return []
+    if item == "similarity-trained":
+        return [{name: value for name, value in kind.items() if name != "eval_every"} for kind in KINDS.values()]
+    return [{**SETTINGS, "network": "gru" if item == "speed" else item, **OWN.get(item, {})}]
+
+
+def settings(item: str) -> list[Any]:
+    """Return what decides an item in addition to tasks and trainings: the sources of the search and the comparison."""
+    sources = sorted((stamp.ROOT / "neurogym" / "dynamics").glob("*.py"))
+    kinds = KINDS if item == "similarity-trained" else {**SETTINGS, **OWN.get(item, {})}
+    return [kinds, *map(stamp.plain, sources)]
+
+
 def measured(rows: Rows) -> str:
     """Points of the built network, speed of the search, and similarity, in sentences, as far as they are measured."""
     lines = []
@@ -279,7 +295,8 @@ RECORD = Record(
     items=lambda: ("gru", "ctrnn", *ITEMS),
     make=make,
     tasks=tasks,
-    settings=lambda item: KINDS if item == "similarity-trained" else {**SETTINGS, **OWN.get(item, {})},
+    settings=settings,
+    trainings=trainings,
     tables={"points": table, "measured": measured},
     seeds=lambda item: 1 if item in ITEMS else 5,
 )

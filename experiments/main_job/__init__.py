@@ -48,5 +48,6 @@ RECORD = Record(
     make=make,
     tasks=lambda _: ["RDM-v0"],
     settings=lambda _: list(RUN),
+    trainings=lambda _: [{"task": ITEM, "wrappers": "pass_reward,pass_action", "alg": "recurrent_ppo"}],
     tables={"printed": printed},
 )

@@ -57,6 +57,7 @@ RECORD = Record(
     make=make,
     tasks=lambda item: [settings(item)["task"]],
     settings=settings,
+    trainings=lambda item: [{"alg": "supervised", **settings(item)}],
     tables={"results": table},
     seeds=5,
 )

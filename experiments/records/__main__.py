@@ -5,7 +5,6 @@
     python -m experiments.records --make --only defaults/GoNogo-v0 --jobs 2
     python -m experiments.records --make --only learners/ctrnn --seeds 1 --on slurm --slurm partition=cpu
     python -m experiments.records --collect    # keep the rows of runs that are finished, while others go on
-    python -m experiments.records --make --first-decides   # after a change that should not change a result
     python -m experiments.records --texts             # write the tables in the texts anew
 
 A row is measured with one thread. Rows that are read from a run are made by the engine of `ngym sweep`, here or on a
@@ -62,27 +61,21 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="rows side by side")
     parser.add_argument("--on", help="where runs are made, as for ngym sweep")
     parser.add_argument("--slurm", action="append", metavar="NAME=VALUE", help="as for ngym sweep")
-    parser.add_argument(
-        "--first-decides",
-        action="store_true",
-        help="make the first seed of each item; where it comes out as it was, digit by digit, the other seeds stand",
-    )
     parser.add_argument("--texts", action="store_true", help="write the tables in the texts anew")
     given = parser.parse_args()
     asked = chosen(given.only)
-    missing = {name: RECORDS[name].missing() for name in asked}
-    for name, rows in missing.items():
-        total = sum(map(RECORDS[name].seeds_of, RECORDS[name].items()))
-        print(f"{name:<12} {total - len(rows):>4} of {total:>4} rows are up to date  {RECORDS[name].what}")
+    missing = {}
+    for name, items in asked.items():
+        rows = missing[name] = RECORDS[name].missing([item for item in RECORDS[name].items() if item in items])
+        total = sum(map(RECORDS[name].seeds_of, items))
+        print(f"{name:<12} {total - len(rows):>4} of {total:>4} rows are up to date  {RECORDS[name].what}", flush=True)
     failed = 0
     if given.collect:
         sweeping.collect(sweeping.needed(jobs_of(missing, asked, given.seeds)), Sweep(sweeping.PLACE, Recipe(), ()))
     where = recipe_tables(None, {}, {"on": given.on, "workers": given.jobs, "slurm": given.slurm})
-    for decides in (True, False) if given.first_decides else (False,):
-        if given.make:
-            missing = {name: RECORDS[name].missing() for name in asked}
-            work = jobs_of(missing, asked, 1 if decides else given.seeds)
-            failed += make_all(work, LaunchSettings(**where["launch"]), given.jobs, decides)
+    if given.make:
+        work = jobs_of(missing, asked, given.seeds)
+        failed += make_all(work, LaunchSettings(**where["launch"]), given.jobs)
     if given.make or given.collect or given.texts:
         for path in quotes.renew():
             print(f"tables anew in {path.relative_to(quotes.ROOT)}")
@@ -96,21 +89,21 @@ def jobs_of(missing: dict[str, list[tuple[str, int]]], asked: dict[str, set[str]
     return sorted((job for job in found if job[2] < seeds), key=lambda job: job[2])
 
 
-def make_all(work: list[Job], launch: LaunchSettings, jobs: int, decides: bool) -> int:
+def make_all(work: list[Job], launch: LaunchSettings, jobs: int) -> int:
     """Measure rows, those that are read from runs first; return how many failed.
 
     Raises:
         SystemExit: If it is interrupted.
     """
     of_runs = sweeping.needed(work)
-    failed, interrupted = sweeping.make(of_runs, launch, decides=decides) if of_runs else (0, False)
+    failed, interrupted = sweeping.make(of_runs, launch) if of_runs else (0, False)
     if interrupted:
         quotes.renew()
         sys.exit("interrupted; what was made is kept, and the same call goes on")
-    return failed + make([job for job in work if RECORDS[job[0]].run is None], jobs, decides=decides)
+    return failed + make([job for job in work if RECORDS[job[0]].run is None], jobs)
 
 
-def make(work: list[Job], jobs: int, *, decides: bool = False) -> int:
+def make(work: list[Job], jobs: int) -> int:
     """Measure rows that are not read from runs, and keep each as soon as it is there; return how many failed."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = 0
@@ -126,7 +119,7 @@ def make(work: list[Job], jobs: int, *, decides: bool = False) -> int:
                     failed += 1
                     print(f"{said}: {type(error).__name__}: {error}", flush=True)
                     continue
-                RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)}, decides=decides)
+                RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)})
                 print(f"{said}: {seconds:.0f} s", flush=True)
         except KeyboardInterrupt:
             print("ended; what was made is kept", file=sys.stderr)

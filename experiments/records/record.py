@@ -26,14 +26,6 @@ def nothing(item: str) -> Any:
     return None
 
 
-def results(row: Any) -> Any:
-    """Return what a row says without when, where and how fast it was made."""
-    if isinstance(row, dict):
-        kept = {name: results(value) for name, value in row.items() if name not in ("made", "machine")}
-        return {name: value for name, value in kept.items() if not name.endswith(("seconds", "seconds_to_make"))}
-    return [results(value) for value in row] if isinstance(row, list) else row
-
-
 def written(data: Any) -> str:
     """Return data as indented JSON with a line for each list of numbers or words."""
     text = json.dumps(data, indent=1)
@@ -51,8 +43,9 @@ class Record:
         items: names of what is measured.
         make: measures one item with one seed; returns a row of plain data. Of a record of runs it has the folder of
             the finished run as third argument, from which it reads the row.
-        tasks: ids of the tasks whose code decides an item.
+        tasks: ids of the tasks that decide an item.
         settings: what else decides it, as plain data.
+        trainings: settings of the runs that decide it; the one of `run` where left out.
         tables: renders the rows as Markdown, by the name under which a text quotes them.
         seeds: how many; a function where items differ in it.
         run: settings of the one run that a row is read from, without the seed; None where `make` does everything.
@@ -65,6 +58,7 @@ class Record:
     make: Callable[..., Row]
     tasks: Callable[[str], Iterable[str]]
     settings: Callable[[str], Any] = nothing
+    trainings: Callable[[str], Iterable[Mapping[str, Any]]] | None = None
     tables: Mapping[str, Callable[[Rows], str]] = field(default_factory=dict)
     seeds: int | Callable[[str], int] = 3
     run: Callable[[str], Mapping[str, Any]] | None = None
@@ -79,42 +73,55 @@ class Record:
 
     def digest(self, item: str) -> str:
         """Return the digest that a row of an item would have now."""
+        return stamp.digest(self.tasks(item), self.decisive(item), self._trainings(item))
+
+    def decisive(self, item: str) -> list[Any]:
+        """Return what decides an item apart from tasks and trainings: settings, and the source of the record.
+
+        The source does not count where rows are read from runs, which say all that a row keeps.
+        """
+        if self.run is not None:
+            return [self.name, item, self.settings(item)]
         code = Path(__file__).parents[1] / self.make.__module__.replace("experiments.", "", 1).replace(".", "/")
         source = code.with_suffix(".py") if code.with_suffix(".py").exists() else code / "__init__.py"
-        return stamp.digest(self.tasks(item), [self.name, item, self.settings(item), stamp.plain(source)])
+        return [self.name, item, self.settings(item), stamp.plain(source)]
 
-    def missing(self) -> list[tuple[str, int]]:
-        """Return the items and seeds that have no row, or one that is out of date."""
+    def _trainings(self, item: str) -> Iterable[Mapping[str, Any]]:
+        if self.trainings is not None:
+            return self.trainings(item)
+        return [self.run(item)] if self.run is not None else []
+
+    def missing(self, items: Iterable[str] | None = None) -> list[tuple[str, int]]:
+        """Return the items and seeds that have no row, or one that is out of date.
+
+        Args:
+            items: items to look at; all where left out.
+        """
         kept, found = self.rows(), []
-        for item in self.items():
-            now = self.digest(item)
+        for item in self.items() if items is None else items:
+            seeds = kept.get(item, {})
+            now = self.digest(item) if seeds else None
             for seed in range(self.seeds_of(item)):
-                made = kept.get(item, {}).get(str(seed), {}).get("made", {})
-                if made.get("digest") != now:
+                if str(seed) not in seeds or seeds[str(seed)].get("made", {}).get("digest") != now:
                     found.append((item, seed))
         return found
 
-    def keep(self, item: str, seed: int, row: Row, *, decides: bool = False) -> None:
+    def keep(self, item: str, seed: int, row: Row) -> None:
         """Write one row, with what made it; the file is complete at any time.
 
         Args:
             item: what was measured.
             seed: with which seed.
             row: plain data; may say under ``made`` what made it where that is not the present code.
-            decides: where the row comes out as it was, the other rows of the item that the same code had made stand:
-                they get the present digest, and the commit at which that was found.
         """
         kept = self.rows()
-        seeds = kept.setdefault(item, {})
-        before, now = seeds.get(str(seed), {}), row.get("made") or stamp.stamp(self.digest(item))
-        if decides and before and results(before) == results(json.loads(json.dumps(row))):
-            same = before["made"]["digest"]
-            for other in seeds.values():
-                if other["made"]["digest"] == same:
-                    other["made"] = {**other["made"], "digest": now["digest"], "stands_at": now["commit"]}
-        seeds[str(seed)] = {**row, "made": now}
+        kept.setdefault(item, {})[str(seed)] = {**row, "made": row.get("made") or stamp.stamp(self.digest(item))}
+        self.write(kept)
+
+    def write(self, kept: Rows) -> None:
+        """Replace all rows, in the order of the items; the file is complete at any time."""
         order = [name for name in self.items() if name in kept]
-        text = written({name: dict(sorted(kept[name].items())) for name in order})
+        text = written({name: dict(sorted(kept[name].items(), key=lambda row: int(row[0]))) for name in order})
         beside = self.file.with_name(f".{self.file.name}.new")
         beside.write_text(text, encoding="utf-8")
         os.replace(beside, self.file)

@@ -1,7 +1,8 @@
-"""What made a number: the commit, and a digest of the code and settings that decide it.
+"""What made a number: the commit, and a digest of what the code does for it.
 
-A row is out of date when its digest is not the present one. Comments, docstrings and layout do not count, nor does code
-that cannot change a result: analyses, figures, the terminal, other tasks.
+A digest has three parts: settings, sessions of the tasks, and short trainings (`experiments.records.behaviour`). A row is
+out of date when one of them is not the present one. A refactoring changes none. Analyses of a record count by their
+source, without comments, docstrings and layout.
 """
 
 from __future__ import annotations
@@ -9,26 +10,38 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import inspect
+import importlib.metadata
 import json
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from experiments.records import behaviour
+from neurogym import kernels
+
 ROOT = Path(__file__).parents[2]
 
-#: What decides no result, and tasks, of which only those count that an item names.
-TOOLKIT_APART = ("analysis", "compat", "config", "plotting", "utils/plotting.py", "info.py")
-TASKS = ("native", "contrib", "image", "collections")
-RUNNER = ("agents", "config", "environments", "evaluation", "training/main_loop.py", "training/curriculum.py",
-          "training/stopping.py")  # fmt: skip
+#: Answers about behaviour by source, so that an unchanged checkout does not train twice. Files are never out of date.
+ANSWERS = ROOT / "build" / "records" / "behaviour"
+
+#: Kinds of files that decide behaviour, and packages that could.
+SOURCES = (".py", ".c", ".h", ".toml", ".json")
+LIBRARIES = ("numpy", "torch", "gymnasium", "stable-baselines3")
+
+#: Files that are written from records.
+WRITTEN = ("measured.json",)
 
 
 def stamp(digest: str) -> dict[str, str]:
     """Return what a new row says of its making."""
-    return {"commit": commit(), "digest": digest, "on": datetime.now(UTC).date().isoformat()}
+    return {"commit": commit(), "digest": digest, "kernels": kernels.variant(), "on": today()}
+
+
+def today() -> str:
+    """Return the date."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def commit() -> str:
@@ -43,54 +56,55 @@ def _git(*arguments: str) -> str:
     return found.stdout.strip() if found.returncode == 0 else ""
 
 
-def digest(tasks: Iterable[str], settings: Any) -> str:
-    """Return twelve characters that change with whatever decides a result.
+def digest(tasks: Iterable[str], settings: Any, runs: Iterable[Mapping[str, Any]] = ()) -> str:
+    """Return three words that change with the settings, with what the tasks show, and with how the runs learn.
 
     Args:
         tasks: ids of the tasks; collections stand for all of theirs.
         settings: everything else that was set, as plain data.
+        runs: settings of the runs that decide a result.
     """
-    found = hashlib.sha256(_shared().encode())
-    for path in sorted({path for id_ in tasks for path in _files_of(id_)}):
-        found.update(plain(path).encode())
-    found.update(json.dumps(settings, sort_keys=True, default=str).encode())
+    return "-".join((behaviour.hashed(settings), task_digest(*tasks), _run_digest(list(runs))))
+
+
+@functools.cache
+def task_digest(*tasks: str) -> str:
+    """Return the part of a digest that says what tasks show and reward; takes hundredths of a second for each."""
+    return _known(behaviour.of_tasks, sorted(set(tasks))) if tasks else "0"
+
+
+def task_part(digest: str) -> str:
+    """Return the part of a digest that `task_digest` gives; empty in a digest of an earlier form."""
+    return (digest.split("-") + ["", ""])[1]
+
+
+def _run_digest(runs: list[Mapping[str, Any]]) -> str:
+    """Return the part of a digest that says how runs learn; takes half a second for each."""
+    return _known(behaviour.of_trainings, runs) if runs else "0"
+
+
+def _known(ask: Callable[[Any], str], given: Any) -> str:
+    """Return an answer about behaviour, from a file if the same code has given it before."""
+    path = ANSWERS / _sources() / f"{ask.__name__}-{behaviour.hashed(given)}"
+    if path.exists():
+        return path.read_text(encoding="utf-8")
+    answer = ask(given)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(answer, encoding="utf-8")
+    return answer
+
+
+@functools.cache
+def _sources() -> str:
+    """Return a name that changes with every file that could decide behaviour."""
+    found = hashlib.sha256(Path(behaviour.__file__).read_bytes())
+    found.update(json.dumps([importlib.metadata.version(name) for name in LIBRARIES]).encode())
+    found.update(kernels.variant().encode())
+    for package in ("neurogym", "ngym_cli"):
+        for path in sorted((ROOT / package).rglob("*")):
+            if path.suffix in SOURCES and path.name not in WRITTEN:
+                found.update(path.read_bytes())
     return found.hexdigest()[:12]
-
-
-@functools.cache
-def _shared() -> str:
-    return "".join(f"{path.relative_to(ROOT)}\n{plain(path)}\n" for path in _shared_files())
-
-
-def _shared_files() -> Iterator[Path]:
-    for path in sorted((ROOT / "neurogym").rglob("*")):
-        inside = path.relative_to(ROOT / "neurogym").as_posix()
-        apart = (*TOOLKIT_APART, *(f"envs/{folder}" for folder in TASKS))
-        if path.suffix in (".py", ".c", ".h") and not inside.startswith(apart):
-            yield path
-    for name in RUNNER:
-        place = ROOT / "ngym_cli" / name
-        inside = sorted(place.rglob("*")) if place.is_dir() else [place]
-        yield from (path for path in inside if path.suffix in (".py", ".c", ".h"))
-
-
-@functools.cache
-def _files_of(id_: str) -> tuple[Path, ...]:
-    """Return the files of a task's class and of the classes that it is made from."""
-    from neurogym.envs import registration
-    from neurogym.envs.collections import COLLECTIONS
-    from ngym_cli.config import parts
-
-    if parts.is_reference(id_):  # a class in a file
-        entries, found = [parts.find_own("task", id_)], {Path(id_.rpartition(":")[0])}
-    else:
-        names = registration.get_collection(id_) if id_ in COLLECTIONS else [id_]
-        entries, found = [registration.entry(registration.resolve(name)) for name in names], set()
-    for entry in entries:
-        for part in inspect.getmro(entry) if inspect.isclass(entry) else (entry,):
-            if part.__module__.startswith("neurogym.envs."):
-                found.add(Path(inspect.getfile(part)))
-    return tuple(sorted(found))
 
 
 @functools.cache

@@ -53,22 +53,21 @@ def needed(jobs: Iterable[tuple[str, str, int]]) -> list[Needed]:
     return found
 
 
-def make(rows: list[Needed], launch: LaunchSettings, place: Path = PLACE, *, decides: bool = False) -> tuple[int, bool]:
+def make(rows: list[Needed], launch: LaunchSettings, place: Path = PLACE) -> tuple[int, bool]:
     """Make the runs and keep the rows; return how many are still missing, and whether the making was interrupted.
 
     Args:
         rows: runs that are needed.
         launch: where to make the runs.
         place: folder of the runs.
-        decides: see ``Record.keep``.
     """
     sweep = folder.listed(place, [row.entry for row in rows], Recipe(launch=launch))
-    left = collect(rows, sweep, decides)
+    left = collect(rows, sweep)
     interrupted = False
     if left:
         sweep = folder.listed(place, [row.entry for row in left], Recipe(launch=launch))
         _, interrupted = control.do_jobs(sweep, launchers.find(launch), trust=False)
-        left = collect(left, sweep, decides)
+        left = collect(left, sweep)
     for row in left:
         reason = sweep.error(row.entry.job)
         if reason is not None:
@@ -76,19 +75,18 @@ def make(rows: list[Needed], launch: LaunchSettings, place: Path = PLACE, *, dec
     return len(left), interrupted
 
 
-def collect(rows: list[Needed], sweep: Sweep, decides: bool = False) -> list[Needed]:
+def collect(rows: list[Needed], sweep: Sweep) -> list[Needed]:
     """Keep the rows of finished runs; return those that have none.
 
     Args:
         rows: runs that are needed.
         sweep: folder of the runs.
-        decides: see ``Record.keep``.
     """
     left = []
     for row in rows:
         path = sweep.run_path(row.entry, row.entry.values)
         if (path / runs.MANIFEST).exists() and runs.Run(path).manifest()["status"] == "finished":
-            row.record.keep(row.item, row.seed, row.record.make(row.item, row.seed, path), decides=decides)
+            row.record.keep(row.item, row.seed, row.record.make(row.item, row.seed, path))
         else:
             left.append(row)
     return left

@@ -14,9 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
+from neurogym.envs.registration import every_task
 
 HERE = Path(__file__).parent
+NAMED = re.compile(r"[\w.]+-v0")
 REPORTED = re.compile(r"^(.+): (-?\d+\.\d+) \(reference (.+)\)$", re.MULTILINE)
 
 
@@ -32,6 +35,12 @@ def make(item: str, seed: int) -> Row:
         environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
         done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True, env=environment)
     return {"reported": {what: [float(value), reference] for what, value, reference in REPORTED.findall(done.stdout)}}
+
+
+def tasks(item: str) -> list[str]:
+    """Return the tasks that a story names; their default lines stand for the learner, which a story calls itself."""
+    named = sorted(set(NAMED.findall((HERE / f"{item}.py").read_text(encoding="utf-8"))))
+    return [name for name in named if name in every_task()]
 
 
 def table(rows: Rows) -> str:
@@ -51,7 +60,8 @@ RECORD = Record(
     file=HERE / "results.json",
     items=scripts,
     make=make,
-    tasks=lambda item: [],
-    settings=lambda item: (HERE / f"{item}.py").read_text(encoding="utf-8"),
+    tasks=tasks,
+    settings=lambda item: [stamp.plain(HERE / f"{item}.py"), stamp.plain(HERE / "common.py")],
+    trainings=lambda item: [{"task": task} for task in tasks(item)],
     tables={"results": table},
 )

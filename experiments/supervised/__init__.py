@@ -115,5 +115,6 @@ RECORD = Record(
     make=make,
     tasks=lambda item: [CASES[item]["task"]],
     settings=lambda item: CASES[item],
+    trainings=lambda item: [{"alg": "supervised", **CASES[item]}],
     tables={"results": table},
 )
