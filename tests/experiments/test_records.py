@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from experiments import bandit
+from experiments import bandit, defaults
+from experiments.defaults import lines
 from experiments.records import quotes, stamp
 from experiments.records.record import Record
 from experiments.records.registry import DATA, RECORDS
@@ -62,7 +63,28 @@ def test_the_digest_follows_the_task_and_the_settings():
     first = stamp.digest(["GoNogo-v0"], {"units": 64})
     assert stamp.digest(["GoNogo-v0"], {"units": 64}) == first
     assert stamp.digest(["GoNogo-v0"], {"units": 65}) != first
-    assert stamp.digest(["NBack-v0"], {"units": 64}) != first
+    other = stamp.digest(["NBack-v0"], {"units": 64})
+    assert other != first and stamp.task_part(other) != stamp.task_part(first)
+    assert stamp.task_part("1172ed8bb633") == ""
+
+
+def test_an_answer_of_the_same_code_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(stamp, "ANSWERS", tmp_path)
+    asked = []
+
+    def ask(given):
+        asked.append(given)
+        return "0123abcd"
+
+    assert [stamp._known(ask, ["a"]) for _ in range(3)] == ["0123abcd"] * 3
+    assert asked == [["a"]]
+
+
+def test_a_row_of_an_earlier_task_does_not_count():
+    item, seeds = next(iter(defaults.RECORD.rows().items()))
+    seed, row = next((seed, row) for seed, row in seeds.items() if lines.is_present("default", item, int(seed), row))
+    changed = {**row, "made": {**row["made"], "digest": "00000000-00000000-00000000"}}
+    assert not lines.is_present("default", item, int(seed), changed)
 
 
 @pytest.fixture
@@ -90,16 +112,4 @@ def test_only_what_is_out_of_date_is_missing(small):
     assert json.loads(record.file.read_text())["b"]["1"]["value"] == 1
     settings["x"] = 2
     assert record.missing() == [("a", 0), ("a", 1)]
-
-
-@pytest.mark.parametrize(("value", "missing"), [(0.5, []), (0.25, [("a", 1)])])
-def test_other_seeds_stand_where_the_first_comes_out_as_it_was(small, value, missing):
-    settings, record = small
-    for item, seed in record.missing():
-        record.keep(item, seed, {"value": 0.5, "curve": (1, 2), "seconds": 3.0})
-    settings["x"] = 2
-    record.keep("a", 0, {"value": value, "curve": (1, 2), "seconds": 4.0}, decides=True)
-    assert record.missing() == missing
-    kept = record.rows()["a"]["1"]
-    assert ("stands_at" in kept["made"]) == (not missing)
-    assert kept["seconds"] == 3.0
+    assert record.missing(["b"]) == []
