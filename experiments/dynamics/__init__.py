@@ -59,7 +59,9 @@ MULTIPLE, TOLERANCE = 3, 1e-12
 
 def trained(settings: dict[str, Any], seed: int) -> tuple[Run, System]:
     """Return a trained network as a run and as a system; a run of the same code and settings is used again."""
-    folder = ROOT / stamp.digest([settings["task"]], settings, [{k: v for k, v in settings.items() if k != "eval_every"}])
+    folder = ROOT / stamp.digest(
+        [settings["task"]], settings, [{k: v for k, v in settings.items() if k != "eval_every"}]
+    )
     name = f"{settings['network']}-{seed}"
     if not (folder / settings["task"] / settings["alg"] / name / runs.MODEL).exists():
         train(**settings, seed=seed, name=name, runs_root=folder, overwrite=True, progress=False)

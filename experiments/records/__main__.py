@@ -22,8 +22,12 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from pydantic import ValidationError
+
 from experiments.records import quotes, sweeping
 from experiments.records.registry import RECORDS, measure
+from ngym_cli.errors import UserError, one_line, unknown
+from ngym_cli.sweeps import launchers
 from ngym_cli.sweeps.control import recipe_tables
 from ngym_cli.sweeps.folder import Sweep
 from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
@@ -38,17 +42,30 @@ def chosen(only: list[str]) -> dict[str, set[str]]:
     A group is what stands before the stroke in the names of items.
 
     Raises:
-        SystemExit: If there is no such record or item.
+        UserError: If there is no such record or item.
     """
     found: dict[str, set[str]] = {}
     for word in only or list(RECORDS):
         name, _, item = word.partition("/")
-        known = list(RECORDS[name].items()) if name in RECORDS else []
+        if name not in RECORDS:
+            raise unknown("record", name, RECORDS)
+        known = list(RECORDS[name].items())
         meant = [each for each in known if item in ("", each, each.partition("/")[0])]
         if not meant:
-            sys.exit(f"no record {word!r}; there are {', '.join(RECORDS)}")
+            raise unknown(f"item of record {name}", item, known)
         found.setdefault(name, set()).update(meant)
     return found
+
+
+def at_least_one(text: str) -> int:
+    """Read a number of seeds or rows.
+
+    Raises:
+        ArgumentTypeError: If it is not a whole number, or less than 1.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, not {text!r}")
+    return int(text)
 
 
 def main() -> None:
@@ -57,13 +74,22 @@ def main() -> None:
     parser.add_argument("--make", action="store_true", help="make what is out of date")
     parser.add_argument("--collect", action="store_true", help="keep the rows of finished runs, make none")
     parser.add_argument("--only", action="append", default=[], metavar="NAME[/ITEM]")
-    parser.add_argument("--seeds", type=int, default=1_000, help="at most so many seeds of each item")
-    parser.add_argument("--jobs", type=int, default=1, help="rows side by side")
+    parser.add_argument("--seeds", type=at_least_one, default=1_000, help="at most so many seeds of each item")
+    parser.add_argument("--jobs", type=at_least_one, default=1, help="rows side by side")
     parser.add_argument("--on", help="where runs are made, as for ngym sweep")
     parser.add_argument("--slurm", action="append", metavar="NAME=VALUE", help="as for ngym sweep")
     parser.add_argument("--texts", action="store_true", help="write the tables in the texts anew")
     given = parser.parse_args()
-    asked = chosen(given.only)
+    try:
+        asked = chosen(given.only)
+        where = recipe_tables(None, {}, {"on": given.on, "workers": given.jobs, "slurm": given.slurm})
+        launch = LaunchSettings(**where["launch"])
+        if given.make:
+            launchers.find(launch)
+    except UserError as error:
+        parser.exit(2, f"{one_line(error)}\n")
+    except ValidationError as error:
+        parser.exit(2, f"--slurm: {error.errors()[0]['msg']}\n")
     missing = {}
     for name, items in asked.items():
         rows = missing[name] = RECORDS[name].missing([item for item in RECORDS[name].items() if item in items])
@@ -72,10 +98,9 @@ def main() -> None:
     failed = 0
     if given.collect:
         sweeping.collect(sweeping.needed(jobs_of(missing, asked, given.seeds)), Sweep(sweeping.PLACE, Recipe(), ()))
-    where = recipe_tables(None, {}, {"on": given.on, "workers": given.jobs, "slurm": given.slurm})
     if given.make:
         work = jobs_of(missing, asked, given.seeds)
-        failed += make_all(work, LaunchSettings(**where["launch"]), given.jobs)
+        failed += make_all(work, launch, given.jobs)
     if given.make or given.collect or given.texts:
         for path in quotes.renew():
             print(f"tables anew in {path.relative_to(quotes.ROOT)}")

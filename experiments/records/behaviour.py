@@ -117,7 +117,10 @@ def training(settings: Mapping[str, Any]) -> list[Any]:
     short["evaluation"] = config.evaluation.model_copy(update={"every": 0, "trials": TRIALS})
     short["checkpoint"] = config.checkpoint.model_copy(update={"every": 0})
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
-        path = Path(main_loop.train(config.model_copy(update=short), Path(folder)).run.path)
+        outcome = main_loop.train(config.model_copy(update=short), Path(folder))
+        if outcome.status == "interrupted":  # by a signal, which is meant for the whole program
+            raise KeyboardInterrupt
+        path = Path(outcome.run.path)
         found = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         results = {name: rounded(found[name]) for name in RESULTS if found.get(name) is not None}
         return [config.timesteps, config.n_envs, results, trials_of(path), weights_of(path)]

@@ -1,6 +1,6 @@
 """What made a number: the commit, and a digest of what the code does for it.
 
-A digest has three parts: settings, sessions of the tasks, and short trainings (`experiments.records.behaviour`). A row is
+A digest has three parts: settings, sessions of tasks, and short trainings (`experiments.records.behaviour`). A row is
 out of date when one of them is not the present one. A refactoring changes none. Analyses of a record count by their
 source, without comments, docstrings and layout.
 """

@@ -1,4 +1,4 @@
-"""Advice after a run that ends at chance, or far below the best possible performance."""
+"""Advice before a run that was measured not to learn, and after a run that ends far below the best possible."""
 
 from __future__ import annotations
 
@@ -18,6 +18,34 @@ FAR = 0.95
 
 #: Most suggestions of one line.
 MOST = 3
+
+
+def advance_notice(config: RunConfig | None, facts: Facts) -> str | None:
+    """Return one line on what keeps the settings of a run from learning the task, with what to add; None otherwise.
+
+    Args:
+        config: configuration before defaults are spelled out; None for a run that is resumed.
+        facts: facts of the task.
+    """
+    if facts.lacks_reward:
+        return (
+            "the task needs the last reward as input, which the agent is not shown (--recommended shows it); "
+            "the ceiling is that without it"
+        )
+    learner = None if config is None or config.stages or facts.task.own else learner_of(config)
+    row = measured(facts.id, learner) if learner else None
+    if row is None or row.learned:
+        return None
+    needed, better = recommended(facts.id), measured(facts.id, "recommended")
+    if learner != "recommended" and needed and better and better.learned:
+        return (
+            f"these settings were measured not to learn the task ({row.share} seeds); --recommended does "
+            f"({better.share} seeds): {needed.words}"
+        )
+    if facts.id not in ELSEWHERE:
+        return None
+    best = f"{row.performance:.2f} of {row.target:.2f} after {row.steps:,} steps"
+    return f"no line learns this task yet ({best}); ngym info {facts.id} says what is missing"
 
 
 def advice(config: RunConfig, facts: Facts, found: Mapping[str, Any]) -> str | None:

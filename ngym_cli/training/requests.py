@@ -78,12 +78,9 @@ def run(
 
     def display(resolved: RunConfig, facts: Facts, path: Path) -> Display:
         err.print(f"run folder {path}; tensorboard --logdir {root}", soft_wrap=True)
-        if facts.lacks_reward:
-            err.print(
-                "the task needs the last reward as input, which the agent is not shown (--recommended shows it); "
-                "the ceiling is that without it",
-                soft_wrap=True,
-            )
+        said = advice.advance_notice(config, facts)
+        if said:
+            err.print(said, soft_wrap=True)
         taught = find_algorithm(resolved.alg).needs_truth
         return Display() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references, taught)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ngym_cli.agents import per_task
 from ngym_cli.agents.from_config import complete
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.training.advice import advice, shortfall
+from ngym_cli.training.advice import advance_notice, advice, shortfall
 
 
 def summary(score, chance=0.5, ceiling=0.96, blind=0.5):
@@ -61,3 +62,29 @@ def test_what_to_try_follows_the_run(settings, words, absent):
 def test_an_agent_that_is_not_shown_its_reward_is_told_how_to_see_it():
     config, facts = resolve(from_dict({"task": "ReversalLearning-v0"}))
     assert "try --recommended" in advice(complete(config, facts), facts, summary(0.5, ceiling=0.5))
+
+
+BAD = per_task.Measured(steps=1000, seconds=1.0, seeds=3, reached=0, performance=0.1, target=0.95)
+GOOD = per_task.Measured(steps=1000, seconds=1.0, seeds=3, reached=3, performance=1.0, target=0.95)
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "text"),
+    [
+        ({"task": "CVLearning-v0"}, {"default": BAD, "recommended": GOOD}, "--recommended does (3 of 3 seeds): --wrap"),
+        ({"task": "CVLearning-v0", "recommended": True}, {"default": BAD, "recommended": GOOD}, None),
+        ({"task": "CVLearning-v0", "units": 16}, {"default": BAD, "recommended": GOOD}, None),
+        ({"task": "CVLearning-v0"}, {"default": GOOD}, None),
+        ({"task": "CVLearning-v0"}, {"default": BAD, "recommended": BAD}, None),
+        ({"task": "VisualSearch-v0"}, {"default": BAD}, "(0.10 of 0.95 after 1,000 steps); ngym info VisualSearch-v0"),
+        ({"task": "ReversalLearning-v0"}, {}, "the task needs the last reward as input"),
+        ({"task": "GoNogo-v0"}, {}, None),
+    ],
+    ids=str,
+)
+def test_a_run_that_will_not_learn_says_so_before_it_starts(monkeypatch, settings, rows, text):
+    tables = {learner: {settings["task"]: row} for learner, row in rows.items()}
+    monkeypatch.setattr(per_task, "_tables", lambda: tables)
+    config = from_dict(settings)
+    said = advance_notice(config, resolve(config)[1])
+    assert said is None if text is None else text in said and "\n" not in said
