@@ -191,8 +191,8 @@ def figure_2_resampled_units(paper):
 
 
 def figure_6_each_population_held(paper):
-    """Proportion correct in each context without one population: the units whose gain is clearly higher in context 1,
-    and those whose gain is higher in context 2; a dot for each network. Each population costs one context only.
+    """Proportion correct in each context without one population: 1, the units whose gain is clearly higher in context
+    1, and 2, those whose gain is higher in context 2; a dot for each network. Each population costs one context only.
     """
     figure, axes = new_figure(width=4.2)
     for k, run in enumerate(paper.runs("context")):
@@ -202,9 +202,7 @@ def figure_6_each_population_held(paper):
             label = f"context {context + 1}" if k == 0 else None
             axes.plot(places, found[:, context], "o", color=COLOURS[context], markersize=5, label=label)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
-    axes.set_xticks(
-        [0, 1], ["without units of\nhigher gain in context 1", "without units of\nhigher gain in context 2"]
-    )
+    axes.set_xticks([0, 1], ["without population 1", "without population 2"])
     axes.set(ylabel="proportion correct", ylim=(0, 1.03), xlim=(-0.5, 1.5))
     axes.legend()
     return figure
