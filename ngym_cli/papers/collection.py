@@ -53,7 +53,7 @@ class Paper:
         """
         settings = read_toml(self.folder / self.config.parts[part].config)
         for table in (settings, *settings.get("stages", ())):
-            _place_task(table, self.folder)
+            _place_code(table, self.folder)
         return settings
 
     def chosen(self, only: list[str]) -> tuple[list[str], list[str]]:
@@ -79,14 +79,15 @@ class Paper:
         return self.config.with_earlier(parts), [name for name in claims if name in chosen]
 
 
-def _place_task(settings: dict[str, Any], folder: Path) -> None:
-    """Replace a task file's name by the path, for task files in the paper's folder."""
-    file, colon, name = str(settings.get("task", "")).rpartition(":")
-    if colon and file.endswith(".py") and (folder / file).is_file():
-        path = folder / file
-        with contextlib.suppress(ValueError):
-            path = path.resolve().relative_to(Path.cwd().resolve())
-        settings["task"] = f"{path}:{name}"
+def _place_code(settings: dict[str, Any], folder: Path) -> None:
+    """Replace the name of a file with a task or a network by its path, for files in the paper's folder."""
+    for key in ("task", "network"):
+        file, colon, name = str(settings.get(key, "")).rpartition(":")
+        if colon and file.endswith(".py") and (folder / file).is_file():
+            path = folder / file
+            with contextlib.suppress(ValueError):
+                path = path.resolve().relative_to(Path.cwd().resolve())
+            settings[key] = f"{path}:{name}"
 
 
 def library() -> Path:

@@ -1,0 +1,84 @@
+"""Performance of connected and of unconnected units on twenty tasks and on their compositions."""
+
+import numpy as np
+
+from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
+from ngym_cli.papers.controls import rewired
+
+#: Ends of the names of weights from the inputs, of connected and of unconnected units.
+INPUTS = ("weight_ih_l0", "read.weight")
+#: Kinds of tasks, in the order in which they are drawn.
+KINDS = ("base", "seq", "int", "int and seq")
+
+
+def kind(task):
+    """Kind of a task by its name; a name ends with what the task is composed with."""
+    integrates, moves = "int" in task, "seq" in task
+    return KINDS[2 * integrates + moves]
+
+
+def by_kind(run):
+    """Mean over tasks of the performance in each, for each kind of task; chance in the tasks is below one half."""
+    table = run.trials()
+    tasks, performance = np.asarray(table["task"]).astype(str), np.asarray(table["performance"], float)
+    means = {task: performance[tasks == task].mean() for task in np.unique(tasks)}
+    found = {each: [mean for task, mean in means.items() if kind(task) == each] for each in KINDS}
+    return {each: float(np.mean(means)) for each, means in found.items() if means}
+
+
+def base_performance(run):
+    """Performance on the twenty base tasks."""
+    return by_kind(run)["base"]
+
+
+def lost_without_connections(connected, unconnected):
+    """Performance of connected less that of unconnected units, for each kind of composed tasks."""
+    one, other = by_kind(connected), by_kind(unconnected)
+    return {each: one[each] - other[each] for each in KINDS[1:]}
+
+
+def composed_performance(run):
+    """Performance on each kind of composed tasks."""
+    found = by_kind(run)
+    return {each: found[each] for each in KINDS[1:]}
+
+
+def larger_loss(connected_base, unconnected_base, connected_all, unconnected_all):
+    """Mean loss without connections on composed tasks, less that on the base tasks of networks trained on these."""
+    composed = np.mean(list(lost_without_connections(connected_all, unconnected_all).values()))
+    return float(composed - (base_performance(connected_base) - base_performance(unconnected_base)))
+
+
+def control_no_rule(run):
+    """The trained networks without their inputs from the rule: the task is not known."""
+    space = run.agent.make_env().unwrapped.observation_space
+    rule = np.arange(space.shape[0])[space.name["task"]]
+
+    def without(weights):
+        for name, value in weights.items():
+            if name.endswith(INPUTS):
+                value[:, rule] = 0
+        return weights
+
+    return rewired(run, without)
+
+
+def figure_2_connections(paper):
+    """Performance by kind of task of networks of connected and of unconnected units, trained on the base tasks (left)
+    and on all tasks (right); a dot for each network. Without connections performance falls where answers move on or
+    are shifted by the delay.
+    """
+    figure, panels = new_figure(1, 2, width=3.6, sharey=True)
+    for axes, trained in zip(panels, ("base", "all"), strict=True):
+        kinds = KINDS[:1] if trained == "base" else KINDS
+        for place, (net, colour) in enumerate(zip(("connected", "unconnected"), COLOURS, strict=False)):
+            for k, run in enumerate(paper.runs(f"{net}-{trained}")):
+                found = by_kind(run)
+                places = np.arange(len(kinds)) + 0.2 * place - 0.1
+                axes.plot(places, [found[each] for each in kinds], "o", color=colour, label=None if k else net)
+        category_ticks(axes, kinds)
+        axes.axhline(1, color=GREY, linestyle=":", linewidth=1)
+        axes.set(ylim=(0, 1.03), title=f"trained on {'the base tasks' if trained == 'base' else 'all tasks'}")
+    panels[0].set_ylabel("performance")
+    panels[1].legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
+    return figure

@@ -1,0 +1,217 @@
+"""Mod-Cog: the tasks of Yang et al. 2019 and their compositions, one drawn for each trial and named by a rule input."""
+
+from itertools import product
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from neurogym.envs.psychophysics import ring
+from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+
+#: Directions of a ring, and length of a step (ms) for which an answer moves on by one direction.
+DIRECTIONS, STEP = 16, 100
+#: Signs of the words of a direction.
+SIGNS = {"": 0, "r": 1, "l": -1}
+
+
+class Parts(NamedTuple):
+    """Parts of which a task is composed.
+
+    Attributes:
+        family: ``go``, ``dm`` or ``match``.
+        reaction: Whether the stimulus comes with the go cue.
+        delayed: Whether there is a delay.
+        anti: Whether the answer is opposite to the stimulus, or goes to non-matching tests.
+        category: Whether halves of the circle are compared, instead of directions.
+        shown: Rings that show the stimuli; empty for one drawn in each trial.
+        judged: Rings that count.
+        integrate: 1 or -1 if the answer is shifted by the length of the delay; else 0.
+        sequence: 1 or -1 if the answer moves on during the decision; else 0.
+    """
+
+    family: str
+    reaction: bool = False
+    delayed: bool = False
+    anti: bool = False
+    category: bool = False
+    shown: tuple[int, ...] = ()
+    judged: tuple[int, ...] = ()
+    integrate: int = 0
+    sequence: int = 0
+
+
+def _decide(judged: tuple[int, ...], both: bool, delayed: bool) -> Parts:
+    return Parts("dm", delayed=delayed, shown=(0, 1) if both else judged, judged=judged)
+
+
+def _base() -> dict[str, Parts]:
+    tasks = {
+        f"{prefix}{name}": Parts("go", reaction=prefix == "rt", delayed=prefix == "dly", anti=name == "anti")
+        for name, prefix in product(("go", "anti"), ("", "rt", "dly"))
+    }
+    for delayed in ("", "dly"):
+        for ring_ in (0, 1):
+            tasks[f"{delayed}dm{ring_ + 1}"] = _decide((ring_,), False, bool(delayed))
+            tasks[f"ctx{delayed}dm{ring_ + 1}"] = _decide((ring_,), True, bool(delayed))
+        tasks[f"multi{delayed}dm"] = _decide((0, 1), True, bool(delayed))
+    for name, anti, category in (("dms", 0, 0), ("dnms", 1, 0), ("dmc", 0, 1), ("dnmc", 1, 1)):
+        tasks[name] = Parts("match", delayed=True, anti=bool(anti), category=bool(category))
+    return tasks
+
+
+def compose(base: dict[str, Parts]) -> dict[str, Parts]:
+    """Return the base tasks with all that is composed of these: ``int`` and ``seq``, each in two directions.
+
+    Only tasks with a delay can be integrated over it.
+    """
+    return {
+        name + f"int{along}" * bool(along) + f"seq{moved}" * bool(moved): parts._replace(
+            integrate=SIGNS[along], sequence=SIGNS[moved]
+        )
+        for along, moved in product(SIGNS, SIGNS)
+        for name, parts in base.items()
+        if parts.delayed or not along
+    }
+
+
+BASE = _base()
+TASKS = compose(BASE)
+
+
+class ModCog(TrialEnv):
+    """Twenty tasks and their compositions, with a ring of units for each of two modalities and an action per direction.
+
+    In ``seq`` tasks the answer moves on along the ring by one direction in each step of the decision; in ``int`` tasks
+    it is shifted by one direction for each 100 ms of the delay. Performance is that of the answer in the last step.
+
+    Args:
+        tasks: ``all``, or ``base`` for the twenty without compositions.
+        sigma: S.d. of the noise in a step, of stimuli that are judged or compared.
+    """
+
+    metadata = TaskInfo(
+        doi="10.1162/neco_a_01613",
+        tags=["perceptual", "n-alternative", "working memory", "context dependent", "supervised"],
+    )
+    default_timing: ClassVar = {
+        "fixation": 500, "first": 500, "delay": 500, "second": 500, "decision": 400, "report": STEP
+    }  # fmt: skip
+    default_rewards: ClassVar = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "withhold": 1.0}
+    rule = Rule(fixate=("fixation",), answer=("report",))
+
+    @usual_arguments(dt=STEP, abort=False)
+    def __init__(self, tasks: str = "all", sigma: NonNegative = 0.1):
+        if tasks not in ("all", "base"):
+            raise ValueError(f"tasks must be 'all' or 'base', got {tasks!r}")
+        self.sigma, self.theta = sigma, ring(DIRECTIONS)
+        names = list(TASKS if tasks == "all" else BASE)
+        self.conditions = {"task": names}
+        self._row_of = {name: k for k, name in enumerate(TASKS)}
+        rings = {f"stimulus_mod{m + 1}": range(1 + m * DIRECTIONS, 1 + (m + 1) * DIRECTIONS) for m in (0, 1)}
+        first = 1 + 2 * DIRECTIONS
+        self.observation_space = spaces.channels({"fixation": 0, **rings, "task": range(first, first + len(TASKS))})
+        self.action_space = spaces.Discrete(1 + DIRECTIONS, name={"fixation": 0, "choice": range(1, 1 + DIRECTIONS)})
+
+    def _new_trials(self, trials: Trials) -> None:
+        names = [str(name) for name in trials.draw("task")]
+        parts = [TASKS[name] for name in names]
+        of = {field: np.array([getattr(each, field) for each in parts]) for field in Parts._fields[:5]}
+        moves = np.array([(each.integrate, each.sequence) for each in parts])
+        delay = self._lay_out(trials, of, moves)
+        places, strengths, answer = self._stimuli(trials, parts, of, moves[:, 0] * delay)
+        trials.info.update(delay_steps=delay, answer=answer)
+
+        rows, cue = trials.rows(), trials.rows(["fixation", "first", "delay", "second"])
+        trials.ob[cue.index, 0] = 1
+        rule = np.array([self._row_of[name] for name in names])
+        trials.ob[rows.index, 1 + 2 * DIRECTIONS + rule[rows.trial]] = 1
+        self._show(trials, of, places, strengths)
+
+        decide = trials.rows(["decision", "report"])
+        since = decide.step - trials.starts["decision"][decide.trial]
+        goes = (answer[decide.trial] + moves[decide.trial, 1] * since) % DIRECTIONS
+        right = np.zeros(len(rows.index), int)
+        right[decide.index] = np.where(answer[decide.trial] < 0, 0, 1 + goes)
+        trials.set_groundtruth(lambda _: right)
+
+    def _lay_out(self, trials: Trials, of: dict[str, np.ndarray], moves: np.ndarray) -> np.ndarray:
+        """Add the periods; return the delay of each trial in steps."""
+        n, rng = trials.n, trials.rng
+        go, dm, match = (of["family"] == name for name in ("go", "dm", "match"))
+        integrated = (moves[:, 0] != 0) & ~dm
+        drawn = np.where(integrated, rng.integers(0, 12, size=n), np.where(match, rng.integers(2, 13, size=n), 5))
+        delay = np.where(of["delayed"], drawn, 0)
+        total = np.where(go, 5, np.where(dm, 2, 9))
+        total = np.where((moves[:, 1] != 0) & ~of["reaction"], 10, total)
+        steps = {
+            "fixation": np.where(go, 5, np.where(dm, rng.integers(2, 6, size=n), 3)),
+            "first": np.where(of["reaction"], 0, 5),
+            "delay": delay,
+            "second": np.where(match | (dm & of["delayed"]), 5, 0),
+            "decision": total - 1,
+            "report": np.ones(n, int),
+        }
+        trials.add_period(list(steps), [count * STEP for count in steps.values()])
+        return delay
+
+    def _stimuli(
+        self, trials: Trials, parts: list[Parts], of: dict[str, np.ndarray], moved: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw directions (trials, 2), strengths (trials, rings, 2), and the first direction of the answer, or -1."""
+        n, rng = trials.n, trials.rng
+        each, half = np.arange(n), DIRECTIONS // 2
+        dm, match = of["family"] == "dm", of["family"] == "match"
+        places = np.stack([rng.integers(DIRECTIONS, size=n), rng.integers(1, DIRECTIONS, size=n)], axis=1)
+        places[:, 1] = (places[:, 0] + places[:, 1]) % DIRECTIONS
+
+        coherence = rng.choice((0.08, 0.16, 0.32, 0.64), size=(n, 2)) * rng.choice((-1, 1), size=(n, 2))
+        pairs = np.array([(a, b) for a, b in product((0.3, 0.6, 1.0), repeat=2) if a != b])
+        apart = np.where(
+            of["delayed"][:, None, None],
+            pairs[rng.integers(len(pairs), size=(n, 2))],
+            0.5 + np.stack([coherence, -coherence], axis=2) / 2,
+        )
+        on = np.array([[m in p.shown for m in (0, 1)] for p in parts])
+        judged = np.array([[m in p.judged for m in (0, 1)] for p in parts])
+        evidence = ((apart[..., 0] - apart[..., 1]) * judged).sum(axis=1) + 1e-6 * rng.choice((-1, 1), size=n)
+        winner = places[each, (evidence < 0).astype(int)]
+
+        same, other = rng.random(n) < 0.5, rng.integers(half, size=n)
+        sample = places[:, 0]
+        test = np.where(
+            of["category"], (sample // half + ~same) % 2 * half + other, (sample + half * ~same) % DIRECTIONS
+        )
+        places[match, 1] = test[match]
+        answered = np.where(match, same != of["anti"], True)
+        answer = np.where(dm, winner, np.where(match, test, sample)) + np.where(of["family"] == "go", 0, moved)
+        go = of["family"] == "go"
+        places[go, 0] = (sample - moved + half * of["anti"])[go] % DIRECTIONS
+
+        one = rng.integers(2, size=n)
+        strengths = np.where(dm[:, None, None], apart * on[..., None], (one[:, None] == (0, 1))[..., None] * 1.0)
+        strengths[go, :, 1] = 0
+        return places, strengths, np.where(answered, answer % DIRECTIONS, -1)
+
+    def _show(self, trials: Trials, of: dict[str, np.ndarray], places: np.ndarray, strengths: np.ndarray) -> None:
+        """Show the stimuli: both in the first period where they come together, else one after the other."""
+        together = (of["family"] == "dm") & ~of["delayed"]
+        noisy = of["family"] != "go"
+        for period in ("first", "second", "decision", "report"):
+            here = trials.rows(period)
+            late = period in ("decision", "report")
+            for m in (0, 1):
+                level = np.zeros((trials.n, DIRECTIONS))
+                for k in (0, 1):
+                    now = of["reaction"] if late else ((period == "second") == k) | (together & (period == "first"))
+                    level += self._bump(places[:, k], np.where(now, strengths[:, m, k], 0.0))
+                shown = level[here.trial]
+                if not late:
+                    sd = self.sigma * (noisy & (strengths[:, m].max(axis=1) > 0))
+                    shown = shown + sd[here.trial, None] * trials.rng.standard_normal(shown.shape)
+                trials.ob[here.index, 1 + m * DIRECTIONS : 1 + (m + 1) * DIRECTIONS] += shown
+
+    def _bump(self, place: np.ndarray, strength: np.ndarray) -> np.ndarray:
+        """Activity of a ring, shape (trials, directions)."""
+        away = np.abs(self.theta - self.theta[place][:, None])
+        distance = np.minimum(away, 2 * np.pi - away)
+        return 0.8 * strength[:, None] * np.exp(-0.5 * (8 * distance / np.pi) ** 2)

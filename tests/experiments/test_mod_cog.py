@@ -1,0 +1,66 @@
+"""Tasks of Mod-Cog: what is right follows from what is shown."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neurogym.envs.contract import CHECKS, NothingToCheck, Subject
+from ngym_cli.config.parts import import_file
+
+FILE = Path(__file__).parents[2] / "experiments" / "papers" / "khona2023" / "task.py"
+task = import_file(FILE, "task file")
+
+#: Activity of a ring for a stimulus in each direction.
+BUMPS = 0.8 * np.exp(-0.5 * np.minimum(AWAY := np.abs(np.subtract.outer(range(16), range(16))), 16 - AWAY) ** 2)
+
+
+@pytest.fixture(scope="module")
+def env():
+    made = task.ModCog(sigma=0.0)
+    made.reset(seed=0)
+    return made
+
+
+def test_twenty_tasks_and_all_their_compositions():
+    assert len(task.BASE) == 20 and len(task.TASKS) == 20 + 40 + 22 + 44
+    assert {"dlygointrseql", "dmcintl", "rtgoseqr"} <= set(task.TASKS)
+    assert not any("int" in name for name in task.TASKS if not task.TASKS[name].delayed)
+
+
+def _expected(ob, parts, delay):
+    """First direction of the answer, None to withhold, from what is shown; equal stimuli leave it to chance."""
+    rings = ob[:, 1:33].reshape(len(ob), 2, 16)
+    shown = np.flatnonzero(rings.max(axis=(1, 2)) > 0.1)
+    if parts.family == "dm":
+        strength = np.linalg.solve(BUMPS, rings[:, list(parts.judged)].sum(axis=(0, 1)))
+        weaker, stronger = np.sort(strength)[-2:]
+        return np.nan if stronger - weaker < 1e-3 else strength.argmax() + parts.integrate * delay
+    first, last = (int(rings[row].max(axis=0).argmax()) for row in (shown[0], shown[-1]))
+    if parts.family == "go":
+        return last + 8 * parts.anti + parts.integrate * delay
+    same = first // 8 == last // 8 if parts.category else first == last
+    return last + parts.integrate * delay if same != parts.anti else None
+
+
+@pytest.mark.parametrize("name", task.TASKS)
+def test_what_is_right_follows_from_what_is_shown(env, name):
+    parts = task.TASKS[name]
+    for _ in range(5):
+        env.new_trial(task=name)
+        decide = np.flatnonzero(env.ob[:, 0] == 0)
+        assert env.ob[:, 33 + list(task.TASKS).index(name)].all() and env.ob[:, 33:].sum() == len(env.ob)
+        answer = _expected(env.ob, parts, env.trial["delay_steps"])
+        moved = parts.sequence * np.arange(len(decide))
+        right = np.zeros(len(decide)) if answer is None else 1 + (answer + moved) % 16
+        assert np.isnan(right).all() or env.gt[decide].tolist() == right.tolist()
+        assert not env.gt[: decide[0]].any()
+
+
+@pytest.mark.parametrize("check", sorted(set(CHECKS) - {"metadata", "necessary"}))  # these are of the registry
+def test_contract(check):
+    try:
+        CHECKS[check](Subject("ModCog", functools.partial(task.ModCog)))
+    except NothingToCheck as reason:
+        pytest.skip(str(reason))
