@@ -55,7 +55,7 @@ def make(item: str, seed: int) -> Row:
     began = time.process_time()
     measured = measuring.measure_all(paper, claims, planned, place, 1)
     cpu_seconds = time.process_time() - began
-    manifests = {part: runs.Run(each.path).manifest() for (part, _), each in planned.items()}
+    manifests = {part: runs.RunFolder(each.path).manifest() for (part, _), each in planned.items()}
     cpu_seconds += sum(found.get("cpu_seconds") or 0 for found in manifests.values())
     return {
         "claims": {each.claim: each.value for each in measured},

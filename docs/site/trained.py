@@ -12,7 +12,7 @@ import numpy as np
 from docs.site.writing import Site, code, escaped, figure, prose, sentence
 from experiments.defaults import RECORD, tables
 from experiments.records.drawing import from_numbers
-from ngym_cli.agents.per_task import LEARNERS, Measured
+from ngym_cli.agents.per_task import LEARNERS, LineResult
 from ngym_cli.agents.per_task import measured as of_learner
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import COLOURS, new_figure, reference_lines, styled
@@ -108,7 +108,7 @@ def _result(id_: str, seeds: Mapping[str, Row]) -> str:
     )
 
 
-def _of_the_default_line(id_: str, measured: Measured) -> str:
+def _of_the_default_line(id_: str, measured: LineResult) -> str:
     others = [f"`{name}` {row.share}" for name in LEARNERS if name != "default" and (row := of_learner(id_, name))]
     beside = f" Other learners, with the same number of steps or their own: {', '.join(others)}." if others else ""
     effort = f"{measured.steps:,} steps, {_duration(measured.seconds)} of one processor core"

@@ -8,7 +8,7 @@ import numpy as np
 
 import neurogym as ngym
 from ngym_cli.figures.style import new_figure, styled
-from ngym_cli.figures.trial import Trial, oracle_trial
+from ngym_cli.figures.trial import TrialView, oracle_trial
 from ngym_cli.figures.trial_drawing import channel_image, largest, trials_figure
 
 #: Seeds among which a informative_trial trial is looked for.
@@ -18,7 +18,7 @@ SEEDS = range(10)
 FRAMES = 6
 
 
-def informative_trial(id_: str) -> Trial:
+def informative_trial(id_: str) -> TrialView:
     """Return the most instructive trial of a task: rewarded, with the strongest stimulus."""
     env = ngym.make(id_)
     if len(env.observation_space.shape or ()) > 1:
@@ -26,7 +26,7 @@ def informative_trial(id_: str) -> Trial:
     return max((oracle_trial(env, seed) for seed in SEEDS), key=_tells)
 
 
-def _tells(trial: Trial) -> tuple[bool, float]:
+def _tells(trial: TrialView) -> tuple[bool, float]:
     strengths = [abs(value) for name, value in trial.record.items() if name.startswith("coh") and _number(value)]
     return max(trial.rewards, default=0) > 0, sum(strengths)
 
@@ -35,13 +35,13 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def drawing(trial: Trial) -> Any:
+def drawing(trial: TrialView) -> Any:
     """Draw a trial for the page of a task."""
     with styled():
         return trials_figure([trial], ("inputs", "choice", "reward") if trial.frames is None else ("choice", "reward"))
 
 
-def strip(trial: Trial) -> Any:
+def strip(trial: TrialView) -> Any:
     """Draw some of the frames of a trial side by side."""
     assert trial.frames is not None
     shown = np.unique(np.linspace(0, len(trial) - 1, FRAMES).astype(int))
@@ -58,7 +58,7 @@ def _image(frame: np.ndarray) -> np.ndarray:
     return np.squeeze(frame).astype(np.uint8)
 
 
-def thumbnail(trial: Trial) -> Any:
+def thumbnail(trial: TrialView) -> Any:
     """Draw a trial without any words, for the gallery."""
     from matplotlib.figure import Figure
 
@@ -73,7 +73,7 @@ def thumbnail(trial: Trial) -> Any:
     return figure
 
 
-def caption(trial: Trial) -> str:
+def caption(trial: TrialView) -> str:
     """Return the content of the drawing in words, for readers who do not see it as well."""
     given = ", ".join(f"{name} {_short(value)}" for name, value in trial.record.items() if np.ndim(value) == 0)
     periods = ", ".join(name for name, _ in sorted(trial.periods.items(), key=lambda part: part[1]))

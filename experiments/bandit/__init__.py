@@ -54,7 +54,7 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     model.learn(int(config.timesteps or 0))
     seconds = time.perf_counter() - began
     session = venv.get_attr("envs")[0][0].unwrapped.session
-    protocol = fresh_trials.Protocol(deterministic=False)  # it explores by drawing
+    protocol = fresh_trials.EvaluationSettings(deterministic=False)  # it explores by drawing
     found = fresh_trials.evaluate(
         model.policy, config, facts, sessions * session, 10_000 + config.seed, protocol=protocol
     )

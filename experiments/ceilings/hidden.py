@@ -15,7 +15,7 @@ import neurogym as ngym
 from experiments.ceilings.result import Ceiling, guessed, make, mean_and_error, paid
 from neurogym.ceilings import ceiling
 from neurogym.ceilings.observer import OBSERVED, IdealObserver
-from neurogym.ceilings.processes import Process, filtered_accuracy
+from neurogym.ceilings.processes import BlockProcess, filtered_accuracy
 from neurogym.core import TrialEnv
 from neurogym.envs.collections.perceptualdecisionmaking import BLOCK, PROBABILITIES
 from neurogym.envs.native import hierarchicalreasoning, twostep
@@ -241,7 +241,7 @@ def chain(task: str) -> Ceiling:
     log, truth = IdealObserver(env, OBSERVED[task]).likelihoods(1, 40_000)
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     repeats = np.array([[[p, 1 - p], [1 - p, p]] for p in env.rep_prob])
-    process = Process(repeats, np.array([[0.0, 1.0], [1.0, 0.0]]), env.block_dur, env.block_dur)
+    process = BlockProcess(repeats, np.array([[0.0, 1.0], [1.0, 0.0]]), env.block_dur, env.block_dur)
     found = []
     for told, said in ((True, "given the outcomes"), (False, "from the stimuli alone")):
         performance, error = filtered_accuracy(likelihood, truth, process, told)

@@ -84,7 +84,7 @@ def row(learner: str, task: str, seed: int, folder: Path) -> Row:
         seed: seed of the run.
         folder: the run folder.
     """
-    manifest = runs.Run(folder).manifest()
+    manifest = runs.RunFolder(folder).manifest()
     best = manifest["ceiling"]
     target = SHARE * (1.0 if best is None else best)
     found = {

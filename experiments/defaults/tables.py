@@ -11,10 +11,10 @@ import numpy as np
 from experiments.defaults import lines
 from experiments.records.record import Row, Rows
 from neurogym.analysis.intervals import mean_interval
-from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, Measured
+from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, LineResult
 
 
-def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> Measured | None:
+def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> LineResult | None:
     """Return the result of a line over the seeds with a row of the present line, or None without any.
 
     Args:
@@ -26,7 +26,7 @@ def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> Measured | No
     if not rows:
         return None
     middle = {name: float(np.median([row[name] for row in rows])) for name in ("seconds", "performance")}
-    return Measured(
+    return LineResult(
         steps=rows[0]["steps"],
         seconds=round(middle["seconds"], 1),
         seeds=len(rows),
@@ -36,14 +36,14 @@ def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> Measured | No
     )
 
 
-def all_measured(default: Rows, others: Rows) -> dict[str, dict[str, Measured]]:
+def all_measured(default: Rows, others: Rows) -> dict[str, dict[str, LineResult]]:
     """Return the results of every learner by task.
 
     Args:
         default: rows of the default line by task.
         others: rows of other learners by LEARNER/TASK.
     """
-    found: dict[str, dict[str, Measured]] = {learner: {} for learner in LEARNERS}
+    found: dict[str, dict[str, LineResult]] = {learner: {} for learner in LEARNERS}
     keyed = {("default", task): seeds for task, seeds in default.items()}
     for (learner, task), seeds in {
         **keyed,

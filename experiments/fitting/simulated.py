@@ -11,11 +11,11 @@ from neurogym.behaviour.models.agents import Agent, AgentPolicy, rate
 from neurogym.behaviour.models.base import Fitted, Problem, log_likelihoods, predict
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import Chain, GlmHmm, expected_states
-from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStep
+from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, Floats, session
 from ngym_cli.fitting import registry
-from ngym_cli.fitting.validation import Protocol, prepared, validate
+from ngym_cli.fitting.validation import CrossValidation, prepared, validate
 
 Row = dict[str, Any]
 BANDIT = Behaviour((session([0, 1], reward=[1, 0]),))
@@ -69,7 +69,7 @@ def _planner(rng: np.random.Generator, w: float) -> dict[str, float]:
 
 def two_step(seed: int, n: int = 40, trials: int = 1000) -> Row:
     """Recover the parameters of hybrid learners whose weights go from 0 to 1."""
-    rng, model = np.random.default_rng([seed, 2]), TwoStep("hybrid")
+    rng, model = np.random.default_rng([seed, 2]), TwoStepLearner("hybrid")
     truths = [_planner(rng, float(w)) for w in np.linspace(0.02, 0.98, n)]
     tables = [subject(model, TWO_STEP, TwoStepWorld(1, trials, rng), rng, **each) for each in truths]
     fits = model.fit([Problem(each, seed) for each in tables])
@@ -79,8 +79,8 @@ def two_step(seed: int, n: int = 40, trials: int = 1000) -> Row:
 def two_step_models(seed: int, n: int = 20, trials: int = 1000) -> Row:
     """Tell model-free, model-based and hybrid (weights .35 to .65) learners apart by BIC."""
     rng = np.random.default_rng([seed, 3])
-    models = {"model-free": TwoStep("model-free", 0.0), "model-based": TwoStep("model-based", 1.0),
-              "hybrid": TwoStep("hybrid")}  # fmt: skip
+    models = {"model-free": TwoStepLearner("model-free", 0.0), "model-based": TwoStepLearner("model-based", 1.0),
+              "hybrid": TwoStepLearner("hybrid")}  # fmt: skip
     row: Row = {}
     for name, model in models.items():
         tables = []
@@ -173,9 +173,9 @@ def tiny_network(seed: int) -> Row:
 
 def speed(seed: int) -> Row:
     """Time five folds and three seeds of a gru of 2 units on 10,000 trials of a subject."""
-    table = prepared(_learners(seed, 20, 500)[0], Protocol())
+    table = prepared(_learners(seed, 20, 500)[0], CrossValidation())
     model = registry.build(["gru"], (2,), 3)["gru:units=2"]
     began, wall = time.process_time(), time.perf_counter()
-    validate(model, table, Protocol(5, "each", seed))
+    validate(model, table, CrossValidation(5, "each", seed))
     return {"seconds on one core": round(time.process_time() - began, 1),
             "wall_seconds": round(time.perf_counter() - wall, 1)}  # fmt: skip

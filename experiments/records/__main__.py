@@ -29,7 +29,7 @@ from experiments.records.registry import RECORDS, measure
 from ngym_cli.errors import UserError, one_line, unknown
 from ngym_cli.sweeps import launchers
 from ngym_cli.sweeps.control import recipe_tables
-from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
 
 #: Name of the record, item, seed.
@@ -97,7 +97,8 @@ def main() -> None:
         print(f"{name:<12} {total - len(rows):>4} of {total:>4} rows are up to date  {RECORDS[name].what}", flush=True)
     failed = 0
     if given.collect:
-        sweeping.collect(sweeping.needed(jobs_of(missing, asked, given.seeds)), Sweep(sweeping.PLACE, Recipe(), ()))
+        wanted = sweeping.needed(jobs_of(missing, asked, given.seeds))
+        sweeping.collect(wanted, SweepFolder(sweeping.PLACE, Recipe(), ()))
     if given.make:
         work = jobs_of(missing, asked, given.seeds)
         failed += make_all(work, launch, given.jobs)

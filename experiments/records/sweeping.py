@@ -15,7 +15,7 @@ from experiments.records.record import Record
 from experiments.records.registry import RECORDS
 from ngym_cli import runs
 from ngym_cli.sweeps import control, folder, launchers
-from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
 
@@ -75,7 +75,7 @@ def make(rows: list[Needed], launch: LaunchSettings, place: Path = PLACE) -> tup
     return len(left), interrupted
 
 
-def collect(rows: list[Needed], sweep: Sweep) -> list[Needed]:
+def collect(rows: list[Needed], sweep: SweepFolder) -> list[Needed]:
     """Keep the rows of finished runs; return those that have none.
 
     Args:
@@ -85,7 +85,7 @@ def collect(rows: list[Needed], sweep: Sweep) -> list[Needed]:
     left = []
     for row in rows:
         path = sweep.run_path(row.entry, row.entry.values)
-        if (path / runs.MANIFEST).exists() and runs.Run(path).manifest()["status"] == "finished":
+        if (path / runs.MANIFEST).exists() and runs.RunFolder(path).manifest()["status"] == "finished":
             row.record.keep(row.item, row.seed, row.record.make(row.item, row.seed, path))
         else:
             left.append(row)

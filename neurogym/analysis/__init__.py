@@ -28,7 +28,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "chronometric": ("ChronometricFit", "fit_chronometric", "mean_reaction_time"),
     "outcomes": ("Rates", "ReactionTimes", "rates", "reaction_times"),
     "regression": ("ChoiceRegression", "regress_choice"),
-    "history": ("ChoiceHistory", "StayShift", "TwoStep", "choice_history", "two_step", "win_stay_lose_shift"),
+    "history": ("ChoiceHistory", "StayShift", "StayProbabilities", "choice_history", "two_step", "win_stay_lose_shift"),
     "evidence": (
         "ContextUse",
         "CueCombination",
@@ -64,7 +64,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "selectivity": ("Selectivity", "selectivity_table"),
     "similarity": ("RepresentationalSimilarity", "dissimilarity", "linear_cka", "representational_similarity"),
     "measures": ("MEASURES", "Measure", "measures"),
-    "animals": ("Comparison", "compare", "distance", "load_trials"),
+    "animals": ("StatisticComparison", "compare", "distance", "load_trials"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

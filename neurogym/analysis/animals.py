@@ -31,7 +31,7 @@ Statistic = Callable[[Table], dict[str, Estimate]]
 
 
 @dataclass(frozen=True)
-class Comparison(Result):
+class StatisticComparison(Result):
     """Comparison of a statistic between two trial tables.
 
     Attributes:
@@ -131,7 +131,7 @@ def compare(
     statistics: Mapping[str, Statistic] | None = None,
     n_boot: int = 200,
     level: float = 0.95,
-) -> tuple[Comparison, ...]:
+) -> tuple[StatisticComparison, ...]:
     """Compare two trial tables, an agent's and an animal's for instance, statistic by statistic.
 
     By default: accuracy, aborts and misses, reaction times, accuracy and reaction time at each strength, the
@@ -158,7 +158,7 @@ def compare(
     return tuple(found)
 
 
-def distance(comparisons: tuple[Comparison, ...]) -> float:
+def distance(comparisons: tuple[StatisticComparison, ...]) -> float:
     """Return the root mean square distance over statistics, in standard errors."""
     each = np.array([comparison.distance for comparison in comparisons])
     each = each[np.isfinite(each)]
@@ -219,10 +219,10 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
     }
 
 
-def comparison(name: str, a: Estimate, b: Estimate, level: float = 0.95) -> Comparison:
+def comparison(name: str, a: Estimate, b: Estimate, level: float = 0.95) -> StatisticComparison:
     """Return the comparison of two estimates of a statistic."""
     se = float(np.hypot(a.se, b.se))
     if se <= DEGENERATE * max(abs(a.value), abs(b.value)):
         se = float("nan")
     difference = Estimate.normal(a.value - b.value, se, level)
-    return Comparison(name, a, b, difference, difference.value / se)
+    return StatisticComparison(name, a, b, difference, difference.value / se)

@@ -215,7 +215,7 @@ def interval_reproduction(
     return timing.interval_reproduction(wanted, given, **_linked(table, options))
 
 
-def two_step(data: TrialData, common: str = "common", won: str = "reward", **options: Any) -> history.TwoStep:
+def two_step(data: TrialData, common: str = "common", won: str = "reward", **options: Any) -> history.StayProbabilities:
     """Return stay probabilities and control indices; a trial without an answer stays in the sequence."""
     table, session = in_sequence(require(data, "choice", "outcome", common, won))
     choice = np.where(responded(table), numbers(table["choice"]), np.nan)

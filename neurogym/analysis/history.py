@@ -164,7 +164,7 @@ def _transition_sum(fit: ChoiceRegression, n_lags: int) -> tuple[Estimate, Float
 
 
 @dataclass(frozen=True)
-class TwoStep(Result):
+class StayProbabilities(Result):
     """Stay probabilities as signs of two kinds of control (Daw et al. 2011, 10.1016/j.neuron.2011.02.027).
 
     Attributes:
@@ -187,7 +187,7 @@ class TwoStep(Result):
 
 def two_step(
     choice: ArrayLike, common: ArrayLike, rewarded: ArrayLike, *, session: ArrayLike | None = None, level: float = 0.95
-) -> TwoStep:
+) -> StayProbabilities:
     """Analyse the effect of a trial's reward and transition on the probability of repeating the first choice.
 
     Args:
@@ -216,7 +216,7 @@ def two_step(
             counts[name] = int(rows.sum())
             estimates[name] = mean_interval(stay, linked, level, among=rows)
     signs = 2.0 * reward - 1, 2.0 * transition - 1
-    return TwoStep(
+    return StayProbabilities(
         estimates,
         counts,
         _contrast(estimates, (0.5, 0.5, -0.5, -0.5), level),

@@ -19,7 +19,7 @@ TOO_FEW = 50  #: trials below which no regression is fitted
 
 
 @dataclass(frozen=True)
-class Description(Result):
+class SubjectDescription(Result):
     """Statistics of a single subject, or of all subjects together.
 
     Attributes:
@@ -55,14 +55,14 @@ class Description(Result):
     evidence: str = ""
 
 
-def describe(table: Behaviour) -> list[Description]:
+def describe(table: Behaviour) -> list[SubjectDescription]:
     """Return the statistics of each subject and, of several subjects, of all together first."""
     subjects = table.subjects
     each = [_describe(name, table.of(name)) for name in subjects]
     return each if len(each) == 1 else [_describe("all", table), *each]
 
 
-def _describe(name: str, table: Behaviour) -> Description:
+def _describe(name: str, table: Behaviour) -> SubjectDescription:
     choice = table.join("choice")
     session = np.repeat(np.arange(len(table.sessions)), [len(each) for each in table.sessions])
     valid = choice >= 0
@@ -78,7 +78,7 @@ def _describe(name: str, table: Behaviour) -> Description:
     known = reward[np.isfinite(reward)]
     bounded = bool(known.size) and known.min() >= 0 and known.max() <= 1
     shares = {word: mean((choice == k).astype(float), True) for k, word in enumerate(table.choices)}
-    found = Description(
+    found = SubjectDescription(
         name,
         len(table.sessions),
         len(choice),
@@ -89,7 +89,7 @@ def _describe(name: str, table: Behaviour) -> Description:
     )
     if valid.sum() < TOO_FEW or len(np.unique(choice[valid])) < 2:
         return found
-    return Description(**{**vars(found), **_fitted(table, valid, session)})
+    return SubjectDescription(**{**vars(found), **_fitted(table, valid, session)})
 
 
 def _fitted(table: Behaviour, valid: np.ndarray, session: np.ndarray) -> dict[str, object]:

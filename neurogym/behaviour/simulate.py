@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from neurogym.behaviour.models.base import Policy, Trial
+from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
 
 #: Bandit of simulations when rewards of other choices are not in the table.
@@ -137,14 +137,14 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
         rng: source of the choices.
     """
     state = policy.begin(world.n)
-    rows: list[Trial] = []
+    rows: list[ParallelTrials] = []
     for t in range(world.trials):
         p = policy.probabilities(state, world.stimuli[:, t])
         choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
         reward, reached, second = world.outcome(t, choice, _second(policy, state, world, t))
-        rows.append(Trial(world.stimuli[:, t], choice, reward, reached, second))
+        rows.append(ParallelTrials(world.stimuli[:, t], choice, reward, reached, second))
         state = policy.advance(state, rows[-1])
-    arrays = {each.name: np.stack([getattr(row, each.name) for row in rows], 1) for each in fields(Trial)}
+    arrays = {each.name: np.stack([getattr(row, each.name) for row in rows], 1) for each in fields(ParallelTrials)}
     sessions = []
     for k in range(world.n):
         own = {name: values[k] for name, values in arrays.items()}
@@ -163,6 +163,6 @@ def _second(policy: Policy, state: Any, world: World, t: int) -> Any:
     def second(reached: Ints) -> Floats:
         if choose is None:
             return np.full((world.n, 2), 0.5)
-        return np.asarray(choose(state, Trial(world.stimuli[:, t], none, np.zeros(world.n), reached, none)))
+        return np.asarray(choose(state, ParallelTrials(world.stimuli[:, t], none, np.zeros(world.n), reached, none)))
 
     return second

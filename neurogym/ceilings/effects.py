@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from neurogym.ceilings.processes import Process
+    from neurogym.ceilings.processes import BlockProcess
 
 Kind = Literal["leaves", "noise", "ground truth", "unknown"]
 
@@ -27,7 +27,7 @@ class Effect:
 
     kind: Kind
     why: str = ""
-    process: Process | None = None
+    process: BlockProcess | None = None
     reward: bool = True
     tells_outcome: bool = False
     hides_outcome: bool = False

@@ -18,7 +18,7 @@ WARM_UP, MEASURED = 400, 400  #: trials of a session, at most and at least
 
 
 @dataclass(frozen=True)
-class Process:
+class BlockProcess:
     """Blocks of Markov chains.
 
     Attributes:
@@ -36,7 +36,7 @@ class Process:
     hazard: float | None = None
 
     @classmethod
-    def independent(cls, p: Floats) -> Process:
+    def independent(cls, p: Floats) -> BlockProcess:
         """Every trial by itself, with probabilities ``p``, shape (choices,)."""
         return cls(np.tile(p, (1, len(p), 1)), np.ones((1, 1)), hazard=0.0)
 
@@ -85,7 +85,7 @@ class Filter:
         n: Number of sessions.
     """
 
-    def __init__(self, process: Process, n: int):
+    def __init__(self, process: BlockProcess, n: int):
         self.process = process
         blocks, choices = process.matrices.shape[:2]
         self._lengths = np.zeros(process.lengths)
@@ -134,7 +134,7 @@ class Sessions:
         rng: Generator.
     """
 
-    def __init__(self, process: Process, n: int, rng: np.random.Generator):
+    def __init__(self, process: BlockProcess, n: int, rng: np.random.Generator):
         self.process, self.n, self.rng = process, n, rng
         blocks, choices = process.matrices.shape[:2]
         self._block, self._last = rng.integers(blocks, size=n), rng.integers(choices, size=n)
@@ -167,7 +167,7 @@ def expected_accuracy(likelihood: Floats, truth: np.ndarray, p: Floats) -> tuple
     return float(mean), float(error)
 
 
-def long_run_shares(process: Process, trials: int = 400_000) -> Floats:
+def long_run_shares(process: BlockProcess, trials: int = 400_000) -> Floats:
     """Long-run frequency of each ground truth."""
     choices = process.matrices.shape[1]
     sessions = Sessions(process, 200, np.random.default_rng(0))
@@ -175,7 +175,7 @@ def long_run_shares(process: Process, trials: int = 400_000) -> Floats:
     return np.asarray(np.bincount(drawn, minlength=choices) / len(drawn))
 
 
-def filtered_accuracy(likelihood: Floats, truth: np.ndarray, process: Process, told: bool) -> tuple[float, float]:
+def filtered_accuracy(likelihood: Floats, truth: np.ndarray, process: BlockProcess, told: bool) -> tuple[float, float]:
     """Accuracy of an observer who follows the process in the long run, with standard error over sessions.
 
     Args:

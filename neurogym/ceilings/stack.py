@@ -13,7 +13,14 @@ import numpy as np
 from neurogym.ceilings import stored
 from neurogym.ceilings.effects import Effect
 from neurogym.ceilings.observer import OBSERVED, IdealObserver
-from neurogym.ceilings.processes import LONGEST, Floats, Process, expected_accuracy, filtered_accuracy, long_run_shares
+from neurogym.ceilings.processes import (
+    LONGEST,
+    BlockProcess,
+    Floats,
+    expected_accuracy,
+    filtered_accuracy,
+    long_run_shares,
+)
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.rules import PAID
@@ -30,7 +37,7 @@ TELLS = "the next trial shows whether the last answer was correct, which the tas
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StackCeiling:
     """Ceiling, or the reason why none is known."""
 
     score: Score | None
@@ -66,7 +73,7 @@ def sees_reward(env: gym.Env) -> bool:
     return "PassReward" in _names(env)
 
 
-def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verdict:
+def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> StackCeiling:
     """Return the ceiling of a stack, or the reason for an unknown ceiling; see :func:`ceiling`.
 
     Args:
@@ -76,7 +83,7 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verd
     """
     task = env.unwrapped
     if not isinstance(task, TrialEnv):
-        return Verdict(None, "the task is not trial-based")
+        return StackCeiling(None, "the task is not trial-based")
     effects = [(layer, _effect(layer)) for layer in _layers(env)]
     own = stored.own_wrappers(task)
     base = None
@@ -86,17 +93,17 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Verd
         effects = effects[own:]
     for layer, effect in effects:
         if effect.kind == "unknown":
-            return Verdict(None, f"{_key(layer)}: {effect.why}")
+            return StackCeiling(None, f"{_key(layer)}: {effect.why}")
     noises = tuple(layer for layer, effect in effects if effect.kind == "noise")
     processes = [effect.process for _, effect in effects if effect.process is not None]
     if len(processes) > 1:
-        return Verdict(None, "more than one wrapper decides the ground truth")
+        return StackCeiling(None, "more than one wrapper decides the ground truth")
     told = sees_reward(env) if told is None else told
     stack = _Stack(env, task, tuple(effect for _, effect in effects), base, memory, told)
     if isinstance(task, ScheduleEnvs):
         changed = noises or processes or any(effect.tells_outcome or effect.hides_outcome for effect in stack.effects)
         mean = None if changed else mixture(task, memory, told)
-        found = Verdict(mean, "" if mean else "that of one of the tasks is not known, or not which task runs")
+        found = StackCeiling(mean, "" if mean else "that of one of the tasks is not known, or not which task runs")
     elif noises or processes:
         found = _computed(stack, noises, processes[0] if processes else None)
     else:
@@ -179,29 +186,29 @@ def _key(layer: gym.Env) -> str:
     return key_of(type(layer).__name__)
 
 
-def _remembered(stack: _Stack) -> Verdict:
+def _remembered(stack: _Stack) -> StackCeiling:
     """Return the ceiling of a task whose wrappers leave the ceiling, as far as the agent gets what the task needs."""
     base = stack.ceiling
     if base is None:
-        return Verdict(None, "no exact observer is known for the task with these arguments")
+        return StackCeiling(None, "no exact observer is known for the task with these arguments")
     if not stack.linked:
-        return Verdict(base)
+        return StackCeiling(base)
     if not needs_reward(stack.env):
         if base["performance"] == 1:
-            return Verdict(base)
+            return StackCeiling(base)
         if not stack.memory:
-            return Verdict(None, FORGETS)
-        return Verdict(None, TELLS) if stack.next_trial_reveals_outcome else Verdict(base)
+            return StackCeiling(None, FORGETS)
+        return StackCeiling(None, TELLS) if stack.next_trial_reveals_outcome else StackCeiling(base)
     if not stack.memory and (stack.told or stack.next_trial_reveals_outcome):
-        return Verdict(None, FORGETS)
+        return StackCeiling(None, FORGETS)
     if stack.next_trial_reveals_outcome:  # the outcome itself, which is more than a random reward
-        return Verdict(None, TELLS) if stack.task.metadata.get("probabilistic") else Verdict(base)
+        return StackCeiling(None, TELLS) if stack.task.metadata.get("probabilistic") else StackCeiling(base)
     if stack.told:
-        return Verdict(None, stack.reward_hides) if stack.reward_hides else Verdict(base)
+        return StackCeiling(None, stack.reward_hides) if stack.reward_hides else StackCeiling(base)
     without = (stored.stored("ceilings", stack.task) or {}).get("without_reward")
     if without is None:
-        return Verdict(None, "the agent is not shown its last reward, which the task needs")
-    return Verdict(without)
+        return StackCeiling(None, "the agent is not shown its last reward, which the task needs")
+    return StackCeiling(without)
 
 
 def _noise_outside_reward(env: gym.Env) -> bool:
@@ -212,48 +219,48 @@ def _noise_outside_reward(env: gym.Env) -> bool:
 # -- calculation ------------------------------------------------------------------------------------------------------
 
 
-def _computed(stack: _Stack, noises: tuple[Any, ...], process: Process | None) -> Verdict:
+def _computed(stack: _Stack, noises: tuple[Any, ...], process: BlockProcess | None) -> StackCeiling:
     """Return the ceiling with noise on the task, or with ground truths from the process of a wrapper."""
     task, base = stack.task, stack.ceiling
     if not noises and base is not None and base["performance"] == 1.0:
-        return Verdict({**base, "method": "the right answer can be known in every trial"})
+        return StackCeiling({**base, "method": "the right answer can be known in every trial"})
     id_ = stored.id_of(task)
     if id_ not in OBSERVED:
-        return Verdict(None, "no exact observer is known for the task with this wrapper")
+        return StackCeiling(None, "no exact observer is known for the task with this wrapper")
     observer = IdealObserver(task, OBSERVED[id_], noises)
     if noises and not observer.timed:
-        return Verdict(None, "noise hides when the periods of a trial begin, whose durations vary")
+        return StackCeiling(None, "noise hides when the periods of a trial begin, whose durations vary")
     if process is None:
         if needs_reward(stack.env) or stack.linked and not (stack.memory and not stack.next_trial_reveals_outcome):
-            return Verdict(None, "no exact observer is known for the task with this wrapper")
-        return Verdict(observer.score("exact posterior over noise-free trials, all noise added"))
+            return StackCeiling(None, "no exact observer is known for the task with this wrapper")
+        return StackCeiling(observer.score("exact posterior over noise-free trials, all noise added"))
     known = stack.next_trial_reveals_outcome or stack.told
     if process.remembers and stack.memory and known and not stack.next_trial_reveals_outcome and stack.reward_hides:
-        return Verdict(None, stack.reward_hides)
+        return StackCeiling(None, stack.reward_hides)
     if process.lengths > LONGEST:
-        return Verdict(None, f"blocks of more than {LONGEST:,} trials are not followed")
+        return StackCeiling(None, f"blocks of more than {LONGEST:,} trials are not followed")
     try:
         log, truth = observer.likelihoods(TIMINGS, TRIALS)
     except ValueError as error:
-        return Verdict(None, str(error))
+        return StackCeiling(None, str(error))
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     return _followed(task, likelihood, truth, process, stack.memory, known)
 
 
-def _with_reward(stack: _Stack, found: Verdict) -> Verdict:
+def _with_reward(stack: _Stack, found: StackCeiling) -> StackCeiling:
     """Return a verdict whose reward is that of the observer who earns most, or None where that is not known."""
     score, task = found.score, stack.task
     if score is None or score["reward"] is None:
         return found
     if not all(effect.reward for effect in stack.effects):
-        return Verdict({**score, "reward": None})
+        return StackCeiling({**score, "reward": None})
     if isinstance(task, ScheduleEnvs) or stored.has_usual_rewards(task) or _answering_pays(task):
         return found
     id_, reward = stored.id_of(task), None
     if stored.is_plain(task) and not stack.linked and id_ in OBSERVED and _skipping_is_best_escape(task):
         with contextlib.suppress(ValueError):
             reward = IdealObserver(task, OBSERVED[id_]).score("")["reward"]
-    return Verdict({**score, "reward": reward})
+    return StackCeiling({**score, "reward": reward})
 
 
 def _answering_pays(task: TrialEnv) -> bool:
@@ -274,8 +281,8 @@ def _skipping_is_best_escape(task: TrialEnv) -> bool:
 
 
 def _followed(
-    task: TrialEnv, likelihood: Floats, truth: np.ndarray, process: Process, memory: bool, told: bool
-) -> Verdict:
+    task: TrialEnv, likelihood: Floats, truth: np.ndarray, process: BlockProcess, memory: bool, told: bool
+) -> StackCeiling:
     rewards = task.rewards
     if not process.remembers:
         performance, error = expected_accuracy(likelihood, truth, process.matrices[0, 0])
@@ -285,13 +292,13 @@ def _followed(
         said = "given the outcomes" if told else "from the stimuli alone"
         method = f"exact filter over the wrapper's own process, {said}, in the long run"
     elif told:
-        return Verdict(None, "the agent forgets all but the last trial")
+        return StackCeiling(None, "the agent forgets all but the last trial")
     else:
         performance, error = expected_accuracy(likelihood, truth, long_run_shares(process))
         method = "exact posterior without memory of earlier trials"
     reward = performance * rewards["correct"] + (1 - performance) * rewards.get("fail", 0.0)
     score = {"performance": performance, "reward": float(reward), "error": error}
-    return Verdict({**score, "method": f"{method}, simulated"})
+    return StackCeiling({**score, "method": f"{method}, simulated"})
 
 
 def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 WORKS, WARNS, CHANGED, FAILS = "works", "warns", "changed", "fails"
 
 
-class Change(NamedTuple):
+class DifferenceRow(NamedTuple):
     """Row of the table of differences.
 
     Attributes:
@@ -52,4 +52,4 @@ ARGUMENTS: dict[str, dict[str, str]] = _TABLE["arguments"]
 MEMBERS: dict[str, str] = _TABLE["members"]
 #: Class or function that makes a task to the differences of the task, a sentence each.
 DIFFERENCES: dict[str, list[str]] = _TABLE["differences"]
-CHANGES: tuple[Change, ...] = tuple(Change(**row) for row in _TABLE["changes"])
+CHANGES: tuple[DifferenceRow, ...] = tuple(DifferenceRow(**row) for row in _TABLE["changes"])

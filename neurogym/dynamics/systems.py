@@ -59,7 +59,7 @@ ACTIVATIONS: dict[str, tuple[Function, Function]] = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellSystem:
     """Weights that all cells have, of which the shapes tell the sizes.
 
     Attributes:
@@ -82,7 +82,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Leaky(Cell):
+class Leaky(CellSystem):
     """Leaky or plain recurrent units, ``h' = (1 - alpha) h + alpha f(W h + U x + b)``.
 
     Attributes:
@@ -117,7 +117,7 @@ class Leaky(Cell):
 
 
 @dataclass(frozen=True)
-class GRU(Cell):
+class GRU(CellSystem):
     """Gated recurrent unit in the form of ``torch.nn.GRU`` (Cho et al. 2014, arXiv 1406.1078).
 
     Attributes:
@@ -165,7 +165,7 @@ class GRU(Cell):
 
 
 @dataclass(frozen=True)
-class LSTM(Cell):
+class LSTM(CellSystem):
     """Long short-term memory in the form of ``torch.nn.LSTM``.
 
     Source: Hochreiter & Schmidhuber 1997, 10.1162/neco.1997.9.8.1735. The state is hidden state and cell state

@@ -12,7 +12,7 @@ import numpy as np
 MOST_STEPS = 100_000
 
 
-class Acting(Protocol):
+class SingleAgent(Protocol):
     """Interface of agents that choose actions in a single environment."""
 
     def act(self, ob: Any) -> Any:
@@ -33,7 +33,7 @@ class RolloutStep(NamedTuple):
     over: bool  #: whether a trial ended
 
 
-def rollout(env: gym.Env, agent: Acting, seed: int | None = None, seen: Any = None) -> Iterator[RolloutStep]:
+def rollout(env: gym.Env, agent: SingleAgent, seed: int | None = None, seen: Any = None) -> Iterator[RolloutStep]:
     """Let an agent act in an environment, without end.
 
     Args:
@@ -184,7 +184,7 @@ def row_of(action: Any, reward: float, cum_reward: float, info: dict[str, Any]) 
 
 
 def evaluate(
-    env: gym.Env, agent: Acting, seed: int, num_trials: int, trial_ended: Callable[[], None]
+    env: gym.Env, agent: SingleAgent, seed: int, num_trials: int, trial_ended: Callable[[], None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run an agent on some trials.
 

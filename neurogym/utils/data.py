@@ -18,7 +18,7 @@ AHEAD = 4096
 POOL_BYTES = 1 << 27  #: ... but not more than fit into this memory for all sequences
 
 
-class Batch(NamedTuple):
+class SupervisedBatch(NamedTuple):
     """Batch of inputs with targets, mask and periods; all arrays belong to the caller.
 
     Time comes first, or the batch with ``batch_first``.
@@ -119,7 +119,7 @@ class Dataset:
 
     # -- batches ------------------------------------------------------------------------------------------------------
 
-    def sample(self, **kwargs: Any) -> Batch:
+    def sample(self, **kwargs: Any) -> SupervisedBatch:
         """The next batch.
 
         Args:
@@ -129,7 +129,7 @@ class Dataset:
         window = self._next()
         columns = {name: window.take(name) for name in ("inputs", "targets", "period", "starts")}
         columns["period"] = columns["period"].astype(np.int64)
-        return Batch(**columns, mask=window.inside.astype(np.float32), trials=window.records)
+        return SupervisedBatch(**columns, mask=window.inside.astype(np.float32), trials=window.records)
 
     def _ask_for(self, given: dict[str, Any]) -> None:
         """Set the conditions of the next trials."""

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import Effect
-from neurogym.ceilings.processes import Process, draw
+from neurogym.ceilings.processes import BlockProcess, draw
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
@@ -43,7 +43,7 @@ class RandomGroundTruth(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """Effect on the ceiling of known probabilities of the correct answers."""
-        return Effect("ground truth", process=Process.independent(self.p))
+        return Effect("ground truth", process=BlockProcess.independent(self.p))
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Draw the ground truth."""
@@ -123,7 +123,7 @@ class SideBias(TrialWrapper):
         n, choices = self.choice_prob.shape
         others = (1 - np.eye(n)) / (n - 1) if n > 1 else np.ones((1, 1))
         rows = np.repeat(self.choice_prob[:, None], choices, axis=1)
-        return Effect("ground truth", process=Process(rows, others, *self._clock.lengths))
+        return Effect("ground truth", process=BlockProcess(rows, others, *self._clock.lengths))
 
     def start_session(self) -> None:
         """Begin a block at random."""

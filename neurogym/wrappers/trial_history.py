@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import Effect, unknown
-from neurogym.ceilings.processes import Process
+from neurogym.ceilings.processes import BlockProcess
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Range
 from neurogym.trials import Info, Trials
@@ -123,8 +123,8 @@ class TrialHistory(TrialWrapper):
         following = np.full((n, n), 1 / n) if self.rand_blcks else np.roll(np.eye(n), 1, axis=1)
         if clock is None:  # the first block has no end
             alike = n == 1
-            return Effect("ground truth", process=Process(matrices, np.eye(n), hazard=0.0 if alike else 1e-12))
-        return Effect("ground truth", process=Process(matrices, following, *clock.lengths))
+            return Effect("ground truth", process=BlockProcess(matrices, np.eye(n), hazard=0.0 if alike else 1e-12))
+        return Effect("ground truth", process=BlockProcess(matrices, following, *clock.lengths))
 
     def trial_ended(self, info: Info) -> None:
         """Note whether the trial was an error."""

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
-from neurogym.ceilings.processes import Process, draw
+from neurogym.ceilings.processes import BlockProcess, draw
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Probability
 from neurogym.trials import Trials
@@ -71,7 +71,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
             return unknown("no exact observer is known for choices that come and go")
         if self._decided or not self.task.traits.links_trials:
             return LEAVES
-        return Effect("ground truth", process=Process.independent(np.full(2, 0.5)))
+        return Effect("ground truth", process=BlockProcess.independent(np.full(2, 0.5)))
 
     def start_session(self) -> None:
         """Begin a block."""

@@ -33,7 +33,7 @@ class Act(NamedTuple):
     logits: np.ndarray | None = None
 
 
-class Acting(Protocol):
+class BatchAgent(Protocol):
     """Interface of agents that select actions for a batch of environments."""
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
@@ -45,7 +45,7 @@ class Acting(Protocol):
         """
 
 
-class Step(NamedTuple):
+class AgentStep(NamedTuple):
     """Single step of a batch of environments.
 
     Attributes:
@@ -65,7 +65,7 @@ class Step(NamedTuple):
     infos: list[dict[str, Any]]
 
 
-def rollout(venv: Any, agent: Acting, seen: Any = None, starts: np.ndarray | None = None) -> Iterator[Step]:
+def rollout(venv: Any, agent: BatchAgent, seen: Any = None, starts: np.ndarray | None = None) -> Iterator[AgentStep]:
     """Yield the steps of an agent that acts on a ``VecEnv``, endlessly.
 
     Args:
@@ -79,7 +79,7 @@ def rollout(venv: Any, agent: Acting, seen: Any = None, starts: np.ndarray | Non
     while True:
         act = agent.act(seen, starts)
         observations, rewards, starts, infos = venv.step(act.actions)
-        yield Step(seen, act, observations, rewards, starts, infos)
+        yield AgentStep(seen, act, observations, rewards, starts, infos)
         seen = observations
 
 

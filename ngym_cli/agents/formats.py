@@ -42,7 +42,7 @@ ALIKE = (
 )
 
 
-def export(run: runs.Run, to: str, out: Path | None = None, trust: bool = False, overwrite: bool = False) -> Path:
+def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = False, overwrite: bool = False) -> Path:
     """Write the agent of a run in another program's format.
 
     Args:

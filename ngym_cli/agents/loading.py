@@ -99,7 +99,7 @@ class LoadedAgent:
         recurrent: whether it has a state.
     """
 
-    def __init__(self, run: runs.Run, trust: bool = False):
+    def __init__(self, run: runs.RunFolder, trust: bool = False):
         from ngym_cli.agents.saving import load_policy
 
         self.run = run

@@ -113,7 +113,7 @@ DECISIVE = {
 
 
 @dataclass(frozen=True)
-class Measured:
+class LineResult:
     """Result of a line with several seeds.
 
     Attributes:
@@ -152,12 +152,12 @@ class Measured:
 
 
 @functools.cache
-def _tables() -> dict[str, dict[str, Measured]]:
+def _tables() -> dict[str, dict[str, LineResult]]:
     found: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
-    return {name: {id_: Measured(**row) for id_, row in rows.items()} for name, rows in found.items()}
+    return {name: {id_: LineResult(**row) for id_, row in rows.items()} for name, rows in found.items()}
 
 
-def measured(task: str, learner: str = "default") -> Measured | None:
+def measured(task: str, learner: str = "default") -> LineResult | None:
     """Return the measured result of a task with a learner, or None where not measured.
 
     Args:

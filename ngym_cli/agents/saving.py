@@ -74,7 +74,7 @@ def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgor
     Raises:
         UserError: if files are missing or damaged, or the weights do not fit the task or the network.
     """
-    description = records.read(folder / DESCRIPTION, records.Description)
+    description = records.read(folder / DESCRIPTION, records.NetworkDescription)
     if description["format"] != FORMAT:
         raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {FORMAT}")
     for name, space in (("observation_space", venv.observation_space), ("action_space", venv.action_space)):
@@ -142,7 +142,7 @@ def fill(policy: BasePolicy, tensors: dict[str, Tensor], path: Path) -> None:
     policy.load_state_dict(tensors)
 
 
-def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> dict[str, Any]:
+def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder) -> dict[str, Any]:
     """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
 
     Heads that the run's learner does not have (a critic of its own) stay as they are. Where the run's task has other
@@ -161,7 +161,7 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> d
     """
     run.require_model()
     folder = run.path / runs.MODEL
-    description = records.read(folder / DESCRIPTION, records.Description)
+    description = records.read(folder / DESCRIPTION, records.NetworkDescription)
     for name, here in (("network", config.network), ("units", config.units)):
         if description.get(name) != here:
             raise UserError(f"{run.path} has {name} {description.get(name)}, not {here}: its weights do not fit")
@@ -177,7 +177,7 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.Run) -> d
     }
 
 
-def load_policy(run: runs.Run, config: RunConfig) -> tuple[BasePolicy, int]:
+def load_policy(run: runs.RunFolder, config: RunConfig) -> tuple[BasePolicy, int]:
     """Return the trained policy of a run and the number of training steps.
 
     Raises:

@@ -16,7 +16,7 @@ from gymnasium import spaces
 from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.agents import options, threads
-from ngym_cli.agents.acting import Act, Acting, Actor, Layer, ReadOut
+from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.steps import ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.perturbation import Perturber
@@ -40,7 +40,7 @@ HEADS = {"action_net": "mlp_extractor.policy_net", "value_net": "mlp_extractor.v
 
 def agent_for(
     policy: Actor | BasePolicy, n_envs: int, seed: int, deterministic: bool = True, perturb: Perturber | None = None
-) -> Acting:
+) -> BatchAgent:
     """Return an agent that acts with frozen weights.
 
     Args:
@@ -107,7 +107,7 @@ class RecurrentAgent:
         self._actor.perturb = self.perturb
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """See ``Acting``."""
+        """See ``BatchAgent``."""
         act, self.state = self._actor.act(observations, self.state, starts, self.deterministic, self.rng)
         return act
 
@@ -130,11 +130,11 @@ class MemorylessAgent:
             torch.manual_seed(seed)
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """See ``Acting``."""
+        """See ``BatchAgent``."""
         return Act(self.policy.predict(observations, deterministic=self.deterministic)[0])
 
 
-def load_to_act(run: runs.Run, config: RunConfig) -> tuple[Actor | BasePolicy, int]:
+def load_to_act(run: runs.RunFolder, config: RunConfig) -> tuple[Actor | BasePolicy, int]:
     """Return an acting copy of a run's trained policy, and the number of training steps.
 
     Raises:
@@ -144,10 +144,10 @@ def load_to_act(run: runs.Run, config: RunConfig) -> tuple[Actor | BasePolicy, i
     if actor is None:
         threads.one_in_torch()
         return load_policy(run, config)
-    return actor, int(records.read(run.path / runs.MODEL / DESCRIPTION, records.Description).get("steps", 0))
+    return actor, int(records.read(run.path / runs.MODEL / DESCRIPTION, records.NetworkDescription).get("steps", 0))
 
 
-def _read(run: runs.Run, config: RunConfig) -> Actor | None:
+def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
     """Return the agent, or None if the agent is of another kind or the files are incomplete."""
     folder, network, units = run.path / runs.MODEL, str(config.network), int(config.units or 0)
     if network not in ROWS or not (folder / WEIGHTS).is_file() or kernels.get("forward") is None:
@@ -159,7 +159,7 @@ def _read(run: runs.Run, config: RunConfig) -> Actor | None:
     batch = build_batch(config, 1)
     batch.close()
     seen, acts = batch.observation_space, batch.action_space
-    kept = records.read(folder / DESCRIPTION, records.Description)
+    kept = records.read(folder / DESCRIPTION, records.NetworkDescription)
     fits = kept["format"] == FORMAT and kept.get("observation_space") == describe_space(seen)
     if not fits or kept.get("action_space") != describe_space(acts):
         return None

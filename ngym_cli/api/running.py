@@ -14,7 +14,7 @@ from ngym_cli.training.progress import Display, LiveDisplay
 if TYPE_CHECKING:
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
-    from ngym_cli.training.main_loop import Hooks, Outcome
+    from ngym_cli.training.main_loop import Hooks, RunResult
 
 #: Seconds between two states of the progress bar in a notebook.
 PACE = 0.5
@@ -28,7 +28,7 @@ def start(config: RunConfig, root: Path, name: str | None, overwrite: bool, prog
     return _folder(main_loop.train(config, root, name, overwrite, hooks(progress)), progress)
 
 
-def go_on(run: runs.Run, trust: bool, progress: bool) -> Path:
+def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
     """Continue a run and return the run folder; arguments as of ``ngym_cli.training.main_loop.resume``."""
     _prepare()
     from ngym_cli.training import main_loop
@@ -41,7 +41,7 @@ def _prepare() -> None:
     threads.one()
 
 
-def _folder(outcome: Outcome, progress: bool) -> Path:
+def _folder(outcome: RunResult, progress: bool) -> Path:
     if outcome.status == "interrupted" and progress:
         terminal.console(stderr=True).print("interrupted; run.resume() continues", soft_wrap=True)
     return outcome.run.path

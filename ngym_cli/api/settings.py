@@ -25,7 +25,7 @@ Wrapper = str | type | tuple[str | type, Table]
 Wrappers = str | Sequence[Wrapper]
 
 
-class Settings(TypedDict, total=False):
+class RunSettings(TypedDict, total=False):
     """Settings of a run, as the flags of ``ngym run``; ``ngym run --help`` explains each.
 
     Tables such as ``task_args`` and ``hyperparameters`` (``--set``) are dictionaries.

@@ -61,9 +61,9 @@ class Run(WithFigures):
         self.manifest()
 
     @property
-    def run(self) -> runs.Run:
-        """Folder of the run as an ``ngym_cli.runs.Run``."""
-        return runs.Run(self.path)
+    def run(self) -> runs.RunFolder:
+        """Folder of the run as an ``ngym_cli.runs.RunFolder``."""
+        return runs.RunFolder(self.path)
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.references import refuse_while_importing
-from ngym_cli.api.settings import Part, Settings, Wrappers
+from ngym_cli.api.settings import Part, RunSettings, Wrappers
 from ngym_cli.api.trained import Run
 
 
@@ -24,7 +24,7 @@ def train(
     overwrite: bool = False,
     trust: bool = False,
     progress: bool = True,
-    **more: Unpack[Settings],
+    **more: Unpack[RunSettings],
 ) -> Run:
     """Train an agent, keep everything in a run folder, and return the run.
 
@@ -99,8 +99,8 @@ def simulate(
     from ngym_cli.evaluation import simulation
 
     root = Path(runs_root)
-    own = {name: given.pop(name) for name in simulation.Request.__dataclass_fields__ if name in given}
+    own = {name: given.pop(name) for name in simulation.SimulationRequest.__dataclass_fields__ if name in given}
     changes = settings.nested({"task": task, "wrappers": wrappers, **given})
     found = simulation.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
-    _, evaluation = simulation.simulate(found, root, simulation.Request(changes, **own))
+    _, evaluation = simulation.simulate(found, root, simulation.SimulationRequest(changes, **own))
     return Run(evaluation.parent.parent)

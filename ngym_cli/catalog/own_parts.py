@@ -51,7 +51,7 @@ class PartSubject:
         usual = {key: value for key, value in {"n_steps": 32, "learning_starts": 64}.items() if key in known}
         return configuration.from_dict({**SHORT, "hyperparameters": usual, **settings})
 
-    def train(self, name: str, stop: bool = False, **settings: Any) -> runs.Run:
+    def train(self, name: str, stop: bool = False, **settings: Any) -> runs.RunFolder:
         """Train a short run in a temporary folder; with ``stop``, interrupt and continue the run.
 
         Raises:

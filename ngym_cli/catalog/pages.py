@@ -26,7 +26,7 @@ from ngym_cli.config.tasks import Task, find_task, recommended, task_names
 from ngym_cli.environments.facts import facts_of
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.figures.trial import Trial, oracle_trial
+from ngym_cli.figures.trial import TrialView, oracle_trial
 from ngym_cli.files.writing import check_place
 from ngym_cli.terminal import Row
 
@@ -126,7 +126,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     }
 
 
-def _save_trial(trial: Trial, path: Path) -> None:
+def _save_trial(trial: TrialView, path: Path) -> None:
     """Draw the trial into a file."""
     from ngym_cli.figures.requests import FORMATS, save_figure
     from ngym_cli.figures.style import styled

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ngym_cli import terminal
-from ngym_cli.agents.per_task import Measured
+from ngym_cli.agents.per_task import LineResult
 from ngym_cli.catalog import addresses
 from ngym_cli.catalog.listing import LISTINGS
 from ngym_cli.config.values import write_value
@@ -171,7 +171,7 @@ def _task_rows(found: Row) -> Row:
 
 def _learned(found: Row) -> str:
     """Return steps, seconds and seeds of the default line, and which other learners learn the task."""
-    rows = {name: Measured(**row) for name, row in found["learned"].items()}
+    rows = {name: LineResult(**row) for name, row in found["learned"].items()}
     usual = rows.pop("default", None)
     text = str(usual) if usual else f"{found['steps']:,} steps by default; not measured yet"
     return text + "".join(f"; {name} {row.share}" for name, row in rows.items())

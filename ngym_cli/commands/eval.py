@@ -12,7 +12,7 @@ from ngym_cli.commands.options import Whole, option, with_flags
 from ngym_cli.config.flags import FLAGS
 
 if TYPE_CHECKING:
-    from ngym_cli.evaluation.simulation import Request
+    from ngym_cli.evaluation.simulation import SimulationRequest
 
 
 @with_flags([flag for flag in FLAGS.values() if flag.changes], panel="Changed conditions", at=7)
@@ -113,7 +113,7 @@ def command(
     if simulate is not None:
         from ngym_cli.evaluation import simulation
 
-        asked_of_models = simulation.Request(
+        asked_of_models = simulation.SimulationRequest(
             {"task": simulate, **changes}, model, subject, stimuli, trials, seed, bool(deterministic),
             requests.comparison_of(compare, columns), overwrite, name, trust,
         )  # fmt: skip
@@ -135,7 +135,7 @@ def command(
         terminal.print_json(rows[0] if len(rows) == 1 and not checkpoints else rows)
 
 
-def _let_models_act(fits: list[str], root: Path, asked: Request, json: bool) -> None:
+def _let_models_act(fits: list[str], root: Path, asked: SimulationRequest, json: bool) -> None:
     """Simulate the models of fits, and print what they did.
 
     Args:

@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings import blind, chance, needs_reward, sees_reward
-from neurogym.ceilings.stack import Verdict, verdict
+from neurogym.ceilings.stack import StackCeiling, verdict
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.recording.rollout import ModelAgent, rollout
@@ -144,7 +144,7 @@ class Facts:
         return self._best.why
 
     @cached_property
-    def _best(self) -> Verdict:
+    def _best(self) -> StackCeiling:
         with self._asking():
             return verdict(self.env, self.memory)
 

@@ -56,7 +56,7 @@ def parse_quantities(text: str) -> tuple[str, ...]:
     return names
 
 
-class ActivityRecorder:
+class UnitRecorder:
     """Recorder of trials step by step, which writes finished trials.
 
     Args:
@@ -80,7 +80,7 @@ class ActivityRecorder:
         self._lengths: list[np.ndarray] = []
         self._onsets: list[dict[str, np.ndarray]] = []
 
-    def __enter__(self) -> ActivityRecorder:
+    def __enter__(self) -> UnitRecorder:
         """Return itself."""
         return self
 

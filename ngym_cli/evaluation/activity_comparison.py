@@ -37,7 +37,7 @@ def check(path: Path) -> None:
 
 
 def compare(
-    table: Table, folder: Path, run: runs.Run, path: Path, by: Sequence[str], conditions: Sequence[str]
+    table: Table, folder: Path, run: runs.RunFolder, path: Path, by: Sequence[str], conditions: Sequence[str]
 ) -> dict[str, Any]:
     """Compare recorded activity of an evaluation with a file; write ``activity_comparison.json`` and a figure.
 

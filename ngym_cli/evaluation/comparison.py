@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis import compare as statistics
 from neurogym.analysis import distance
-from neurogym.analysis.animals import Comparison, comparison
+from neurogym.analysis.animals import StatisticComparison, comparison
 from neurogym.analysis.results import Estimate
 from neurogym.analysis.trial_tables import with_previous
-from neurogym.behaviour.describe import Description, describe
+from neurogym.behaviour.describe import SubjectDescription, describe
 from neurogym.behaviour.reading import TableError, from_columns
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
@@ -48,7 +48,7 @@ def read(data: Path, columns: Path | None) -> Behaviour:
     return read_table(data, {}, columns)
 
 
-def compare(table: Table, folder: Path, run: runs.Run, data: Path, columns: Path | None) -> dict[str, Any]:
+def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns: Path | None) -> dict[str, Any]:
     """Compare the trials of an evaluation with a table of an animal's; write ``comparison.json`` and a figure.
 
     Args:
@@ -122,7 +122,7 @@ def as_trials(behaviour: Behaviour) -> Table:
     return with_previous(table) if behaviour.roles.get("trial") and "outcome" in table else table
 
 
-def _described(table: Table, animal: Behaviour) -> Description | None:
+def _described(table: Table, animal: Behaviour) -> SubjectDescription | None:
     """Return the description of an agent with the stimuli of an animal, where the agent's trials have these."""
     names = [name.removeprefix(SIGNED) for name in animal.stimuli]
     stimuli = names if all(name in table for name in names) else [STRENGTH] if STRENGTH in table else []
@@ -135,7 +135,7 @@ def _described(table: Table, animal: Behaviour) -> Description | None:
     return describe(found)[0] if len(found.choices) == len(animal.choices) else None
 
 
-def _rows(ours: Description, theirs: Description) -> list[Comparison]:
+def _rows(ours: SubjectDescription, theirs: SubjectDescription) -> list[StatisticComparison]:
     """Return bias, lapses and history weights of both."""
     pairs: dict[str, tuple[Estimate | None, Estimate | None]] = {
         "bias (logit)": (ours.bias, theirs.bias),
@@ -171,7 +171,7 @@ def beside(tables: Mapping[str, Table]) -> Figure:
     return figure
 
 
-def estimates(rows: Sequence[Comparison], names: tuple[str, str]) -> Figure:
+def estimates(rows: Sequence[StatisticComparison], names: tuple[str, str]) -> Figure:
     """Draw the statistics of an agent and an animal with intervals, for tasks without a graded strength.
 
     Args:

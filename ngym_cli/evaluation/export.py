@@ -35,7 +35,7 @@ NAMES = {"observations": "inputs", "logits": "outputs"}
 MOST_BYTES = 8 << 30
 
 
-def export(folder: Path, run: runs.Run, form: str) -> Path:
+def export(folder: Path, run: runs.RunFolder, form: str) -> Path:
     """Write an evaluation as ``trials.csv``, ``trials.npz`` or ``session.nwb`` in the folder of the evaluation.
 
     Args:
@@ -50,7 +50,7 @@ def export(folder: Path, run: runs.Run, form: str) -> Path:
     return {"csv": _csv, "npz": _npz, "nwb": _nwb}[form](folder, run)
 
 
-def _csv(folder: Path, run: runs.Run) -> Path:
+def _csv(folder: Path, run: runs.RunFolder) -> Path:
     from pyarrow import csv
 
     table = to_arrow(read_trials(folder / "trials.parquet"))
@@ -72,7 +72,7 @@ def _cell(word: str | None) -> str | None:
     return f"'{word}" if word and word[0] in "=+-@\t\r" else word
 
 
-def _npz(folder: Path, run: runs.Run) -> Path:
+def _npz(folder: Path, run: runs.RunFolder) -> Path:
     """Write ``trials.npz`` in the folder of an evaluation that was recorded.
 
     Arrays: each recorded quantity, shape (trials, steps, ...), 0 after the end of a trial; ``mask`` (trials, steps),
@@ -115,7 +115,7 @@ def _columns(table: Table) -> Table:
     return found
 
 
-def _nwb(folder: Path, run: runs.Run) -> Path:
+def _nwb(folder: Path, run: runs.RunFolder) -> Path:
     try:
         import pynwb
     except ModuleNotFoundError:

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.behaviour.models.base import Policy, Trial
+from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.core import TrialWrapper
 from neurogym.spaces import names_of
 from neurogym.trials import Trials
@@ -184,7 +184,7 @@ class FittedAgent:
         self.hold = int(model.actions[0]) if hold is None else hold
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """See ``Acting``."""
+        """See ``BatchAgent``."""
         if self.trials.finished is not None:
             self._learn(self.trials.finished)
         is_open, stimuli = self._seen(OPEN), self._seen(STIMULI)
@@ -209,7 +209,7 @@ class FittedAgent:
             choice = np.array([same[0] if len(same) else -1])
             reward = finished["performance" if self.model.by_correctness else "reward"][k : k + 1].astype(float)
             reward = np.where(choice < 0, 0.0, reward)
-            trial = Trial(self.shown[env : env + 1], choice, reward, none, none)
+            trial = ParallelTrials(self.shown[env : env + 1], choice, reward, none, none)
             self.states[env] = self.model.policy.advance(self.states[env], trial)
 
 

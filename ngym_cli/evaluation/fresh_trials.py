@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.analysis.measures import measures
-from ngym_cli.agents.acting import Acting, rollout
+from ngym_cli.agents.acting import BatchAgent, rollout
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.agents.trained import agent_for, remembers
 from ngym_cli.config import RunConfig
@@ -23,7 +23,7 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.stack import build_batch, make_env
 from ngym_cli.errors import UserError
-from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, ActivityRecorder, draw_spikes, stepwise
+from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, UnitRecorder, draw_spikes, stepwise
 from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
@@ -56,7 +56,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluatedTrials:
     """Trials of an evaluation and summary.
 
     Attributes:
@@ -113,7 +113,7 @@ class TrialQuota:
 
 
 @dataclass(frozen=True)
-class Protocol:
+class EvaluationSettings:
     """Settings of an evaluation, besides the trials.
 
     Attributes:
@@ -141,11 +141,11 @@ def evaluate(
     facts: Facts,
     trials: int,
     seed: int,
-    protocol: Protocol | None = None,
+    protocol: EvaluationSettings | None = None,
     folder: Path | None = None,
     progress: Progress | None = None,
     measured: bool = True,
-) -> Evaluation:
+) -> EvaluatedTrials:
     """Run an agent on fresh trials.
 
     Every environment contributes its first trials, the same number each (give or take one), so that short trials are
@@ -166,7 +166,7 @@ def evaluate(
         UserError: if the agent cannot be perturbed or recorded as asked, or the task not balanced.
     """
     began = time.perf_counter()
-    protocol = protocol or Protocol()
+    protocol = protocol or EvaluationSettings()
     quota = TrialQuota.of(trials, config, facts, protocol.balanced, protocol.exact)
     n_envs = quota.n_envs
     env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
@@ -183,7 +183,7 @@ def evaluate(
             units = drawn(protocol.perturbations, units_of(policy), unit_seed)
             perturb = Perturber(units, _within(venv), unit_seed)
         if isinstance(policy, FittedModel):
-            agent: Acting = policy.acting(venv, action_seed, protocol.deterministic)
+            agent: BatchAgent = policy.acting(venv, action_seed, protocol.deterministic)
         else:
             agent = agent_for(policy, n_envs, action_seed, protocol.deterministic, perturb)
         linked = facts.links_trials or config.reset_state != "trial"
@@ -192,7 +192,7 @@ def evaluate(
             steps_to = None
             if protocol.record and folder is not None:
                 wanted = stepwise(protocol.record)
-                steps_to = stack.enter_context(ActivityRecorder(folder / ACTIVITY, wanted, n_envs, facts.dt))
+                steps_to = stack.enter_context(UnitRecorder(folder / ACTIVITY, wanted, n_envs, facts.dt))
             steps = _run(venv, agent, recorder, quota, steps_to, progress)
         if SPIKES in protocol.record and folder is not None:
             draw_spikes(folder / ACTIVITY, protocol.spike_rate, unit_seed)
@@ -207,19 +207,19 @@ def evaluate(
         balanced=protocol.balanced, combinations=cells, recorded=list(protocol.record) or None,
         perturbations=[asdict(each) for each in units], seconds=round(time.perf_counter() - began, 3),
     )  # fmt: skip
-    evaluation = Evaluation(table, found)
+    evaluation = EvaluatedTrials(table, found)
     if measured:
         measure(evaluation, facts)
     return evaluation
 
 
-def measure(evaluation: Evaluation, facts: Facts) -> None:
+def measure(evaluation: EvaluatedTrials, facts: Facts) -> None:
     """Add the task's ``measures`` to an evaluation."""
     evaluation.summary["measures"] = [each.to_dict() for each in measures(facts.measures, evaluation.table)]
 
 
 def _around(
-    config: RunConfig, protocol: Protocol, n_envs: int, seed: int
+    config: RunConfig, protocol: EvaluationSettings, n_envs: int, seed: int
 ) -> tuple[Callable[[gym.Env], gym.Env], int | None]:
     """Return the function that adds an evaluation's wrappers to environments, and the number of combinations."""
     cells: dict[str, np.ndarray] | None = None
@@ -263,10 +263,10 @@ def units_of(policy: Actor | BasePolicy | FittedModel) -> int:
 
 def _run(
     venv: Any,
-    agent: Acting,
+    agent: BatchAgent,
     recorder: TrialRecorder,
     quota: TrialQuota,
-    activity: ActivityRecorder | None = None,
+    activity: UnitRecorder | None = None,
     progress: Progress | None = None,
 ) -> int:
     from ngym_cli.environments.trial_batch import trials_of
@@ -337,13 +337,13 @@ def summarise(table: Table, facts: Facts, references: bool = True) -> dict[str, 
     }
 
 
-def save(evaluation: Evaluation, folder: Path) -> None:
+def save(evaluation: EvaluatedTrials, folder: Path) -> None:
     """Write ``trials.parquet`` and ``summary.json`` into a folder, complete or not at all."""
     with atomic_folder(folder, EVALUATION) as temporary:
         write(evaluation, temporary)
 
 
-def write(evaluation: Evaluation, folder: Path) -> None:
+def write(evaluation: EvaluatedTrials, folder: Path) -> None:
     """Write ``trials.parquet`` and ``summary.json`` into a folder that is being made."""
     write_table(evaluation.table, folder / "trials.parquet")
     write_json(folder / "summary.json", evaluation.summary)

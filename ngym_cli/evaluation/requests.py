@@ -16,7 +16,7 @@ from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import SPIKES, parse_quantities
-from ngym_cli.evaluation.fresh_trials import Progress, Protocol
+from ngym_cli.evaluation.fresh_trials import EvaluationSettings, Progress
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings, summary
@@ -44,8 +44,8 @@ COMPARISON = "comparison"
 
 
 @dataclass(frozen=True)
-class Request(Protocol):
-    """Request on the command line: the settings of `Protocol`, and which trials of which agent.
+class RequestedEvaluation(EvaluationSettings):
+    """Request on the command line: the settings of `EvaluationSettings`, and which trials of which agent.
 
     Attributes:
         trials: number of trials; None for what is usual for the task.
@@ -111,7 +111,7 @@ def request(
     compare_activity: Path | None = None,
     by: str | None = None,
     **plain: Any,
-) -> tuple[list[str], Request]:
+) -> tuple[list[str], RequestedEvaluation]:
     """Return the requested runs and the request.
 
     Words such as ``period=delay`` among the runs belong to the preceding perturbation, so that
@@ -142,7 +142,7 @@ def request(
         if word not in EXPORTS:
             raise unknown("export format", word, EXPORTS)
     names = [word for word in references if word not in loose] or ["latest"]
-    return names, Request(
+    return names, RequestedEvaluation(
         perturbations=tuple(perturbation.parse(kind, text) for kind, text in given),
         record=quantities,
         exports=exports,
@@ -164,7 +164,7 @@ def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Pat
 
 
 def evaluate(
-    references: Sequence[str], root: Path, asked: Request, progress: Progress | None = None
+    references: Sequence[str], root: Path, asked: RequestedEvaluation, progress: Progress | None = None
 ) -> Iterator[tuple[dict[str, Any], Path]]:
     """Evaluate runs in sequence and yield each summary with the folder of the evaluation.
 
@@ -215,14 +215,14 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
         path = source.run.path
         held = Recording(path / "eval" / OWN).quantities if (path / "eval" / OWN / recordings.FILE).exists() else ()
         wanted = tuple(dict.fromkeys([*held, *quantities, *(NEEDED if remembers(source.actor) else ())]))
-        asked = Request(record=wanted, name=OWN, overwrite=True, trust=trust)
+        asked = RequestedEvaluation(record=wanted, name=OWN, overwrite=True, trust=trust)
         ((summary, folder),) = evaluate([str(path)], root, asked)
         tell(f"recorded {', '.join(wanted)} in {summary['trials']:,} trials: {folder}")
 
     return record
 
 
-def _refuse_loss(folder: Path, asked: Request) -> None:
+def _refuse_loss(folder: Path, asked: RequestedEvaluation) -> None:
     """Refuse to replace an evaluation that contains more files.
 
     Raises:
@@ -245,13 +245,15 @@ def _refuse_loss(folder: Path, asked: Request) -> None:
         )
 
 
-def _redrawn(path: Path, asked: Request) -> bool:
+def _redrawn(path: Path, asked: RequestedEvaluation) -> bool:
     """Return whether a file belongs to a comparison that is requested again."""
     again = {COMPARISON: asked.compare, f"activity_{COMPARISON}": asked.activity}
     return any(given is not None and path.name.startswith(start) for start, given in again.items())
 
 
-def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> Iterator[tuple[dict[str, Any], Path]]:
+def _evaluate_run(
+    run: runs.RunFolder, asked: RequestedEvaluation, progress: Progress | None
+) -> Iterator[tuple[dict[str, Any], Path]]:
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
     from ngym_cli.environments import facts as of_task
@@ -292,7 +294,9 @@ def _evaluate_run(run: runs.Run, asked: Request, progress: Progress | None) -> I
         yield result.summary, folder
 
 
-def _policies(run: runs.Run, config: RunConfig, wanted: str | None) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
+def _policies(
+    run: runs.RunFolder, config: RunConfig, wanted: str | None
+) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
     """Yield the final policy or the policy of each checkpoint, with its training steps and whether a checkpoint.
 
     Args:

@@ -31,7 +31,7 @@ USUAL_TRIALS = 2000  #: trials unless given
 
 
 @dataclass(frozen=True)
-class Request:
+class SimulationRequest:
     """Request of a simulation.
 
     Attributes:
@@ -75,7 +75,7 @@ def find(reference: str, root: Path) -> fits.FitFolder:
 
 
 def simulate(
-    fit: fits.FitFolder, root: Path, asked: Request, progress: Callable[[int, int], None] | None = None
+    fit: fits.FitFolder, root: Path, asked: SimulationRequest, progress: Callable[[int, int], None] | None = None
 ) -> tuple[dict[str, Any], Path]:
     """Let a fitted model act in a task and return the summary with the folder of the evaluation.
 
@@ -106,7 +106,7 @@ def simulate(
                                       "parameters": f"fitted to all sessions of {subject}"}}  # fmt: skip
     runs.refuse_existing(path, asked.overwrite)
     began, trials = time.perf_counter(), asked.trials or USUAL_TRIALS
-    protocol = fresh_trials.Protocol(asked.deterministic, exact=asked.trials is not None)
+    protocol = fresh_trials.EvaluationSettings(asked.deterministic, exact=asked.trials is not None)
     found = fresh_trials.evaluate(agent, config, facts, trials, asked.seed, protocol, progress=progress)
     if facts.links_trials:
         found.summary.update(_ceiling(config, agent.by_correctness))
@@ -192,7 +192,7 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, Any]:
     }
 
 
-def _warnings(names: Mapping[str, Any], stimuli: Any, found: fresh_trials.Evaluation) -> list[str]:
+def _warnings(names: Mapping[str, Any], stimuli: Any, found: fresh_trials.EvaluatedTrials) -> list[str]:
     """Return a line for each stimulus whose values in the task lie far outside those of the fit."""
     lines = []
     for each in stimuli:

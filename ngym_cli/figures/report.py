@@ -188,7 +188,7 @@ def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
         path = each.folder / "comparison.json"
         if not path.is_file():
             continue
-        found = records.read(path, records.Comparison)
+        found = records.read(path, records.AnimalComparison)
         yield {
             "id": f"beside-{number}",
             "name": Path(found["data"]).stem.replace("_", " "),

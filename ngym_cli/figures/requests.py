@@ -270,7 +270,7 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> FigureResult:
         return FigureResult(None, f"the drawing failed: {one_line(error)}", False)
 
 
-def best_figure(run: runs.Run, quick: bool = True, facts: Facts | None = None) -> tuple[str, Figure] | None:
+def best_figure(run: runs.RunFolder, quick: bool = True, facts: Facts | None = None) -> tuple[str, Figure] | None:
     """Return the most informative figure of a run's evaluation and the figure's name, or None if no figure is suitable.
 
     Figures specific to the kind of task precede general figures, and figures of more columns precede others.

@@ -68,7 +68,7 @@ class Source:
         facts: properties of the task, where already known.
     """
 
-    def __init__(self, run: runs.Run, trust: bool = False, facts: Facts | None = None):
+    def __init__(self, run: runs.RunFolder, trust: bool = False, facts: Facts | None = None):
         self.run, self.trust, self._facts = run, trust, facts
         self.manifest = run.manifest()
 

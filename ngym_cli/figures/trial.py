@@ -32,7 +32,7 @@ ANSWERS = ("ground_truth", "other_choice")
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrialView:
     """Trial as arrays; row t of each array belongs to the same step.
 
     Attributes:
@@ -91,7 +91,7 @@ class Trial:
         }
 
 
-def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Trial:
+def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> TrialView:
     """Let the oracle of a task perform a trial.
 
     Args:
@@ -106,7 +106,7 @@ def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Tri
             break
     seen = np.array([step.seen for step in steps])
     truth = [np.ravel(step.info["gt"]) for step in steps if "gt" in step.info]
-    return Trial(
+    return TrialView(
         observations=seen if seen.ndim == 2 else np.stack([_channels(each) for each in seen]),
         actions=np.stack([np.ravel(step.action) for step in steps]),
         rewards=np.array([step.reward for step in steps]),
@@ -155,7 +155,9 @@ def conditions_wanted(text: str | None) -> dict[str, str]:
     return parse_assignments(split_entries(text or ""), "--where (such as coh=51.2,outcome=error)", str)
 
 
-def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], stochastic: bool = False) -> list[Trial]:
+def record(
+    source: Source, trials: int, seed: int, wanted: Mapping[str, str], stochastic: bool = False
+) -> list[TrialView]:
     """Run the agent of a run until the requested number of matching trials has ended.
 
     Args:
@@ -175,7 +177,7 @@ def record(source: Source, trials: int, seed: int, wanted: Mapping[str, str], st
     from ngym_cli.environments.trial_batch import trials_of
 
     venv = build_batch(source.config, 1, PeriodProbe)
-    found: list[Trial] = []
+    found: list[TrialView] = []
     steps: list[dict[str, Any]] = []
     batch, met = trials_of(venv), 0
     try:
@@ -218,7 +220,7 @@ def _matches(row: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
     return True
 
 
-def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> Trial:
+def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> TrialView:
     from scipy.special import softmax
 
     acts = [step["act"] for step in steps]
@@ -233,7 +235,7 @@ def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> 
     truth = [step["truth"] for step in steps]
     logits = _of_all_steps([act.logits for act in acts])
     discrete = isinstance(source.facts.action_space, Discrete)
-    return Trial(
+    return TrialView(
         observations=np.stack([step["seen"] for step in steps]),
         actions=np.stack([np.ravel(act.actions[0]) for act in acts]),
         rewards=np.array([step["reward"] for step in steps]),

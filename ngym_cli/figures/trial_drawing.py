@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ngym_cli.figures.style import COLOURS, GREY, figure_of, new_figure
-from ngym_cli.figures.trial import Trial
+from ngym_cli.figures.trial import TrialView
 from ngym_cli.figures.wording import Wording, channel_names, index_names
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ class TrialPanel(NamedTuple):
     """
 
     axis: Axes
-    trial: Trial
+    trial: TrialView
     first: bool
     last: bool
     order: np.ndarray | None
     scale: np.ndarray
 
 
-def trials_figure(trials: Sequence[Trial], names: Sequence[str] = (), width: float = 7.0) -> Figure:
+def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width: float = 7.0) -> Figure:
     """Draw trials side by side.
 
     Args:
@@ -86,12 +86,12 @@ def trials_figure(trials: Sequence[Trial], names: Sequence[str] = (), width: flo
     return figure
 
 
-def _there(name: str, trial: Trial) -> bool:
+def _there(name: str, trial: TrialView) -> bool:
     needed = {"units": trial.activity, "policy": trial.policy, "value": trial.values}
     return needed.get(name, trial.rewards) is not None
 
 
-def _title(trial: Trial, words: Wording) -> str:
+def _title(trial: TrialView, words: Wording) -> str:
     """Return the conditions and the outcome of a trial."""
     shown = trial.in_words(words)[:MOST_CONDITIONS]
     return "\n".join([*shown, str(trial.record.get("outcome", ""))])
@@ -103,18 +103,18 @@ def by_peak(activity: np.ndarray) -> np.ndarray:
     return np.argsort(away.argmax(axis=0), kind="stable")
 
 
-def _edges(trial: Trial) -> np.ndarray:
+def _edges(trial: TrialView) -> np.ndarray:
     return np.arange(len(trial) + 1) * trial.dt
 
 
-def _shade(axis: Axes, trial: Trial) -> None:
+def _shade(axis: Axes, trial: TrialView) -> None:
     """Shade the periods in turns."""
     for k, (begin, end) in enumerate(trial.periods.values()):
         axis.axvspan(begin * trial.dt, end * trial.dt, color=SHADES[k % 2], zorder=-2, linewidth=0)
         axis.axvline(begin * trial.dt, color=GREY, linewidth=0.5, linestyle=":", zorder=3)
 
 
-def _name_periods(axis: Axes, trial: Trial, room: float) -> float:
+def _name_periods(axis: Axes, trial: TrialView, room: float) -> float:
     """Write the names of the periods above a panel ``room`` inches wide; return the height of the text in points."""
     spans = sorted((begin, end, name) for name, (begin, end) in trial.periods.items() if end > begin)
     middles = [(begin + end) / 2 / len(trial) for begin, end, _ in spans]

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures import registry
-from ngym_cli.figures.trial import Trial, conditions_wanted, record
+from ngym_cli.figures.trial import TrialView, conditions_wanted, record
 from ngym_cli.figures.trial_drawing import groups, largest, trials_figure
 from ngym_cli.figures.wording import Wording, channel_names
 from ngym_cli.files.writing import atomic_path, check_place
@@ -35,7 +35,7 @@ def examples(view: View) -> Figure:
     return trials_figure(record(view.first, EXAMPLES, 0, {}), ("inputs", "choice", "reward"), width=12.0)
 
 
-def film(figure: Figure, trials: Sequence[Trial], path: Path, speed: float = 1.0) -> None:
+def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float = 1.0) -> None:
     """Write a film in which the trials of a figure are uncovered in sequence.
 
     Args:
@@ -74,7 +74,7 @@ def film(figure: Figure, trials: Sequence[Trial], path: Path, speed: float = 1.0
         raise UserError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _covers(figure: Figure, trials: Sequence[Trial]) -> list[list[Rectangle]]:
+def _covers(figure: Figure, trials: Sequence[TrialView]) -> list[list[Rectangle]]:
     """Cover future steps in the panels of each trial."""
     grid = [axes for axes in figure.axes if axes.get_subplotspec() is not None and axes.get_label() != "<colorbar>"]
     found: list[list[Rectangle]] = [[] for _ in trials]
@@ -90,7 +90,7 @@ def _covers(figure: Figure, trials: Sequence[Trial]) -> list[list[Rectangle]]:
 
 def watched(
     reference: str, root: Path, trust: bool, trials: int, where: str | None, seed: int, drawn: bool
-) -> tuple[Source, list[Trial]]:
+) -> tuple[Source, list[TrialView]]:
     """Return a run and some of the run's trials.
 
     Args:
@@ -112,7 +112,7 @@ def watched(
     return source, record(source, trials, seed, conditions_wanted(where), drawn)
 
 
-def save(source: Source, trials: Sequence[Trial], out: Path | None, speed: float, overwrite: bool = False) -> Path:
+def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: float, overwrite: bool = False) -> Path:
     """Write a figure or a film of trials and return the path.
 
     Args:
@@ -150,7 +150,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MOST_CHANNELS, MOST_COLUMNS, MOST_CHARACTERS = 40, 100, 24
 
 
-def overview(trial: Trial) -> list[str]:
+def overview(trial: TrialView) -> list[str]:
     """Return the drawing of a trial of the oracle, line by line.
 
     A column that stands for several steps shows the largest value of each channel and the rarest action among them, so
@@ -204,7 +204,7 @@ def _sign(reward: float) -> str:
     return "+" if reward > 0 else "-" if reward < 0 else " "
 
 
-def step_by_step(trial: Trial, number: int) -> Iterator[str]:
+def step_by_step(trial: TrialView, number: int) -> Iterator[str]:
     """Return a heading, the names of the columns and a line for each step of a trial.
 
     Args:
@@ -224,7 +224,7 @@ def step_by_step(trial: Trial, number: int) -> Iterator[str]:
         yield "  ".join(row[head].ljust(widths[head]) for head in heads).rstrip()
 
 
-def _row(trial: Trial, step: int, words: Wording, scale: np.ndarray) -> dict[str, str]:
+def _row(trial: TrialView, step: int, words: Wording, scale: np.ndarray) -> dict[str, str]:
     """Return the columns of a step."""
     periods = [name for name, (begin, end) in trial.periods.items() if begin <= step < end]
     row = {"ms": f"{step * trial.dt:g}", "period": "+".join(periods), "inputs": _bars(trial.observations[step] / scale)}

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from neurogym.analysis.regression import log_softmax
-from neurogym.behaviour.models.base import Trial
+from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.table import Floats
 from ngym_cli.fitting.networks import seen
 
@@ -20,7 +20,7 @@ SMALLEST = 1e-5  #: added to the s.d. of a bottleneck
 EMBEDDING = 2  #: numbers that describe a subject, where there are several
 
 
-class Weights(SimpleNamespace):
+class BottleneckWeights(SimpleNamespace):
     """Weights of one network, or of many with a leading axis; L latents, O observations, H units, D stimuli.
 
     The embedding of the subject counts among observations and stimuli.
@@ -51,13 +51,13 @@ class Weights(SimpleNamespace):
     @staticmethod
     def drawn(
         latents: int, observed: int, stimuli: int, choices: int, subjects: int, rng: np.random.Generator
-    ) -> Weights:
+    ) -> BottleneckWeights:
         """Return first weights of a network."""
         (h, layers), (c, more) = UPDATE, CHOICE
         size = EMBEDDING if subjects > 1 else 0
         observed, stimuli = observed + size, stimuli + size
         seen_by, n = observed + latents, rng.normal
-        return Weights(**{
+        return BottleneckWeights(**{
             "z": rng.uniform(-0.1, 0.1, latents),
             "latent_sd": rng.uniform(0, 0.05, latents),
             "gain": np.ones((latents, seen_by)),
@@ -101,7 +101,7 @@ class DisentangledPolicy:
         who: subject whose embedding is used; None, or a subject that was not fitted, for the mean of all.
     """
 
-    nets: list[Weights]
+    nets: list[BottleneckWeights]
     scale: Floats
     subjects: tuple[str, ...] = ("",)
     who: str | None = None
@@ -110,7 +110,7 @@ class DisentangledPolicy:
         """Return the policy with a subject's own embedding."""
         return replace(self, who=subject)
 
-    def _with_embedding(self, w: Weights, x: Floats) -> Floats:
+    def _with_embedding(self, w: BottleneckWeights, x: Floats) -> Floats:
         """Return observations or stimuli with the numbers that describe the subject."""
         own = [self.subjects.index(self.who)] if self.who in self.subjects else list(range(len(self.subjects)))
         return np.concatenate([x, np.tile(w.embedding[own].mean(0), (len(x), 1))], 1)
@@ -130,10 +130,10 @@ class DisentangledPolicy:
             found.append(np.exp(log_softmax(h @ w.choice_last + w.choice_last_bias + s @ w.direct)))
         return np.asarray(np.mean(found, 0))
 
-    def advance(self, state: list[Floats], trial: Trial) -> list[Floats]:
+    def advance(self, state: list[Floats], trial: ParallelTrials) -> list[Floats]:
         """See `Policy.advance`."""
         choices = self.nets[0].choice_last.shape[1]
-        scaled = Trial(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
+        scaled = ParallelTrials(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
         x, new = seen(scaled, choices), []
         for w, z in zip(self.nets, state, strict=True):
             seen_by = np.concatenate([self._with_embedding(w, x), z.T], 1)

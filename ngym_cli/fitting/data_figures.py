@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from neurogym.behaviour.describe import Description
+from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.figures.requests import save_figure
 from ngym_cli.figures.style import guide, interval_points, new_figure, styled
 
 
-def draw(table: Behaviour, found: list[Description], folder: Path, form: str = "png") -> list[str]:
+def draw(table: Behaviour, found: list[SubjectDescription], folder: Path, form: str = "png") -> list[str]:
     """Draw all figures that a table allows and return the paths of the figures."""
     paths = []
     with styled():
@@ -33,7 +33,7 @@ def draw(table: Behaviour, found: list[Description], folder: Path, form: str = "
     return [str(path) for path in paths]
 
 
-def _curves(found: list[Description], kind: str, **labels: Any) -> Figure | None:
+def _curves(found: list[SubjectDescription], kind: str, **labels: Any) -> Figure | None:
     """Return a curve of each subject, or None if there is none.
 
     Args:
@@ -56,7 +56,7 @@ def _curves(found: list[Description], kind: str, **labels: Any) -> Figure | None
     return figure
 
 
-def _history(found: list[Description]) -> Figure | None:
+def _history(found: list[SubjectDescription]) -> Figure | None:
     """Weights of previous trials against the number of trials back, a line for each predictor."""
     each = found[0]
     kinds: dict[str, list[tuple[int, float, float, float]]] = {}

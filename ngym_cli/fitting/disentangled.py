@@ -25,7 +25,7 @@ from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
 from neurogym.behaviour.table import Behaviour, Floats, padded
 from ngym_cli.agents import threads
-from ngym_cli.fitting.bottlenecks import EMBEDDING, DisentangledPolicy, Weights, spread
+from ngym_cli.fitting.bottlenecks import EMBEDDING, BottleneckWeights, DisentangledPolicy, spread
 from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
 from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
 
@@ -59,7 +59,7 @@ def information(square: Tensor, sd: Tensor) -> Tensor:
 
 
 @dataclass
-class Batch:
+class SessionBatch:
     """Sessions of several networks, padded.
 
     Attributes:
@@ -79,7 +79,7 @@ class Batch:
     who: Tensor
 
 
-def _batch(tables: Sequence[Behaviour], scales: Sequence[Floats], inner: Sequence[int]) -> Batch:
+def _batch(tables: Sequence[Behaviour], scales: Sequence[Floats], inner: Sequence[int]) -> SessionBatch:
     choices = len(tables[0].choices)
     parts = []
     for table, scale, which in zip(tables, scales, inner, strict=True):
@@ -101,7 +101,7 @@ def _batch(tables: Sequence[Behaviour], scales: Sequence[Floats], inner: Sequenc
     choice, held = stack(2, -1), stack(3, 0)
     train = (choice >= 0) & (held == 0)
     weights = [(each / np.maximum(each.sum((1, 2), keepdims=True), 1)).astype(np.float32) for each in (train, held)]
-    return Batch(
+    return SessionBatch(
         torch.from_numpy(stack(0, 0)),
         torch.from_numpy(stack(1, 0)),
         torch.from_numpy(np.maximum(choice, 0)).long(),
@@ -111,7 +111,7 @@ def _batch(tables: Sequence[Behaviour], scales: Sequence[Floats], inner: Sequenc
     )
 
 
-def _with_embedding(w: Weights, batch: Batch) -> Batch:
+def _with_embedding(w: BottleneckWeights, batch: SessionBatch) -> SessionBatch:
     """Return the batch with the numbers that describe the subject among observations and stimuli."""
     if not w.embedding.shape[2]:
         return batch
@@ -120,7 +120,7 @@ def _with_embedding(w: Weights, batch: Batch) -> Batch:
     return replace(batch, x=torch.cat([batch.x, own], 3), stimuli=torch.cat([batch.stimuli, own], 3))
 
 
-def forward(w: Weights, batch: Batch, settings: Bottlenecks, noisy: bool) -> tuple[Tensor, Tensor]:
+def forward(w: BottleneckWeights, batch: SessionBatch, settings: Bottlenecks, noisy: bool) -> tuple[Tensor, Tensor]:
     """Return log-likelihoods (nets, steps, sessions) and the penalty of each network (nets,)."""
     batch = _with_embedding(w, batch)
     (nets, steps, sessions, observed), latents = batch.x.shape, settings.latents
@@ -172,7 +172,7 @@ def forward(w: Weights, batch: Batch, settings: Bottlenecks, noisy: bool) -> tup
     return logs.gather(3, batch.choice[..., None])[..., 0], penalty
 
 
-def _penalty(w: Weights, batch: Batch, clean: Tensor, state: Tensor, settings: Bottlenecks) -> Tensor:
+def _penalty(w: BottleneckWeights, batch: SessionBatch, clean: Tensor, state: Tensor, settings: Bottlenecks) -> Tensor:
     """Return the information that passes the bottlenecks of each network per trial, weighted, shape (nets,)."""
     observed = torch.einsum("kts,ktso->ko", batch.train, batch.x**2)
     before, after = (torch.einsum("kts,ktls->kl", batch.train, each**2) for each in (clean, state))
@@ -182,7 +182,9 @@ def _penalty(w: Weights, batch: Batch, clean: Tensor, state: Tensor, settings: B
     return information(before, spread(w.latent_sd)).sum(1) + settings.inputs * (updates + choosing)
 
 
-def train(batch: Batch, first: Sequence[Weights], settings: Bottlenecks, seed: int) -> list[Weights]:
+def train(
+    batch: SessionBatch, first: Sequence[BottleneckWeights], settings: Bottlenecks, seed: int
+) -> list[BottleneckWeights]:
     """Return trained networks, each as of the best prediction of the inner fold in the second phase."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -190,7 +192,7 @@ def train(batch: Batch, first: Sequence[Weights], settings: Bottlenecks, seed: i
             name: torch.tensor(np.stack([getattr(each, name) for each in first]), dtype=torch.float32).requires_grad_()
             for name in vars(first[0])
         }
-        w, nets = Weights(**leaves), len(first)
+        w, nets = BottleneckWeights(**leaves), len(first)
         best_score = torch.full((nets,), -torch.inf)
         best = {name: leaf.detach().clone() for name, leaf in leaves.items()}
         for phase, (epochs, rate) in enumerate(zip((WARM, EPOCHS), RATES, strict=True)):
@@ -211,7 +213,8 @@ def train(batch: Batch, first: Sequence[Weights], settings: Bottlenecks, seed: i
                     best_score = torch.where(better, score, best_score)
                     for name, leaf in leaves.items():
                         best[name][better] = leaf.detach()[better]
-    return [Weights(**{name: value[k].numpy().astype(float) for name, value in best.items()}) for k in range(nets)]
+    arrays = {name: value.numpy().astype(float) for name, value in best.items()}
+    return [BottleneckWeights(**{name: value[k] for name, value in arrays.items()}) for k in range(nets)]
 
 
 def _clip(leaves: Any, nets: int) -> None:
@@ -255,7 +258,7 @@ class Disentangled:
             for k in range(seeds):
                 rng = np.random.default_rng([each.seed, k])
                 size = self.settings.latents, len(input_names(table)), len(table.stimuli), len(table.choices), subjects
-                first.append(Weights.drawn(*size, rng))
+                first.append(BottleneckWeights.drawn(*size, rng))
                 tables.append(each.table)
                 own.append(scale)
                 inner.append(k + each.seed)
@@ -290,6 +293,6 @@ class Disentangled:
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """See `Model.from_arrays`."""
-        nets = [Weights(**own) for own in arrays_of_nets(arrays)]
+        nets = [BottleneckWeights(**own) for own in arrays_of_nets(arrays)]
         subjects = tuple(str(name) for name in arrays["subjects"])
         return from_arrays(DisentangledPolicy(nets, arrays["scale"], subjects), arrays)

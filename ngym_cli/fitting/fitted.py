@@ -18,8 +18,8 @@ from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder
-from ngym_cli.fitting.settings import Settings
-from ngym_cli.fitting.validation import Outcome, Protocol
+from ngym_cli.fitting.settings import FitSettings
+from ngym_cli.fitting.validation import CrossValidation, FitResult
 
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
 DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
@@ -32,7 +32,7 @@ def plain_estimates(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: plain(asdict(value)) for key, value in values.items()}
 
 
-def check(models: Mapping[str, Model], table: Behaviour, protocol: Protocol) -> None:
+def check(models: Mapping[str, Model], table: Behaviour, protocol: CrossValidation) -> None:
     """Refuse models that do not suit the table of a subject, before anything is fitted.
 
     Args:
@@ -61,7 +61,7 @@ def _one_line(label: str) -> Iterator[None]:
 
 
 def fit_model(
-    label: str, model: Model, table: Behaviour, test: Behaviour | None, protocol: Protocol, folder: FitFolder
+    label: str, model: Model, table: Behaviour, test: Behaviour | None, protocol: CrossValidation, folder: FitFolder
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Fit and save a model; errors in a user's own code become a single line.
 
@@ -97,7 +97,7 @@ def fit_model(
     return about, arrays
 
 
-def _details(outcome: Outcome, table: Behaviour) -> dict[str, np.ndarray]:
+def _details(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
     """Return arrays of the first subject's fit that figures draw."""
     who, fit = next(iter(outcome.fitted.items()))
     own = table if who == "all" else table.of(who)
@@ -117,7 +117,7 @@ def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
     return {f"simulated_{name}": np.stack([getattr(each, name) for each in sessions]) for name in names}
 
 
-def models_of(settings: Settings) -> dict[str, Model]:
+def models_of(settings: FitSettings) -> dict[str, Model]:
     """Return the models of a fit by label, the baseline first."""
     baseline = validation.BASELINE
     return {**registry.build([baseline], (), 1), **registry.build(settings.model, settings.units, settings.seeds)}
@@ -138,13 +138,13 @@ def fit_subject(folder: FitFolder, subject: int) -> None:
     Raises:
         UserError: if a model does not suit the subject.
     """
-    settings = Settings.from_dict(folder.read()["settings"])
+    settings = FitSettings.from_dict(folder.read()["settings"])
     table, test = settings.read()
     who = table.subjects[subject]
     own, later = table.of(who), test
     if test is not None and len(test.subjects) > 1:
         later = test.of(who) if who in test.subjects else None
-    protocol = Protocol(settings.folds, settings.subjects, settings.seed)
+    protocol = CrossValidation(settings.folds, settings.subjects, settings.seed)
     own, place = validation.prepared(own, protocol), folder_of(folder, subject)
     for label, model in models_of(settings).items():
         if place.load(label) is None:

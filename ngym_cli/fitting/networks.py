@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from neurogym.analysis.regression import log_softmax
-from neurogym.behaviour.models.base import Fitted, Policy, Problem, Trial, one_hot
+from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import find_network
@@ -86,7 +86,7 @@ class ChoiceNetwork(nn.Module):
         return logits + own[..., 0] + torch.einsum("ncs,ns->nc", own[..., 1:], stimuli)
 
 
-def seen(trial: Trial, choices: int) -> Floats:
+def seen(trial: ParallelTrials, choices: int) -> Floats:
     """Return the inputs of the cell after a trial: choice, choice by reward, reward, valid, stimuli."""
     chosen = one_hot(trial.choice, choices)
     reward = np.nan_to_num(trial.reward)[:, None]
@@ -112,7 +112,7 @@ def stimulus_scale(table: Behaviour) -> Floats:
 
 
 @dataclass
-class Packed:
+class PackedSessions:
     """Sessions packed for the compiled loops, longest first.
 
     Attributes:
@@ -132,7 +132,7 @@ class Packed:
     counts: list[int]
 
 
-def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> Packed:
+def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> PackedSessions:
     """Return sessions packed."""
     order = sorted(range(len(sessions)), key=lambda k: -len(sessions[k]))
     lengths = np.array([len(sessions[k]) for k in order])
@@ -142,7 +142,7 @@ def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> 
     for k in order:
         s = sessions[k]
         values = np.nan_to_num(s.stimuli)
-        after = seen(Trial(values, s.choice, s.reward, s.state, s.choice2), choices)
+        after = seen(ParallelTrials(values, s.choice, s.reward, s.state, s.choice2), choices)
         each.append((np.vstack([np.zeros((1, after.shape[1])), after[:-1]]), values, s.choice))
     for t, n in enumerate(counts):
         for place in range(n):
@@ -152,7 +152,7 @@ def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> 
             choice.append(chosen[t])
             session.append(order[place])
     who = np.array([subjects.index(sessions[k].subject) for k in session])
-    return Packed(
+    return PackedSessions(
         torch.tensor(np.array(rows), dtype=torch.float32),
         torch.tensor(np.array(stimuli), dtype=torch.float32),
         torch.tensor(np.array(choice)),
@@ -219,9 +219,9 @@ class NetworkPolicy:
         """See `Policy.probabilities`."""
         return np.mean([np.exp(log_softmax(each)) for each in self.logits(state, stimuli)], 0)
 
-    def advance(self, state: list[Any], trial: Trial) -> list[Any]:
+    def advance(self, state: list[Any], trial: ParallelTrials) -> list[Any]:
         """See `Policy.advance`."""
-        scaled = Trial(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
+        scaled = ParallelTrials(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
         return self._moved(state, seen(scaled, self.choices))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.describe import Description
+from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.terminal import console, print_columns
 
@@ -84,7 +84,7 @@ def roles_in_words(table: Behaviour) -> list[list[str]]:
     return rows + ([["unused", ", ".join(table.unused)]] if table.unused else [])
 
 
-def table_as_dict(table: Behaviour, found: Sequence[Description], figures: Sequence[str]) -> dict[str, Any]:
+def table_as_dict(table: Behaviour, found: Sequence[SubjectDescription], figures: Sequence[str]) -> dict[str, Any]:
     """Return the document printed by ``ngym data --json``."""
     return {
         "roles": dict(table.roles),
@@ -96,7 +96,7 @@ def table_as_dict(table: Behaviour, found: Sequence[Description], figures: Seque
     }
 
 
-def show_table(table: Behaviour, found: Sequence[Description], figures: Sequence[str]) -> None:
+def show_table(table: Behaviour, found: Sequence[SubjectDescription], figures: Sequence[str]) -> None:
     """Print roles of columns and statistics."""
     out = console()
     out.print("columns")

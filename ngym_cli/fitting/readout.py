@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.behaviour.models import drifting
-from neurogym.behaviour.models.base import Policy, Trial, flatten, of_subject, rebuild, require_two, trial_of
+from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, of_subject, rebuild, require_two, trial_of
 from neurogym.behaviour.models.drifting import Belief, Walk
 from neurogym.behaviour.table import Behaviour, Floats, padded
 
@@ -56,7 +56,7 @@ class DriftingReadout:
         p = drifting.probability(state.belief, _predictors(self.model, state.model, state.last, stimuli))
         return np.stack([1 - p, p], 1)
 
-    def advance(self, state: State, trial: Trial) -> State:
+    def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""
         x = _predictors(self.model, state.model, state.last, trial.stimuli)
         belief = drifting.diffuse(drifting.learn(state.belief, x, trial.choice), self.walk)

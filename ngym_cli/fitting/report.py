@@ -17,7 +17,7 @@ from ngym_cli.files.writing import atomic_file, check_place, write_text
 from ngym_cli.fitting.figures import FIGURES
 from ngym_cli.fitting.folder import TRIALS, Fit, FitFolder
 from ngym_cli.fitting.printing import interval_cell, score_cells, with_kind
-from ngym_cli.runs import Run
+from ngym_cli.runs import RunFolder
 from ngym_cli.terminal import cell
 
 TITLES = (("scores", "Held-out sessions"), ("test_scores", "Test table"))
@@ -78,7 +78,7 @@ def _contents(fit: Fit) -> dict[str, Any]:
             for name, row in rows.items()
         ],
         "settings": tomli_w.dumps({k: v for k, v in about["settings"].items() if v is not None}),
-        "provenance": provenance_rows({"data": about["files"], **Run(fit.folder.path).manifest()}),
+        "provenance": provenance_rows({"data": about["files"], **RunFolder(fit.folder.path).manifest()}),
     }
     links = [(each["id"], each["title"].lower()) for each in page["scores"]]
     links += [(drawn["id"], drawn["id"]) for drawn in figures]

@@ -20,9 +20,9 @@ from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import fitted, registry, validation
 from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, place
-from ngym_cli.fitting.settings import Place, Settings
-from ngym_cli.fitting.validation import Protocol
-from ngym_cli.runs import MANIFEST, Run, discard, managing, now, provenance, this_process
+from ngym_cli.fitting.settings import FitSettings, Place
+from ngym_cli.fitting.validation import CrossValidation
+from ngym_cli.runs import MANIFEST, RunFolder, discard, managing, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.terminal import in_words
 
@@ -49,7 +49,7 @@ class FitHooks:
     elsewhere: Elsewhere | None = None
 
 
-def run(settings: Settings, where: Place, hooks: FitHooks, recover: int = 0) -> dict[str, Any]:
+def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) -> dict[str, Any]:
     """Fit models, compute held-out scores by session and write the folder.
 
     Models that are complete in a folder of this name and these settings are not fitted again.
@@ -76,7 +76,7 @@ def run(settings: Settings, where: Place, hooks: FitHooks, recover: int = 0) -> 
     if not settings.model:
         settings = settings.named(table)
         models = fitted.models_of(settings)
-    protocol = Protocol(settings.folds, settings.subjects, settings.seed)
+    protocol = CrossValidation(settings.folds, settings.subjects, settings.seed)
     validation.check(models.values(), protocol)
     validation.check_test(table, test, protocol)
     table = validation.prepared(table, protocol)
@@ -104,7 +104,7 @@ def run(settings: Settings, where: Place, hooks: FitHooks, recover: int = 0) -> 
         about["recovery"] = run_recovery(models, table, recover, settings.seed, hooks.progress)
     write_table(_trials(table, predictions), folder.path / TRIALS)
     folder.write({**about, "status": "finished", "ended": now()})
-    Run(folder.path).update(status="finished", ended=now())
+    RunFolder(folder.path).update(status="finished", ended=now())
     return {**folder.read(), "path": str(folder.path)}
 
 
@@ -112,7 +112,7 @@ def _fitted(
     models: Mapping[str, Model],
     table: Behaviour,
     test: Behaviour | None,
-    protocol: Protocol,
+    protocol: CrossValidation,
     folder: FitFolder,
     progress: Progress,
 ) -> tuple[dict[str, Any], Predictions, Predictions]:
@@ -145,10 +145,10 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
         return
     baseline = [folder.model_path(validation.BASELINE, suffix) for suffix in (".json", ".npz")]
     remove_folder(baseline[0].parent, [path.name for path in baseline])
-    discard(Run(folder.path), missing)
+    discard(RunFolder(folder.path), missing)
 
 
-def _expected(settings: Settings, labels: Sequence[str], table: Behaviour) -> str:
+def _expected(settings: FitSettings, labels: Sequence[str], table: Behaviour) -> str:
     """Return the size of a fit and the expected time in words."""
     seconds = registry.expected_seconds(labels, table.n_trials, settings.folds, settings.seeds)
     own = ", own models not counted" if any(".py:" in label for label in labels) else ""
@@ -158,7 +158,7 @@ def _expected(settings: Settings, labels: Sequence[str], table: Behaviour) -> st
     )
 
 
-def _opened(settings: Settings, where: Place) -> tuple[FitFolder, dict[str, Any]]:
+def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, dict[str, Any]]:
     """Return the folder and the first entries of the record."""
     path = place(where.runs, Path(settings.table), where.name)
     folder = FitFolder(path)
@@ -166,7 +166,7 @@ def _opened(settings: Settings, where: Place) -> tuple[FitFolder, dict[str, Any]
     files = {name: digest(Path(name)) for name in (settings.table, settings.test) if name is not None}
     if path.exists() and any(path.iterdir()):
         if where.overwrite:
-            managing.remove([Run(path)])
+            managing.remove([RunFolder(path)])
         else:
             before = folder.read()
             same = before["settings"] == _through_json(asked) and before.get("files") == files
@@ -257,7 +257,7 @@ def fit(
     Raises:
         UserError: if the table, a model, a flag or the folder does not suit.
     """
-    of_settings = {name for name in Settings.__dataclass_fields__ if name not in ("table", "model", "roles")}
+    of_settings = {name for name in FitSettings.__dataclass_fields__ if name not in ("table", "model", "roles")}
     known = {*of_settings, *Place.__dataclass_fields__, *ROLES, "recover"}
     for name in flags:
         if name not in known:
@@ -272,7 +272,7 @@ def fit(
         raise UserError("--model is empty; expected names as in psytrack,gru")
     roles = {k: ",".join(v) if isinstance(v, list | tuple) else v for k, v in flags.items() if k in ROLES}
     where = Place(Path(flags.get("runs", "runs")), flags.get("name"), flags.get("overwrite", False))
-    settings = Settings(str(table), names, roles=roles, **given)
+    settings = FitSettings(str(table), names, roles=roles, **given)
     return run(settings, where, hooks or FitHooks(), int(flags.get("recover", 0)))
 
 

@@ -38,7 +38,7 @@ def read_table(path: Path, roles: Mapping[str, str | None], columns: Path | None
 
 
 @dataclass(frozen=True)
-class Settings:
+class FitSettings:
     """Settings of a fit.
 
     Attributes:
@@ -77,7 +77,7 @@ class Settings:
             if not low <= value <= high:
                 raise UserError(f"--{name} must be {low} to {high}, not {value}")
 
-    def named(self, table: Behaviour) -> Settings:
+    def named(self, table: Behaviour) -> FitSettings:
         """Return the settings with the models that suit the table, if no model is named."""
         return self if self.model else replace(self, model=registry.suited(table, self.subjects))
 
@@ -94,7 +94,7 @@ class Settings:
         return table, test
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+    def from_dict(cls, data: Mapping[str, Any]) -> FitSettings:
         """Return the settings from the result of `to_dict`, also after JSON."""
         given: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
         return cls(**given)

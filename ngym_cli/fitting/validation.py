@@ -20,7 +20,7 @@ SUBJECTS = ("each", "pooled", "hierarchical")
 
 
 @dataclass(frozen=True)
-class Protocol:
+class CrossValidation:
     """Settings of fitting and scoring.
 
     Attributes:
@@ -36,7 +36,7 @@ class Protocol:
 
 
 @dataclass
-class Outcome:
+class FitResult:
     """A model fitted to and scored on a table.
 
     Attributes:
@@ -53,7 +53,7 @@ class Outcome:
     group: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def check(models: Iterable[Model], protocol: Protocol) -> None:
+def check(models: Iterable[Model], protocol: CrossValidation) -> None:
     """Refuse models that cannot be fitted hierarchically, before anything is fitted.
 
     Raises:
@@ -67,7 +67,7 @@ def check(models: Iterable[Model], protocol: Protocol) -> None:
         )
 
 
-def check_test(table: Behaviour, test: Behaviour | None, protocol: Protocol) -> None:
+def check_test(table: Behaviour, test: Behaviour | None, protocol: CrossValidation) -> None:
     """Refuse a test table with a subject that no fit predicts; a fit to a single subject predicts any.
 
     Raises:
@@ -81,14 +81,14 @@ def check_test(table: Behaviour, test: Behaviour | None, protocol: Protocol) -> 
         raise UserError(f"--test has subject {new[0]}, who is not among {', '.join(known)}; try --subjects pooled")
 
 
-def groups_of(table: Behaviour, protocol: Protocol) -> dict[str, Behaviour]:
+def groups_of(table: Behaviour, protocol: CrossValidation) -> dict[str, Behaviour]:
     """Return the tables that are fitted apart."""
     if protocol.subjects == "pooled":
         return {"all": table}
     return {name: table.of(name) for name in table.subjects}
 
 
-def prepared(table: Behaviour, protocol: Protocol) -> Behaviour:
+def prepared(table: Behaviour, protocol: CrossValidation) -> Behaviour:
     """Return a table in which each subject has at least as many sessions, or blocks of a session, as folds."""
     parts: list[Session] = []
     for name, own in groups_of(table, protocol).items():
@@ -99,7 +99,7 @@ def prepared(table: Behaviour, protocol: Protocol) -> Behaviour:
     return table.only(parts)
 
 
-def validate(model: Model, table: Behaviour, protocol: Protocol, test: Behaviour | None = None) -> Outcome:
+def validate(model: Model, table: Behaviour, protocol: CrossValidation, test: Behaviour | None = None) -> FitResult:
     """Fit a model to all folds and to the whole table, and predict held-out sessions.
 
     Args:
@@ -125,7 +125,7 @@ def validate(model: Model, table: Behaviour, protocol: Protocol, test: Behaviour
     final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
     tested = [] if test is None else [predict(_for(final, each), [each])[0] for each in test.sessions]
     group = {} if prior is None else _group(fits[0], *prior)
-    return Outcome(final, [found[id(each)] for each in table.sessions], tested, group)
+    return FitResult(final, [found[id(each)] for each in table.sessions], tested, group)
 
 
 def _group(fit: Fitted, mean: Floats, sd: Floats) -> dict[str, dict[str, float]]:
@@ -143,7 +143,7 @@ def _for(final: dict[str, Fitted], each: Session) -> Policy:
 
 
 def _fit(
-    model: Model, problems: Sequence[Problem], protocol: Protocol
+    model: Model, problems: Sequence[Problem], protocol: CrossValidation
 ) -> tuple[list[Fitted], tuple[Floats, Floats] | None]:
     """Return all fits and, of hierarchical ones, mean and s.d. of the subjects in the whole table."""
     fits, prior = model.fit(problems), None

@@ -108,7 +108,7 @@ class Answered(PaperRun):
     """Run whose trials are answered by a strategy; see `answered`."""
 
     def __init__(self, run: PaperRun, strategy: Callable[[Table], Table]):
-        super().__init__(runs.Run(run.path), run.seed, run.requested)
+        super().__init__(runs.RunFolder(run.path), run.seed, run.requested)
         self._strategy = strategy
 
     def trials(self, name: str | None = None) -> Table:
@@ -120,7 +120,7 @@ class Answered(PaperRun):
         from ngym_cli.evaluation import fresh_trials
 
         table, facts = self.trials(name), self.source.facts
-        found = fresh_trials.Evaluation(table, fresh_trials.summarise(table, facts))
+        found = fresh_trials.EvaluatedTrials(table, fresh_trials.summarise(table, facts))
         fresh_trials.measure(found, facts)
         return found.summary
 
@@ -153,6 +153,6 @@ def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tenso
     file = path / runs.MODEL / saving.WEIGHTS
     tensors = change(saving.read_weights(file))
     save_file({name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}, str(file))
-    found = PaperRun.evaluated(runs.Run(path), run.seed, run.requested)
+    found = PaperRun.evaluated(runs.RunFolder(path), run.seed, run.requested)
     found.kept = folder
     return found

@@ -18,7 +18,7 @@ from ngym_cli.config import trust
 from ngym_cli.papers.collection import Paper
 from ngym_cli.sweeps import folder as sweeps
 from ngym_cli.sweeps import validation
-from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
 
@@ -94,7 +94,7 @@ def waves(paper: Paper, planned: Iterable[PlannedRun]) -> list[list[PlannedRun]]
     return found
 
 
-def as_sweep(place: Path, wave: Sequence[PlannedRun], launch: LaunchSettings) -> Sweep:
+def as_sweep(place: Path, wave: Sequence[PlannedRun], launch: LaunchSettings) -> SweepFolder:
     """Return the folder of the reproduction as a sweep of the given runs.
 
     Raises:
@@ -113,4 +113,4 @@ def is_done(path: Path) -> bool:
     """Return whether a run exists and is finished."""
     if not (path / runs.MANIFEST).exists():
         return False
-    return bool(runs.Run(path).manifest()["status"] == "finished")
+    return bool(runs.RunFolder(path).manifest()["status"] == "finished")

@@ -16,7 +16,7 @@ from ngym_cli.files.writing import write_text
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.controls import UNTRAINED
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.paper_runs import PaperRun, Reproduction
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 from ngym_cli.papers.results import control_lines, number_lines, seed_lines, short, verdict_words
 from ngym_cli.papers.script import FIGURE
 from ngym_cli.papers.verdicts import STATES, Row
@@ -38,7 +38,7 @@ class PaperFigure:
     picture: Row
 
 
-def draw(paper: Paper, given: Reproduction, folder: Path) -> tuple[list[PaperFigure], list[tuple[str, str]]]:
+def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[PaperFigure], list[tuple[str, str]]]:
     """Draw the figures of a paper and save PNG files; return the figures and the reasons for missing figures.
 
     Args:
@@ -163,7 +163,7 @@ def _networks(paper: Paper, document: Row) -> Iterator[tuple[str, ...]]:
 
     for row in document["runs"]:
         part = paper.config.parts[row["part"]]
-        run = PaperRun(runs.Run(row["id"]), row["seed"], part.evaluations)
+        run = PaperRun(runs.RunFolder(row["id"]), row["seed"], part.evaluations)
         found = run.manifest
         reached, trials = cell(found.get("performance")), cell(found.get("trials"))
         yield row["part"], part.what, str(row["seed"]), reached, trials, row["id"]

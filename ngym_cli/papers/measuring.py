@@ -34,7 +34,7 @@ MEASURED = "measured"
 
 
 @dataclass(frozen=True)
-class Measured:
+class ClaimResult:
     """Result of a claim for a seed: a value, or the reason for a missing value, and the values of controls by name."""
 
     claim: str
@@ -46,7 +46,7 @@ class Measured:
 
 def measure_all(
     paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path, workers: int
-) -> list[Measured]:
+) -> list[ClaimResult]:
     """Measure claims on the runs that are done: each seed for itself, several at a time.
 
     Args:
@@ -67,7 +67,7 @@ def measure_all(
     found = {key: _read(place, *key, said) for key, said in keys.items() if said is not None}
     open_ = {seed for (_, seed), known in found.items() if known is None}
     work = [(*job, place, {claim: keys[claim, job[1]] for claim in claims}) for job in jobs if job[1] in open_]
-    results: list[list[Measured]] = []
+    results: list[list[ClaimResult]] = []
     if len(work) > 1 and workers > 1:
         context = processes.spawn_context()
         with ProcessPoolExecutor(min(workers, len(work)), context, initializer=_begin) as pool:
@@ -85,7 +85,7 @@ def measure_all(
 
 def measured_before(
     paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path
-) -> list[Measured]:
+) -> list[ClaimResult]:
     """Return stored measurements of claims; nothing is computed."""
     done = {key: each for key, each in planned.items() if is_done(each.path)}
     keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in {seed for _, seed in planned}}
@@ -128,7 +128,7 @@ def _file(place: Path, claim: str, seed: int) -> Path:
     return place / MEASURED / f"{claim}-s{seed}.json"
 
 
-def _read(place: Path, claim: str, seed: int, key: str) -> Measured | None:
+def _read(place: Path, claim: str, seed: int, key: str) -> ClaimResult | None:
     """Return an earlier measurement if code, claim and run are unchanged."""
     path = _file(place, claim, seed)
     if not path.is_file():
@@ -136,7 +136,7 @@ def _read(place: Path, claim: str, seed: int, key: str) -> Measured | None:
     said = read_json(path)
     if not isinstance(said, dict) or said.get("key") != key:
         return None
-    return Measured(claim, seed, said.get("value"), str(said.get("why") or ""), said.get("controls") or {})
+    return ClaimResult(claim, seed, said.get("value"), str(said.get("why") or ""), said.get("controls") or {})
 
 
 def _measure_seed(
@@ -146,11 +146,11 @@ def _measure_seed(
     paths: Mapping[str, Path],
     place: Path,
     keys: Mapping[str, str | None],
-) -> list[Measured]:
+) -> list[ClaimResult]:
     """Measure the claims of a seed, except claims that are known already; runs in a worker."""
     threads.one()
     paper = collection.load(Path(folder))
-    found: list[Measured] = []
+    found: list[ClaimResult] = []
     opened = _Opened(paper, seed, paths)
     for claim in paper.config.claims:
         key = keys.get(claim.id)
@@ -186,7 +186,7 @@ class _Opened:
                 found = self.paper.script.control(control)(self.run(part))
             else:
                 requested = self.paper.config.parts[part].evaluations
-                found = PaperRun.evaluated(runs.Run(self.paths[part]), self.seed, requested)
+                found = PaperRun.evaluated(runs.RunFolder(self.paths[part]), self.seed, requested)
             self._found[part, control] = found
         return self._found[part, control]
 
@@ -205,16 +205,16 @@ def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: _Opened) -> d
     return found
 
 
-def _measure(paper: Paper, claim: ClaimConfig, seed: int, given: Sequence[PaperRun]) -> Measured:
+def _measure(paper: Paper, claim: ClaimConfig, seed: int, given: Sequence[PaperRun]) -> ClaimResult:
     try:
         value = paper.script.measure(str(claim.measure))(*given)
     except ValueError as error:  # the trials do not determine the number, which is itself a result
-        return Measured(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
+        return ClaimResult(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
     except UserError:
         raise
     except Exception as error:
         raise UserError(f"{paper.script.path}: {claim.measure}, seed {seed}: {one_line(error)}") from error
-    return Measured(claim.id, seed, _plain(value, paper, claim))
+    return ClaimResult(claim.id, seed, _plain(value, paper, claim))
 
 
 def _plain(value: Any, paper: Paper, claim: ClaimConfig) -> Value:

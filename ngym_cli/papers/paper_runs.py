@@ -41,13 +41,13 @@ class PaperRun:
         kept: what has to exist as long as the run is used.
     """
 
-    def __init__(self, run: runs.Run, seed: int, requested: Mapping[str, EvaluationRequest]):
+    def __init__(self, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]):
         self.path, self.seed, self.requested = run.path, seed, dict(requested)
         self.source = Source(run, trust=True)
         self.kept: object = None
 
     @classmethod
-    def evaluated(cls, run: runs.Run, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
+    def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
         """Return a run with all required evaluations; missing evaluations are made."""
         from ngym_cli.agents import perturbation
         from ngym_cli.evaluation import requests
@@ -57,7 +57,7 @@ class PaperRun:
             if (run.path / "eval" / label / "summary.json").is_file():
                 continue
             units = tuple(perturbation.parse(kind, text) for kind, text in each.perturbations.items())
-            asked = requests.Request(
+            asked = requests.RequestedEvaluation(
                 trials=each.trials, seed=each.seed + seed, deterministic=each.deterministic, balanced=each.balanced,
                 changes=each.changes, perturbations=units, record=tuple(each.record), name=label, trust=True,
             )  # fmt: skip
@@ -120,17 +120,17 @@ class PaperRun:
             perturbations: perturbations of the network.
             trials: number of trials.
             seed: determines them.
-            **options: of ``ngym_cli.evaluation.fresh_trials.Protocol``.
+            **options: of ``ngym_cli.evaluation.fresh_trials.EvaluationSettings``.
         """
         from ngym_cli.evaluation import fresh_trials
 
-        protocol = fresh_trials.Protocol(perturbations=tuple(perturbations), **options)
+        protocol = fresh_trials.EvaluationSettings(perturbations=tuple(perturbations), **options)
         source = self.source
         return fresh_trials.evaluate(source.policy, source.config, source.facts, trials, seed, protocol=protocol)
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class PaperRuns:
     """All trained networks of a paper, for figures.
 
     Attributes:

@@ -19,8 +19,8 @@ from ngym_cli.files.writing import write_json
 from ngym_cli.papers import collection, engine, html, measuring, results
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.engine import PlannedRun
-from ngym_cli.papers.measuring import Measured
-from ngym_cli.papers.paper_runs import PaperRun, Reproduction
+from ngym_cli.papers.measuring import ClaimResult
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 from ngym_cli.papers.verdicts import Row, Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
 from ngym_cli.sweeps.recipe import LaunchSettings
@@ -198,7 +198,7 @@ def _print_failures(rows: Sequence[status.Row]) -> None:
 def finish(
     paper: Paper,
     planned: Mapping[tuple[str, int], PlannedRun],
-    found: Sequence[Measured],
+    found: Sequence[ClaimResult],
     place: Path,
     code: Row | None,
 ) -> Row:
@@ -232,7 +232,7 @@ def finish(
     old = read_json(place / CLAIMS) if (place / CLAIMS).is_file() else {}
     if isinstance(old, dict) and old.get("digest") == document["digest"] and (place / PAGE).is_file():
         return old
-    given = Reproduction(paper.folder, paper.config, _opened(paper, trained), verdicts)
+    given = PaperRuns(paper.folder, paper.config, _opened(paper, trained), verdicts)
     figures, left_out = html.draw(paper, given, place / FIGURES)
     html.write(place / PAGE, paper, document, figures, left_out)
     document["figures"] = [str(place / FIGURES / f"{figure.name}.png") for figure in figures]
@@ -250,7 +250,7 @@ def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[Paper
     found: dict[str, list[PaperRun]] = {}
     for each in sorted(trained, key=lambda run: run.seed):
         requested = paper.config.parts[each.part].evaluations
-        found.setdefault(each.part, []).append(PaperRun(runs.Run(each.path), each.seed, requested))
+        found.setdefault(each.part, []).append(PaperRun(runs.RunFolder(each.path), each.seed, requested))
     return found
 
 

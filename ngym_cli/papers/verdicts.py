@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Number:
+class ClaimNumber:
     """A number of a claim over seeds.
 
     Attributes:
@@ -65,7 +65,7 @@ class Number:
     seed_numbers: tuple[int, ...]
 
     @classmethod
-    def of(cls, seeds: Mapping[int, float | None]) -> Number:
+    def of(cls, seeds: Mapping[int, float | None]) -> ClaimNumber:
         """Return the number from the value of each seed."""
         from neurogym.analysis import Estimate
 
@@ -123,10 +123,10 @@ class Criterion:
             return self.low < value < self.high
         return self.low - slack <= value <= self.high + slack
 
-    def inside(self, numbers: Mapping[str, Number], published: Mapping[str, float | None]) -> bool:
+    def inside(self, numbers: Mapping[str, ClaimNumber], published: Mapping[str, float | None]) -> bool:
         """Return whether every seed gave its number, and the intervals over seeds lie inside the criterion."""
 
-        def good(name: str, number: Number) -> bool:
+        def good(name: str, number: ClaimNumber) -> bool:
             known = published.get(name)
             ends = (number.low, number.high)
             within = number.known and None not in ends and all(self.met(end, known) for end in ends if end is not None)
@@ -134,7 +134,9 @@ class Criterion:
 
         return self._enough([good(*each) for each in numbers.items()])
 
-    def held(self, numbers: Mapping[str, Number], published: Mapping[str, float | None], of_mean: bool = False) -> bool:
+    def held(
+        self, numbers: Mapping[str, ClaimNumber], published: Mapping[str, float | None], of_mean: bool = False
+    ) -> bool:
         """Return whether the numbers meet the criterion, without a look at their intervals.
 
         Args:
@@ -153,7 +155,7 @@ class Criterion:
     def _enough(self, good: Sequence[bool]) -> bool:
         return _most(good) if self.numbers == "most numbers" else bool(good) and all(good)
 
-    def _of_one(self, number: Number, published: float | None) -> bool:
+    def _of_one(self, number: ClaimNumber, published: float | None) -> bool:
         if not number.mostly_known:
             return False
         if self.seeds == "mean":
@@ -263,13 +265,13 @@ def judge(
     return Verdict(state, _as_rows(numbers), why, held, len(rows), of_controls, passed)
 
 
-def _as_rows(numbers: Mapping[str, Number]) -> dict[str, Row]:
+def _as_rows(numbers: Mapping[str, ClaimNumber]) -> dict[str, Row]:
     return {name: asdict(each) for name, each in numbers.items()}
 
 
 def _over_seeds(
     claim: Any, values: Mapping[int, Value], expected: Sequence[str] = ()
-) -> tuple[dict[str, float | None], dict[int, dict[str, float | None]], dict[str, Number]]:
+) -> tuple[dict[str, float | None], dict[int, dict[str, float | None]], dict[str, ClaimNumber]]:
     """Return published numbers by name, the numbers of each seed by name, and the numbers over seeds.
 
     Args:
@@ -286,7 +288,7 @@ def _over_seeds(
     names += [name for name in published if name not in names] if names or set(published) != {""} else [""]
     seeds = sorted(values)
     rows = {seed: {name: _number(values[seed], name) for name in names} for seed in seeds}
-    return published, rows, {name: Number.of({seed: rows[seed][name] for seed in seeds}) for name in names}
+    return published, rows, {name: ClaimNumber.of({seed: rows[seed][name] for seed in seeds}) for name in names}
 
 
 def _number(value: Value, name: str) -> float | None:

@@ -14,7 +14,7 @@ from ngym_cli.runs.folder import (
     QUIET,
     ROOT,
     TRIALS,
-    Run,
+    RunFolder,
     create,
     describe,
     discard,

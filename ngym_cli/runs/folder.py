@@ -53,7 +53,7 @@ def now() -> str:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunFolder:
     """A run folder."""
 
     path: Path
@@ -158,7 +158,7 @@ def safe_name(task: str) -> str:
     return plain_text.encode()[:LONGEST].decode(errors="ignore")
 
 
-def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, object], rename: bool = False) -> Run:
+def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, object], rename: bool = False) -> RunFolder:
     """Make the folder of a run with configuration and record, complete or not at all.
 
     Args:
@@ -179,7 +179,7 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, obje
             with atomic_folder(place, EVERYTHING if overwrite and not rename else ()) as temporary:
                 (temporary / CONFIG).write_text(config, encoding="utf-8")
                 write_json(temporary / MANIFEST, manifest)
-            return Run(place)
+            return RunFolder(place)
         except FileExistsError:  # another process has just made it
             if not rename:
                 raise InUseError(f"run folder {place} exists; choose another --name or say --overwrite") from None
@@ -189,7 +189,7 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, obje
             raise UserError(f"cannot make run folder {place}: {error.strerror or error}") from None
 
 
-def discard(run: Run, folders: Sequence[Path]) -> None:
+def discard(run: RunFolder, folders: Sequence[Path]) -> None:
     """Remove the folder of a run that could not be built, and parent folders that were made with the run folder.
 
     Args:
@@ -224,11 +224,11 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 def _says_running(path: Path) -> bool:
     with contextlib.suppress(UserError):
-        return bool(Run(path).manifest()["status"] == "running")
+        return bool(RunFolder(path).manifest()["status"] == "running")
     return False
 
 
-def refuse_if_running_elsewhere(run: Run, manifest: Mapping[str, Any]) -> None:
+def refuse_if_running_elsewhere(run: RunFolder, manifest: Mapping[str, Any]) -> None:
     """Refuse a run that another process seems to write, on another machine or where locks do not work.
 
     Raises:
@@ -254,7 +254,7 @@ LISTED = (
 COLUMNS = ("id", "name", *LISTED)
 
 
-def find_all(root: Path, fits: bool = False) -> list[Run]:
+def find_all(root: Path, fits: bool = False) -> list[RunFolder]:
     """Return the runs below a folder, oldest first; unreadable folders are passed over.
 
     Args:
@@ -264,7 +264,7 @@ def find_all(root: Path, fits: bool = False) -> list[Run]:
     if not root.is_dir():
         return []
     found = sorted(root.glob(f"*/*/*/{MANIFEST}"), key=_started)
-    return [run for run in (Run(path.parent) for path in found) if fits or not run.is_fit]
+    return [run for run in (RunFolder(path.parent) for path in found) if fits or not run.is_fit]
 
 
 def _started(manifest: Path) -> tuple[str, float]:
@@ -276,7 +276,7 @@ def _started(manifest: Path) -> tuple[str, float]:
     return started, written
 
 
-def find(reference: str, root: Path = ROOT, checked: bool = True, fits: bool = False) -> Run:
+def find(reference: str, root: Path = ROOT, checked: bool = True, fits: bool = False) -> RunFolder:
     """Return a run by folder, by name below ``root``, or ``latest``.
 
     Args:
@@ -294,16 +294,16 @@ def find(reference: str, root: Path = ROOT, checked: bool = True, fits: bool = F
     return run
 
 
-def _find(reference: str, root: Path, fits: bool) -> Run:
+def _find(reference: str, root: Path, fits: bool) -> RunFolder:
     path = Path(reference)
     try:
         named_folder = path.is_dir() and reference != "latest" and any(path.iterdir())
     except (OSError, ValueError) as error:
         raise UserError(f"no such run: {reference!r} ({error})") from None
     if named_folder and ((path / MANIFEST).exists() or (path / CONFIG).exists()):
-        if Run(path).is_fit and not fits:
+        if RunFolder(path).is_fit and not fits:
             raise UserError(f"{reference} is a fit, not a run of an agent; see ngym fit --help")
-        return Run(path)
+        return RunFolder(path)
     if named_folder:
         raise UserError(f"{reference} is not a run folder: it has no {MANIFEST}")
     everything = find_all(root, fits)
@@ -318,7 +318,7 @@ def _find(reference: str, root: Path, fits: bool) -> Run:
     raise UserError(f"no such run: {reference}" + did_you_mean(reference, names))
 
 
-def describe(run: Run) -> dict[str, Any]:
+def describe(run: RunFolder) -> dict[str, Any]:
     """Return a run as a row of the listing; the row of a damaged run contains the error."""
     row: dict[str, Any] = {"id": str(run.path), "name": run.name}
     try:

@@ -13,12 +13,12 @@ from ngym_cli.config import flatten, read_toml
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest, read_json
 from ngym_cli.files.writing import foreign
-from ngym_cli.runs.folder import EVERYTHING, Run, refuse_existing
+from ngym_cli.runs.folder import EVERYTHING, RunFolder, refuse_existing
 
 LONGEST = 2_000
 
 
-def remove(found: Sequence[Run]) -> None:
+def remove(found: Sequence[RunFolder]) -> None:
     """Remove run folders, and the folders above that are then empty.
 
     Raises:
@@ -41,7 +41,7 @@ def remove(found: Sequence[Run]) -> None:
             run.path.parent.parent.rmdir()
 
 
-def tags_of(run: Run) -> list[str]:
+def tags_of(run: RunFolder) -> list[str]:
     """Return the tags of a run."""
     tags = run.manifest().get("tags")
     return [str(tag) for tag in tags] if isinstance(tags, list) else []
@@ -58,7 +58,7 @@ def check_tags(words: Sequence[str]) -> None:
             raise UserError(f"tag {word!r} must be a printable word without commas")
 
 
-def tag(run: Run, words: Sequence[str], remove: bool = False) -> list[str]:
+def tag(run: RunFolder, words: Sequence[str], remove: bool = False) -> list[str]:
     """Add or remove tags of a run and return the resulting tags.
 
     Raises:
@@ -74,7 +74,7 @@ def tag(run: Run, words: Sequence[str], remove: bool = False) -> list[str]:
     return after
 
 
-def note(run: Run, text: str) -> None:
+def note(run: RunFolder, text: str) -> None:
     """Replace the note of a run; an empty text removes the note.
 
     Raises:
@@ -114,7 +114,7 @@ def between(one: str, other: str, root: Path) -> list[dict[str, Any]]:
     return [row for row in rows if row["one"] != row["other"]]
 
 
-def _facts(run: runs.Run) -> dict[str, Any]:
+def _facts(run: runs.RunFolder) -> dict[str, Any]:
     manifest = run.manifest()
     if run.is_fit:
         return _facts_of_fit(run, manifest)
@@ -131,7 +131,7 @@ def _facts(run: runs.Run) -> dict[str, Any]:
     return flatten({part: _mapping(values) for part, values in parts.items()})
 
 
-def _facts_of_fit(run: runs.Run, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _facts_of_fit(run: runs.RunFolder, manifest: Mapping[str, Any]) -> dict[str, Any]:
     found = read_json(run.path / runs.FIT)
     scores = _mapping(found.get("scores"))
     parts: dict[str, Any] = {

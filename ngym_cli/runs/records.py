@@ -37,7 +37,7 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
 
 
-class Process(Record):
+class RunProcess(Record):
     """The process that writes a run."""
 
     host: str | None = None
@@ -83,7 +83,7 @@ class Manifest(Record):
     chance: float | None = None
     ceiling: float | None = None
     rt_from: str | None = None
-    process: Process | None = None
+    process: RunProcess | None = None
     machine: dict[str, Any] | None = None
     versions: dict[str, str] | None = None
     git: dict[str, Any] | None = None
@@ -108,7 +108,7 @@ class Condition(Record):
     trials: Count
 
 
-class Change(Record):
+class PerturbationRecord(Record):
     """Perturbation of units during an evaluation."""
 
     kind: str
@@ -143,7 +143,7 @@ class Summary(Record):
     balanced: bool | None = None
     combinations: Count | None = None
     recorded: list[str] | None = None
-    perturbations: list[Change] | None = None
+    perturbations: list[PerturbationRecord] | None = None
     seconds: float | None = None
     run: str | None = None
     model_steps: Count | None = None
@@ -153,7 +153,7 @@ class Summary(Record):
     comparison: dict[str, Any] | None = None
 
 
-class Number(Record):
+class EstimateRecord(Record):
     """Statistic of a table of trials."""
 
     value: float | None
@@ -163,13 +163,13 @@ class Statistic(Record):
     """Statistic of an agent and of an animal."""
 
     name: str
-    a: Number
-    b: Number
-    difference: Number
+    a: EstimateRecord
+    b: EstimateRecord
+    difference: EstimateRecord
     distance: float | None
 
 
-class Comparison(Record):
+class AnimalComparison(Record):
     """Comparison of an agent with an animal (``comparison.json``)."""
 
     data: str
@@ -178,7 +178,7 @@ class Comparison(Record):
     distance: float | None
 
 
-class Agreement(Record):
+class ActivityAgreement(Record):
     """Agreement of activity in a part of the trial, by a measure."""
 
     part: str
@@ -196,11 +196,11 @@ class ActivityComparison(Record):
     data: str
     by: list[str]
     figure: str
-    agreement: list[Agreement]
+    agreement: list[ActivityAgreement]
     left_out: list[str]
 
 
-class Description(Record):
+class NetworkDescription(Record):
     """Description from which a network is rebuilt (``model.json``)."""
 
     format: int

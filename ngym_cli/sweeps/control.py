@@ -16,7 +16,7 @@ from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import locks
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
 from ngym_cli.sweeps import recipe as recipes
-from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.launchers import Order
 from ngym_cli.sweeps.recipe import Recipe, canonical, from_flags
 
@@ -68,7 +68,7 @@ def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, js
 
 def open_sweep(
     recipe: Recipe, name: str, root: Path, tell: Callable[[str, int], object] = lambda name, number: None
-) -> tuple[Sweep, launchers.Launcher]:
+) -> tuple[SweepFolder, launchers.Launcher]:
     """Try every new setting of a sweep, make the folder or extend an existing folder, and return it with the launcher.
 
     Args:
@@ -100,7 +100,7 @@ def _say_trying(name: str, number: int) -> None:
     terminal.console(stderr=True).print(f"sweep {name}: {number:,} runs; trying every setting", soft_wrap=True)
 
 
-def resume(sweep: Sweep, launch: Mapping[str, object], trust: bool, detach: bool, json: bool) -> int:
+def resume(sweep: SweepFolder, launch: Mapping[str, object], trust: bool, detach: bool, json: bool) -> int:
     """Resume an interrupted sweep and return the exit code.
 
     Args:
@@ -117,7 +117,7 @@ def resume(sweep: Sweep, launch: Mapping[str, object], trust: bool, detach: bool
     return start(recipe, sweep.name, sweep.path.parent, False, detach, json)
 
 
-def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, json: bool) -> int:
+def go(sweep: SweepFolder, launcher: launchers.Launcher, trust: bool, detach: bool, json: bool) -> int:
     """Do the remaining jobs of a sweep and print the results; return the exit code."""
     err = terminal.console(stderr=True)
     rows = status.StatusReader(sweep).rows()
@@ -133,7 +133,7 @@ def go(sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool, js
 
 
 def do_jobs(
-    sweep: Sweep, launcher: launchers.Launcher, trust: bool, detach: bool = False
+    sweep: SweepFolder, launcher: launchers.Launcher, trust: bool, detach: bool = False
 ) -> tuple[list[status.Row], bool]:
     """Do a sweep's remaining jobs with live progress; return the state of all runs, and whether the sweep stopped.
 
@@ -185,7 +185,7 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _finish(sweep: Sweep, rows: list[status.Row], json: bool) -> None:
+def _finish(sweep: SweepFolder, rows: list[status.Row], json: bool) -> None:
     """Write and print the result."""
     results.write(sweep, rows)
     document = result(sweep, rows)
@@ -199,7 +199,7 @@ def _finish(sweep: Sweep, rows: list[status.Row], json: bool) -> None:
     out.print(f"{sweep.path / results.FILE}; next: ngym plot {sweep.path}", soft_wrap=True)
 
 
-def result(sweep: Sweep, rows: list[status.Row]) -> status.Row:
+def result(sweep: SweepFolder, rows: list[status.Row]) -> status.Row:
     """Return the state and the result of a sweep as a single document.
 
     Returns:
@@ -224,7 +224,7 @@ def result(sweep: Sweep, rows: list[status.Row]) -> status.Row:
     }
 
 
-def show(sweep: Sweep, json: bool) -> int:
+def show(sweep: SweepFolder, json: bool) -> int:
     """Print the progress of a sweep; return the exit code."""
     rows = status.StatusReader(sweep).rows()
     if json:

@@ -228,12 +228,12 @@ def _evaluated(
     path: Path, name: str | None, changed: Mapping[str, str], trust: bool, tell: Callable[[str], object]
 ) -> dict[str, Any]:
     """Return the summary of an evaluation under changed conditions, or of a recording; made unless it exists."""
-    from ngym_cli.evaluation.requests import Request, evaluate
+    from ngym_cli.evaluation.requests import RequestedEvaluation, evaluate
     from ngym_cli.files.reading import read_json
 
     parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
     record = NEEDED if name else ()
-    asked = Request(
+    asked = RequestedEvaluation(
         trials=TRIALS, changes=nest(parsed), record=record, name=name, overwrite=True, trust=trust,
         references=not changed,  # the figure shows no scores of reference agents
     )  # fmt: skip

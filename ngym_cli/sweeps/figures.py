@@ -12,7 +12,7 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import check_place
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import degeneracy, plan, space, status
-from ngym_cli.sweeps.folder import STUDY, Sweep
+from ngym_cli.sweeps.folder import STUDY, SweepFolder
 from ngym_cli.sweeps.status import Row
 from ngym_cli.sweeps.tables import word
 
@@ -34,7 +34,7 @@ BAND = 500
 
 
 def draw(
-    sweep: Sweep,
+    sweep: SweepFolder,
     names: Sequence[str],
     by: str | None,
     file_format: str,
@@ -98,7 +98,7 @@ def draw(
     return found
 
 
-def parameters(sweep: Sweep, by: str | None) -> list[str]:
+def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
     """Return the dotted keys of the parameters to draw by.
 
     Raises:
@@ -114,7 +114,7 @@ def parameters(sweep: Sweep, by: str | None) -> list[str]:
     return [names[name] for name in by.split(",")]
 
 
-def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+def _performance(sweep: SweepFolder, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the performance of every run against each parameter, with mean and interval where values repeat."""
     from ngym_cli.figures.style import Unavailable, legend_below, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
@@ -140,7 +140,7 @@ def _performance(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figu
     return figure
 
 
-def _ranges(sweep: Sweep) -> dict[str, space.SearchParameter]:
+def _ranges(sweep: SweepFolder) -> dict[str, space.SearchParameter]:
     """Return the parameters that a search draws from a range of numbers."""
     kinds = space.kinds(sweep.recipe.search.space) if sweep.recipe.search else {}
     return {key: kind for key, kind in kinds.items() if kind.name != "choice"}
@@ -168,7 +168,7 @@ def _values(rows: Sequence[Row], key: str) -> list[Any]:
     return plan.distinct(row["values"].get(key) for row in rows)
 
 
-def _learning(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+def _learning(sweep: SweepFolder, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
     from ngym_cli.figures.style import COLOURS, Unavailable, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
@@ -217,7 +217,7 @@ def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
     return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
 
-def _search(sweep: Sweep, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+def _search(sweep: SweepFolder, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
     """Draw the results of a search in the order of trials, and the importance of each parameter."""
     from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
     from ngym_cli.sweeps import worker

@@ -42,7 +42,7 @@ LARGEST_LIST = 1 << 30
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweepFolder:
     """Folder of a sweep with recipe and runs."""
 
     path: Path
@@ -139,7 +139,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def make(root: Path, name: str, recipe: Recipe) -> Sweep:
+def make(root: Path, name: str, recipe: Recipe) -> SweepFolder:
     """Make the folder of a sweep, return an existing sweep of the same recipe, or add the runs of a larger recipe.
 
     Raises:
@@ -155,7 +155,7 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
             _write_list(path, entries)
         if recipe != sweep.recipe:
             write_text(path / RECIPE, recipe.to_toml())
-        return Sweep(path, recipe, tuple(entries))
+        return SweepFolder(path, recipe, tuple(entries))
     if path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not the folder of a sweep; choose another --name")
     entries = plan.entries(recipe)
@@ -164,14 +164,14 @@ def make(root: Path, name: str, recipe: Recipe) -> Sweep:
         write_text(path / RECIPE, recipe.to_toml())
     except OSError as error:
         raise UserError(f"cannot make sweep {path}: {error.strerror or error}") from None
-    return Sweep(path, recipe, tuple(entries))
+    return SweepFolder(path, recipe, tuple(entries))
 
 
 def _write_list(path: Path, entries: Iterable[Entry]) -> None:
     write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
 
 
-def planned(sweep: Sweep, recipe: Recipe) -> Sequence[Entry]:
+def planned(sweep: SweepFolder, recipe: Recipe) -> Sequence[Entry]:
     """Return the runs of an existing sweep with a recipe that is the same, or larger.
 
     Raises:
@@ -188,7 +188,7 @@ def planned(sweep: Sweep, recipe: Recipe) -> Sequence[Entry]:
     return entries
 
 
-def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
+def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> SweepFolder:
     """Make a folder of individually named runs, or add runs to such a folder.
 
     Runs that were listed before stay in the list, for a cluster may still be about to make them. What failed before is
@@ -212,7 +212,7 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
     if locks.in_use(path):
         raise InUseError(f"{path} is in use by another process")
     every = {entry.name: entry for entry in [*(load(path).entries if there else ()), *entries]}
-    sweep = Sweep(path, recipe, tuple(entries))
+    sweep = SweepFolder(path, recipe, tuple(entries))
     try:
         _write_list(path, every.values())
         write_text(path / RECIPE, recipe.to_toml())
@@ -223,7 +223,7 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> Sweep:
     return sweep
 
 
-def load(path: Path) -> Sweep:
+def load(path: Path) -> SweepFolder:
     """Read the folder of a sweep.
 
     Raises:
@@ -237,7 +237,7 @@ def load(path: Path) -> Sweep:
         raise UserError(f"damaged sweep {path}: {LIST} is missing") from None
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(f"damaged sweep {path}: {LIST}: {' '.join(str(error).split())}") from None
-    return Sweep(path, recipe, entries)
+    return SweepFolder(path, recipe, entries)
 
 
 def is_sweep(path: Path) -> bool:
@@ -245,7 +245,7 @@ def is_sweep(path: Path) -> bool:
     return (path / RECIPE).is_file() and (path / LIST).is_file()
 
 
-def find(reference: str, root: Path = ROOT) -> Sweep:
+def find(reference: str, root: Path = ROOT) -> SweepFolder:
     """Return a sweep by folder, by name below ``root``, or ``latest``.
 
     Raises:
@@ -263,7 +263,7 @@ def find(reference: str, root: Path = ROOT) -> Sweep:
     raise UserError(f"no such sweep: {reference}" + did_you_mean(reference, names))
 
 
-def named(word: str, root: Path = ROOT) -> Sweep | None:
+def named(word: str, root: Path = ROOT) -> SweepFolder | None:
     """Return the sweep that a word among runs and figures means, by folder or name; None if no sweep matches."""
     if word == "latest":
         return None
@@ -273,7 +273,7 @@ def named(word: str, root: Path = ROOT) -> Sweep | None:
     return None
 
 
-def find_all(root: Path = ROOT) -> list[Sweep]:
+def find_all(root: Path = ROOT) -> list[SweepFolder]:
     """Return the sweeps below a folder, oldest first; damaged sweeps are skipped."""
     found = []
     for path in sorted(_below(root), key=lambda path: (path / RECIPE).stat().st_mtime):
@@ -282,7 +282,7 @@ def find_all(root: Path = ROOT) -> list[Sweep]:
     return found
 
 
-def describe(sweep: Sweep) -> dict[str, Any]:
+def describe(sweep: SweepFolder) -> dict[str, Any]:
     """Return a sweep as a row of a listing: number of finished runs and mean performance."""
     rows = [runs.describe(run) for run in runs.find_all(sweep.root)]
     done = [row for row in rows if row["status"] == "finished"]

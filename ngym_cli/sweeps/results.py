@@ -13,7 +13,7 @@ from ngym_cli.config import plain_text
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import plan
-from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.status import Row
 from ngym_cli.terminal import REFERENCES
 
@@ -39,7 +39,7 @@ RECORDED = (
 )
 
 
-def table(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
+def table(sweep: SweepFolder, rows: Sequence[Row]) -> list[Row]:
     """Return a flat row per run: folder, state, parameters under short names, and results."""
     keys = sweep.recipe.swept()
     names = plan.short_names(keys)
@@ -58,20 +58,20 @@ def _record(row: Row) -> Row:
     manifest: Mapping[str, Any] = {}
     if row["id"] is not None and row["state"] != "queued":
         try:
-            manifest = runs.Run(row["id"]).manifest()
+            manifest = runs.RunFolder(row["id"]).manifest()
         except UserError:
             pass
     return {name: manifest.get(name) for name in RECORDED}
 
 
-def write(sweep: Sweep, rows: Sequence[Row]) -> list[Row]:
+def write(sweep: SweepFolder, rows: Sequence[Row]) -> list[Row]:
     """Write ``summary.parquet`` and return the rows."""
     lines = table(sweep, rows)
     write_table({name: np.array([line[name] for line in lines], object) for name in lines[0]}, sweep.path / FILE)
     return lines
 
 
-def settings(sweep: Sweep, rows: Sequence[Row], metric: str = METRIC) -> list[Row]:
+def settings(sweep: SweepFolder, rows: Sequence[Row], metric: str = METRIC) -> list[Row]:
     """Return a row per setting with the results over seeds.
 
     Returns:

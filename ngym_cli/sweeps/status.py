@@ -9,7 +9,7 @@ from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.errors import UserError
-from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.worker import PRUNED
 from ngym_cli.terminal import REFERENCES
@@ -21,7 +21,7 @@ FINAL = ("done", "pruned")
 Row = dict[str, Any]
 
 
-def row(sweep: Sweep, entry: Entry) -> Row:
+def row(sweep: SweepFolder, entry: Entry) -> Row:
     """Return the state of a run.
 
     Returns:
@@ -39,7 +39,7 @@ def row(sweep: Sweep, entry: Entry) -> Row:
         found["id"] = str(path)
         if (path / runs.MANIFEST).exists():
             try:
-                found.update(_of_manifest(runs.Run(path).manifest()))
+                found.update(_of_manifest(runs.RunFolder(path).manifest()))
             except UserError as error:
                 found.update(state="failed", error=str(error))
     if found["state"] == "queued" and sweep.recipe.search is not None and sweep.reported_path(entry.job).exists():
@@ -90,7 +90,7 @@ class StatusReader:
         sweep: the sweep.
     """
 
-    def __init__(self, sweep: Sweep):
+    def __init__(self, sweep: SweepFolder):
         self.sweep = sweep
         self._final: dict[str, Row] = {}
 
@@ -113,7 +113,7 @@ def counts(rows: Sequence[Row]) -> dict[str, int]:
     return {state: found[state] for state in STATES}
 
 
-def unfinished_jobs(sweep: Sweep, rows: Sequence[Row]) -> list[int]:
+def unfinished_jobs(sweep: SweepFolder, rows: Sequence[Row]) -> list[int]:
     """Return the unfinished jobs in order of number."""
     by_job: dict[int, list[str]] = {}
     for item in rows:
@@ -121,7 +121,7 @@ def unfinished_jobs(sweep: Sweep, rows: Sequence[Row]) -> list[int]:
     return [job for job, states in by_job.items() if not _over(sweep, job, states)]
 
 
-def _over(sweep: Sweep, job: int, states: list[str]) -> bool:
+def _over(sweep: SweepFolder, job: int, states: list[str]) -> bool:
     """Return whether a job is done; a search trial that was ended early has unfinished seeds."""
     if sweep.recipe.search is None:
         return all(state in FINAL for state in states)

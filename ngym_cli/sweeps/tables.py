@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ngym_cli.sweeps import plan, status
-from ngym_cli.sweeps.folder import Sweep
+from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.status import Row, StatusReader
 from ngym_cli.terminal import SECONDS_PER_LINE, in_words, plain_table
 
@@ -158,7 +158,7 @@ def _range(interval: Sequence[float] | None) -> str:
     return "-" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
 
 
-def print_errors(out: Console, rows: Sequence[Mapping[str, object]], sweep: Sweep) -> None:
+def print_errors(out: Console, rows: Sequence[Mapping[str, object]], sweep: SweepFolder) -> None:
     """Print why runs failed."""
     failed = [row for row in rows if row["state"] == "failed"]
     for row in failed[:MOST_ERRORS]:

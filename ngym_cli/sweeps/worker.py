@@ -24,7 +24,7 @@ from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, one_line
 from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.sweeps import folder, space, validation
-from ngym_cli.sweeps.folder import STUDY, Sweep
+from ngym_cli.sweeps.folder import STUDY, SweepFolder
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import SearchSettings
 from ngym_cli.training import main_loop
@@ -46,7 +46,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 
 def run_one(
-    sweep: Sweep, entry: Entry, values: Values, trust: bool, watch: Watch | None = None
+    sweep: SweepFolder, entry: Entry, values: Values, trust: bool, watch: Watch | None = None
 ) -> tuple[str, dict[str, Any]]:
     """Complete a run of a sweep.
 
@@ -74,8 +74,10 @@ def run_one(
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _attempt(sweep: Sweep, path: Path, values: Values, trust: bool, watch: Watch | None) -> tuple[str, dict[str, Any]]:
-    run, hooks = runs.Run(path), main_loop.Hooks(watch=watch)
+def _attempt(
+    sweep: SweepFolder, path: Path, values: Values, trust: bool, watch: Watch | None
+) -> tuple[str, dict[str, Any]]:
+    run, hooks = runs.RunFolder(path), main_loop.Hooks(watch=watch)
     if (path / runs.MANIFEST).exists():
         manifest = run.manifest()
         if manifest["status"] == "finished":
@@ -117,7 +119,7 @@ def optuna() -> ModuleType:
     return package
 
 
-def open_study(sweep: Sweep, job: int = 0) -> tuple[Any, Any]:
+def open_study(sweep: SweepFolder, job: int = 0) -> tuple[Any, Any]:
     """Return the study of a search and the storage; a missing study is created.
 
     Args:
@@ -141,7 +143,7 @@ def open_study(sweep: Sweep, job: int = 0) -> tuple[Any, Any]:
     return study, storage
 
 
-def _settings(sweep: Sweep) -> SearchSettings:
+def _settings(sweep: SweepFolder) -> SearchSettings:
     if sweep.recipe.search is None:
         raise UserError(f"sweep {sweep.path} is not a search")
     return sweep.recipe.search
@@ -154,7 +156,7 @@ def _sampler(package: ModuleType, settings: SearchSettings, job: int) -> Any:
     return package.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS, constant_liar=True)
 
 
-def _pruner(package: ModuleType, sweep: Sweep, settings: SearchSettings) -> Any:
+def _pruner(package: ModuleType, sweep: SweepFolder, settings: SearchSettings) -> Any:
     if settings.pruner == "median":
         return package.pruners.MedianPruner(n_startup_trials=STARTUP_PRUNING)
     if settings.pruner == "hyperband":
@@ -165,7 +167,7 @@ def _pruner(package: ModuleType, sweep: Sweep, settings: SearchSettings) -> Any:
     return package.pruners.NopPruner()
 
 
-def prepare(sweep: Sweep) -> None:
+def prepare(sweep: SweepFolder) -> None:
     """Make the study before the first trial and queue the default setting, so that no search ends below the default."""
     study, _ = open_study(sweep)
     if not study.get_trials(deepcopy=False):
@@ -187,7 +189,7 @@ def _state() -> Any:
     return TrialState
 
 
-def default_params(sweep: Sweep, default: RunConfig) -> dict[str, Any] | None:
+def default_params(sweep: SweepFolder, default: RunConfig) -> dict[str, Any] | None:
     """Return the default setting as parameters of the search, or None if outside the search space."""
     found: dict[str, Any] = {}
     for key, kind in space.kinds(_settings(sweep).space).items():
@@ -198,7 +200,7 @@ def default_params(sweep: Sweep, default: RunConfig) -> dict[str, Any] | None:
     return found
 
 
-def claim(sweep: Sweep, study: Any, storage: Any, job: int) -> Any:
+def claim(sweep: SweepFolder, study: Any, storage: Any, job: int) -> Any:
     """Return the trial of a job: the trial drawn before, or a new trial."""
     from optuna.trial import Trial
 
@@ -212,7 +214,7 @@ def claim(sweep: Sweep, study: Any, storage: Any, job: int) -> Any:
     return trial
 
 
-def perform_trial(sweep: Sweep, job: int, trust: bool) -> str:
+def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
     """Do a trial of the search: all seeds in turn; the value of the trial is the mean.
 
     Returns:
@@ -253,7 +255,7 @@ def _watch(trial: Any, metric: str, before: list[float], steps: int) -> Watch:
     return watch
 
 
-def importance(sweep: Sweep) -> dict[str, float]:
+def importance(sweep: SweepFolder) -> dict[str, float]:
     """Return the importance of each parameter (PED-ANOVA, arXiv 2304.10255); empty with too few trials."""
     package = optuna()
     study, _ = open_study(sweep)

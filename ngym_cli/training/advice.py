@@ -7,7 +7,7 @@ from typing import Any
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.from_config import UNITS, default_steps
-from ngym_cli.agents.per_task import ELSEWHERE, Measured, learner_of, measured
+from ngym_cli.agents.per_task import ELSEWHERE, LineResult, learner_of, measured
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
 from ngym_cli.environments.facts import Facts
@@ -131,7 +131,7 @@ def _other_signal(config: RunConfig, facts: Facts) -> Iterator[str]:
     other = "recurrent_ppo" if taught else "supervised"
     if other not in ALGORITHMS or (other == "supervised" and "supervised" not in facts.task.metadata.get("tags", ())):
         return
-    row: Measured | None = measured(facts.id, "default" if other == usual_algorithm(facts.id) else other)
+    row: LineResult | None = measured(facts.id, "default" if other == usual_algorithm(facts.id) else other)
     if row is not None and not row.reached:
         return
     try:

@@ -42,7 +42,7 @@ class Evaluator:
 
     def __init__(
         self,
-        run: runs.Run,
+        run: runs.RunFolder,
         config: RunConfig,
         facts: Facts,
         policy: Callable[[], BasePolicy],
@@ -54,7 +54,7 @@ class Evaluator:
         self.board, self.display, self.stages = board, display, stages
         self.trials = int(config.evaluation.trials or 0)
         self.step = 0
-        self._last: fresh_trials.Evaluation | None = None
+        self._last: fresh_trials.EvaluatedTrials | None = None
         self.recorded: list[dict[str, Any]] = []
 
     def due(self, step: int) -> bool:
@@ -62,7 +62,7 @@ class Evaluator:
         every = self.config.evaluation.every
         return every is not None and 0 < every <= step - self.step and step < (self.config.timesteps or 0)
 
-    def at(self, step: int) -> fresh_trials.Evaluation | None:
+    def at(self, step: int) -> fresh_trials.EvaluatedTrials | None:
         """Return the most recent evaluation if made at the given step, else None."""
         return self._last if self.step == step else None
 
@@ -71,7 +71,7 @@ class Evaluator:
         found = self.at(step)
         return -math.inf if found is None else float(found.summary["performance"])
 
-    def evaluate(self, step: int) -> fresh_trials.Evaluation:
+    def evaluate(self, step: int) -> fresh_trials.EvaluatedTrials:
         """Evaluate the present policy after a number of training steps."""
         found = self.on_fresh_trials(self.trials, step)
         found.summary["model_steps"] = step
@@ -84,7 +84,7 @@ class Evaluator:
         self.step, self._last = step, found
         return found
 
-    def _by_stage(self, last: fresh_trials.Evaluation, step: int) -> dict[str, Any]:
+    def _by_stage(self, last: fresh_trials.EvaluatedTrials, step: int) -> dict[str, Any]:
         """Return performance on the tasks of all stages as in `_by_task`; empty if the stages have the same task.
 
         Args:
@@ -104,7 +104,7 @@ class Evaluator:
         self.board.scalars(scores, step)
         return {"tasks": tasks}
 
-    def on_fresh_trials(self, trials: int, *place: int, stage: Stage | None = None) -> fresh_trials.Evaluation:
+    def on_fresh_trials(self, trials: int, *place: int, stage: Stage | None = None) -> fresh_trials.EvaluatedTrials:
         """Evaluate without recording the result.
 
         Args:
@@ -117,7 +117,7 @@ class Evaluator:
         goal, facts = (stage.config, stage.facts) if stage else (self.config.in_stage(-1), self.facts)
         began = time.monotonic()
         found = fresh_trials.evaluate(
-            self.policy(), goal, facts, trials, seed, fresh_trials.Protocol(settings.deterministic),
+            self.policy(), goal, facts, trials, seed, fresh_trials.EvaluationSettings(settings.deterministic),
             progress=self.display.evaluating, measured=False,
         )  # fmt: skip
         self.display.evaluated(time.monotonic() - began)

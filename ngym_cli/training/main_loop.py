@@ -27,7 +27,7 @@ from ngym_cli.training.curriculum import Curriculum, renew, stages_of
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
 from ngym_cli.training.progress import Display
-from ngym_cli.training.session import CheckpointKeeper, Metrics, Session, Watch
+from ngym_cli.training.session import CheckpointKeeper, Metrics, TrainingSession, Watch
 from ngym_cli.training.stopping import Stop, Until, stopping_on_signals
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Outcome:
+class RunResult:
     """Result of a run.
 
     Attributes:
@@ -45,7 +45,7 @@ class Outcome:
         summary: the final evaluation, as in ``ngym_cli.evaluation.fresh_trials.summarise``.
     """
 
-    run: runs.Run
+    run: runs.RunFolder
     status: str
     summary: Metrics
 
@@ -64,7 +64,7 @@ class Hooks:
     announce: Callable[[RunConfig, Facts], None] = lambda *_: None
     make_display: Callable[[RunConfig, Facts, Path], Display] = lambda *_: Display()
     watch: Watch | None = None
-    begun: Callable[[runs.Run], object] = lambda *_: None
+    begun: Callable[[runs.RunFolder], object] = lambda *_: None
 
 
 def train(
@@ -74,7 +74,7 @@ def train(
     overwrite: bool = False,
     hooks: Hooks | None = None,
     facts: Facts | None = None,
-) -> Outcome:
+) -> RunResult:
     """Train an agent and write a run folder.
 
     The folder is made before torch is imported, so that a run that is killed early is listed and can be resumed. A
@@ -109,7 +109,7 @@ def train(
     if source is not None:  # a resumed run may be started elsewhere, and "latest" would be the run itself
         manifest["init_from"] = {"run": str(source.path.resolve())}
 
-    def make() -> runs.Run:
+    def make() -> runs.RunFolder:
         return runs.create(path, overwrite, config.to_toml(), manifest, rename=name is None)
 
     missing = [folder for folder in path.parents if not folder.exists()]
@@ -131,7 +131,7 @@ def train(
         return _go(_Parts(run, config, goal, model, venv, hooks, course))
 
 
-def resume(run: runs.Run, trust: bool = False, hooks: Hooks | None = None) -> Outcome:
+def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None) -> RunResult:
     """Continue an unfinished run from the last checkpoint; without a checkpoint, from the beginning.
 
     What was recorded after the checkpoint is recorded anew, so that the run ends as if never interrupted.
@@ -205,7 +205,7 @@ def _goal(course: Curriculum | None, facts: Facts) -> Facts:
 class _Parts:
     """Parts of a run that exist before the start."""
 
-    run: runs.Run
+    run: runs.RunFolder
     config: RunConfig
     facts: Facts
     model: BaseAlgorithm
@@ -213,7 +213,7 @@ class _Parts:
     hooks: Hooks
     course: Curriculum | None
 
-    def session(self, saved: checkpoints.Saved | None) -> Session:
+    def session(self, saved: checkpoints.Saved | None) -> TrainingSession:
         """Return the session of a new run, or of a run that continues from a checkpoint."""
         path, facts, state = self.run.path, self.facts, saved.session if saved else {}
         linked = facts.links_trials or self.config.reset_state != "trial"
@@ -231,7 +231,7 @@ class _Parts:
         def write(step: int, state: Metrics) -> Path:
             return checkpoints.write(folder, step, self.model, self.venv, state)
 
-        session = Session(
+        session = TrainingSession(
             self.run,
             facts,
             change_stage=lambda stage: renew(self.model, self.venv, stage.config, stage.seed),
@@ -250,9 +250,9 @@ class _Parts:
         return session
 
 
-def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[str] | None = None) -> Outcome:
+def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[str] | None = None) -> RunResult:
     """Learn until the end or until a stop is requested, and write the results."""
-    session: Session | None = None
+    session: TrainingSession | None = None
     try:
         with _writing(parts.run):
             with checkpoints.fitting(saved):
@@ -288,10 +288,10 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             with contextlib.suppress(OSError):
                 session.curves.board.close()
         parts.venv.close()
-    return Outcome(parts.run, status, found)
+    return RunResult(parts.run, status, found)
 
 
-def _abandon(run: runs.Run, session: Session | None, error: BaseException) -> None:
+def _abandon(run: runs.RunFolder, session: TrainingSession | None, error: BaseException) -> None:
     """Save the present results of a failed run, with the reason in the manifest."""
     status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     with contextlib.suppress(OSError, UserError):
@@ -302,7 +302,7 @@ def _abandon(run: runs.Run, session: Session | None, error: BaseException) -> No
 
 
 @contextlib.contextmanager
-def _writing(run: runs.Run) -> Iterator[None]:
+def _writing(run: runs.RunFolder) -> Iterator[None]:
     """Report errors while a run is written as a single line, with the last checkpoint."""
     try:
         yield
@@ -315,7 +315,7 @@ def _writing(run: runs.Run) -> Iterator[None]:
         ) from error
 
 
-def _learn(model: BaseAlgorithm, config: RunConfig, session: Session) -> None:
+def _learn(model: BaseAlgorithm, config: RunConfig, session: TrainingSession) -> None:
     """Let a Stable-Baselines3 learner report to the session."""
     from ngym_cli.training.sb3_callback import SessionCallback, keep_losses, own_callbacks
 

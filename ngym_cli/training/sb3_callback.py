@@ -13,7 +13,7 @@ from ngym_cli.config.parts import find_own, user_errors
 from ngym_cli.environments.trial_batch import trials_of
 from ngym_cli.errors import UserError
 from ngym_cli.training.curves import STEPS_PER_POINT
-from ngym_cli.training.session import Session
+from ngym_cli.training.session import TrainingSession
 
 
 def own_callbacks(references: Sequence[str]) -> list[BaseCallback]:
@@ -33,7 +33,7 @@ def own_callbacks(references: Sequence[str]) -> list[BaseCallback]:
 
 
 class SessionCallback(BaseCallback):
-    """Passes steps, rollouts and losses on to a ``Session``.
+    """Passes steps, rollouts and losses on to a ``TrainingSession``.
 
     Losses belong to the step at which the update was made; Stable-Baselines3 keeps them in its logger until the next
     rollout begins, where they are read.
@@ -42,7 +42,7 @@ class SessionCallback(BaseCallback):
         session: the run.
     """
 
-    def __init__(self, session: Session):
+    def __init__(self, session: TrainingSession):
         super().__init__()
         self.session = session
 

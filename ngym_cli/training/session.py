@@ -96,7 +96,7 @@ class CheckpointKeeper:
 
 
 @dataclass
-class Session:
+class TrainingSession:
     """Course of a run, to which a learner reports and which controls the learner through ``stop``.
 
     A learner calls ``on_step`` after every step of the batch, ``on_rollout`` when it has gathered what it learns from,
@@ -117,7 +117,7 @@ class Session:
         step: steps taken so far, over all environments.
     """
 
-    run: runs.Run
+    run: runs.RunFolder
     facts: Facts
     change_stage: Callable[[Stage], None]
     curves: Curves
@@ -186,7 +186,7 @@ class Session:
 
     # -- what follows from it -----------------------------------------------------------------------------------------
 
-    def evaluate(self) -> fresh_trials.Evaluation:
+    def evaluate(self) -> fresh_trials.EvaluatedTrials:
         """Evaluate the present policy, at most once per step; a watching function may end the run."""
         found = self.evaluator.at(self.step)
         if found is not None:

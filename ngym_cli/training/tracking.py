@@ -47,7 +47,7 @@ class WandbTracker:
         key: the same whenever the run is continued.
     """
 
-    def __init__(self, run: runs.Run, config: RunConfig, key: str):
+    def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
         self._library: Any = _library("wandb")
         self._run = self._library.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT), name=run.name, id=key, resume="allow", group=config.task,
@@ -76,7 +76,7 @@ class MlflowTracker:
         key: the same whenever the run is continued.
     """
 
-    def __init__(self, run: runs.Run, config: RunConfig, key: str):
+    def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
         library: Any = _library("mlflow")
         self._client = library.MlflowClient()
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
@@ -107,7 +107,10 @@ class MlflowTracker:
         self._client.set_terminated(self._id)
 
 
-TRACKERS: dict[str, Callable[[runs.Run, RunConfig, str], Tracker]] = {"wandb": WandbTracker, "mlflow": MlflowTracker}
+TRACKERS: dict[str, Callable[[runs.RunFolder, RunConfig, str], Tracker]] = {
+    "wandb": WandbTracker,
+    "mlflow": MlflowTracker,
+}
 
 
 def _library(name: str) -> Any:
@@ -132,7 +135,9 @@ def check(config: RunConfig) -> None:
         _library(config.track)
 
 
-def board_of(run: runs.Run, config: RunConfig, state: Mapping[str, int] | None, say: Callable[[str], None]) -> Board:
+def board_of(
+    run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, say: Callable[[str], None]
+) -> Board:
     """Return the writer of a run's curves.
 
     Args:

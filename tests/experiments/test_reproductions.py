@@ -30,7 +30,7 @@ def test_seconds_are_those_of_training_and_of_measuring(monkeypatch, tmp_path):
     monkeypatch.setattr(collection, "library", lambda: tmp_path / "papers")
     monkeypatch.setattr(reproductions, "ROOT", tmp_path / "kept")
     row = reproductions.make("study", 0)
-    (trained,) = (runs.Run(path.parent).manifest() for path in (tmp_path / "kept").rglob(runs.MANIFEST))
+    (trained,) = (runs.RunFolder(path.parent).manifest() for path in (tmp_path / "kept").rglob(runs.MANIFEST))
     assert row["claims"] == {"number": 0.5} and not row["why"]
     assert row["controls"] == {"number": {"untrained": 0.5}}
     assert row["cpu_seconds"] > trained["cpu_seconds"] + 1

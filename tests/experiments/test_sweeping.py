@@ -13,7 +13,7 @@ SMALL = {"task": "GoNogo-v0", "units": 4, "timesteps": 100, "n_envs": 2, "evalua
 
 
 def read(item, seed, folder):
-    return {"steps": runs.Run(folder).manifest()["config"]["timesteps"]}
+    return {"steps": runs.RunFolder(folder).manifest()["config"]["timesteps"]}
 
 
 @pytest.fixture

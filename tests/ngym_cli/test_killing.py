@@ -40,7 +40,7 @@ def go(config: dict, root: Path, name: str) -> None:
     complete = from_dict(config)
     folder = runs.folder_for(root, complete.task, complete.alg, name, complete.seed)
     if folder.exists():
-        resume(runs.Run(folder))
+        resume(runs.RunFolder(folder))
     else:
         train(complete, root, name)
 
@@ -76,8 +76,8 @@ def kill_and_resume(root: Path, config: dict, kills: int, seed: int) -> int:
         killed += 1
         if folder.exists():
             assert_whole(folder)
-            assert runs.Run(folder).manifest()["status"] in ("crashed", "finished")
-    if not folder.exists() or runs.Run(folder).manifest()["status"] != "finished":
+            assert runs.RunFolder(folder).manifest()["status"] in ("crashed", "finished")
+    if not folder.exists() or runs.RunFolder(folder).manifest()["status"] != "finished":
         last = start(config, root, "killed")
         last.join()
         assert last.exitcode == 0

@@ -179,7 +179,7 @@ def test_a_run_in_use_is_left_alone(ngym, tmp_path):
     for result in (resumed, replaced):
         assert result.code == 2
         assert "in use by another process" in result.err
-    assert runs.Run(folder).manifest()["status"] == "finished"
+    assert runs.RunFolder(folder).manifest()["status"] == "finished"
     assert_whole(folder)
 
 

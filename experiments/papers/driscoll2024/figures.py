@@ -10,7 +10,7 @@ from neurogym.analysis import Activity, pca_trajectories
 from ngym_cli.agents.dynamics import SLOW, input_sets, system_of
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.papers.paper_runs import PaperRun
-from ngym_cli.runs import Run
+from ngym_cli.runs import RunFolder
 
 #: What tasks with a delay compute in it.
 KINDS = {
@@ -162,7 +162,7 @@ def _first_with_points(paper):
 
 def control_random_kinds(run):
     """The trained networks, their tasks sorted into random kinds as large as the true ones."""
-    found = PaperRun(Run(run.path), run.seed, run.requested)
+    found = PaperRun(RunFolder(run.path), run.seed, run.requested)
     found.kept = RANDOM
     return found
 

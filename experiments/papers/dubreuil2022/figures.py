@@ -10,7 +10,7 @@ from ngym_cli.agents.dynamics import system_of
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.papers.controls import cut
 from ngym_cli.papers.paper_runs import PaperRun
-from ngym_cli.runs import Run
+from ngym_cli.runs import RunFolder
 
 CONTEXTS = (0, 1)
 #: Draws of new units from the fitted population, and units of each draw, as in the paper's large networks.
@@ -158,7 +158,7 @@ def control_no_context(run):
 
 
 def _marked(run, mark):
-    found = PaperRun(Run(run.path), run.seed, run.requested)
+    found = PaperRun(RunFolder(run.path), run.seed, run.requested)
     found.kept = mark
     return found
 

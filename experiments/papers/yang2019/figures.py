@@ -10,7 +10,7 @@ from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.papers.controls import cut, untrained
 from ngym_cli.papers.paper_runs import PaperRun
-from ngym_cli.runs import Run
+from ngym_cli.runs import RunFolder
 
 #: The twenty tasks in the paper's order.
 TASKS = (
@@ -120,7 +120,7 @@ def control_no_rule(run):
 
 def control_random_groups(run):
     """The trained networks, their units in random groups as large as those that were found."""
-    found = PaperRun(Run(run.path), run.seed, run.requested)
+    found = PaperRun(RunFolder(run.path), run.seed, run.requested)
     found.kept = RANDOM
     return found
 

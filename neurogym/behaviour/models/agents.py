@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, one_hot, require_rewards, trial_at
+from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, one_hot, require_rewards, trial_at
 from neurogym.behaviour.models.search import hessian, minimise
 from neurogym.behaviour.table import PADDING, Behaviour, Floats, Padded, padded, rectangle
 
@@ -28,7 +28,7 @@ DRAWS, STARTS = 48, 3
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ModelParameter:
     """Model parameter with prior and range.
 
     Attributes:
@@ -69,14 +69,14 @@ class Parameter:
         return Estimate(float(ends[1]), float(ends[0]), float(ends[2]), float(ends[2] - ends[0]) / (2 * 1.96))
 
 
-def rate(name: str, high: float = 1.0, low: float = 0.0) -> Parameter:
+def rate(name: str, high: float = 1.0, low: float = 0.0) -> ModelParameter:
     """Return a parameter between two values with a nearly flat prior."""
-    return Parameter(name, "unit", 0.0, 1.7, low, high)
+    return ModelParameter(name, "unit", 0.0, 1.7, low, high)
 
 
-def positive(name: str, typical: float = 3.0, sd: float = 0.6) -> Parameter:
+def positive(name: str, typical: float = 3.0, sd: float = 0.6) -> ModelParameter:
     """Return a positive parameter with a log-normal prior around a typical value; ``sd`` is that of the logarithm."""
-    return Parameter(name, "positive", float(np.log(typical)), sd)
+    return ModelParameter(name, "positive", float(np.log(typical)), sd)
 
 
 class Agent:
@@ -89,7 +89,7 @@ class Agent:
         name: name of the model.
     """
 
-    own: tuple[Parameter, ...] = ()
+    own: tuple[ModelParameter, ...] = ()
     needs_rewards: bool = True
     takes_prior = True
 
@@ -124,11 +124,11 @@ class Agent:
         if self.needs_rewards:
             require_rewards(table, self.name)
 
-    def parameters(self, table: Behaviour) -> tuple[Parameter, ...]:
+    def parameters(self, table: Behaviour) -> tuple[ModelParameter, ...]:
         """Return all parameters: the model's own, the bias and the weight of each stimulus for each further choice."""
         words = [""] if len(table.choices) == 2 else [f" -> {word}" for word in table.choices[1:]]
         linear = [f"{name}{word}" for word in words for name in ("bias", *table.stimuli)]
-        return (*self.own, *(Parameter(name) for name in linear))
+        return (*self.own, *(ModelParameter(name) for name in linear))
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
@@ -154,11 +154,11 @@ class Agent:
         """See `Model.from_arrays`."""
         return AgentPolicy(self, self.parameters(table), arrays["x"], len(table.choices))
 
-    def extra_log_likelihood(self, p: Values, state: State, data: Trial, chosen: Floats) -> Floats | float:
+    def extra_log_likelihood(self, p: Values, state: State, data: ParallelTrials, chosen: Floats) -> Floats | float:
         """Return the log-likelihood of what else the subject did in a trial, such as a second choice."""
         return 0.0
 
-    def step(self, p: Values, state: State, trial: Trial, chosen: Floats) -> State:
+    def step(self, p: Values, state: State, trial: ParallelTrials, chosen: Floats) -> State:
         """Return the state after a trial; missed trials leave the state unchanged."""
         new = self.update(p, state, chosen, trial.reward[..., None])
         valid = trial.choice[..., None] >= 0
@@ -174,7 +174,7 @@ class AgentPolicy:
     """Behaviour of an agent with given parameters."""
 
     agent: Agent
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ModelParameter, ...]
     x: Floats
     n_choices: int
 
@@ -196,17 +196,17 @@ class AgentPolicy:
         linear = _linear(self.p, len(self.agent.own), stimuli[None, None], self.n_choices)
         return np.exp(log_softmax(self.agent.logits(self.p, state) + linear))[0, 0]
 
-    def advance(self, state: State, trial: Trial) -> State:
+    def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""
         wide = trial_at(trial, np.s_[None, None])
         return self.agent.step(self.p, state, wide, one_hot(wide.choice, self.n_choices))
 
-    def second(self, state: State, trial: Trial) -> Floats:
+    def second(self, state: State, trial: ParallelTrials) -> Floats:
         """Return probabilities of the second-stage choices, shape (sessions, 2), for agents that make such."""
         return np.asarray(self.agent.second(self.p, state, trial.state[None, None]))[0, 0]  # type: ignore[attr-defined]
 
 
-def _values(parameters: Sequence[Parameter], x: Floats) -> dict[str, Floats]:
+def _values(parameters: Sequence[ModelParameter], x: Floats) -> dict[str, Floats]:
     return {p.name: p.value(x[..., k])[..., None, None] for k, p in enumerate(parameters)}
 
 
@@ -232,7 +232,9 @@ def _gathered(problems: Sequence[Problem]) -> Padded:
     return Padded(**arrays, lengths=np.array([sum(data.lengths) for data in each]))
 
 
-def _fit(agent: Agent, parameters: tuple[Parameter, ...], problems: Sequence[Problem]) -> tuple[Floats, Floats, Floats]:
+def _fit(
+    agent: Agent, parameters: tuple[ModelParameter, ...], problems: Sequence[Problem]
+) -> tuple[Floats, Floats, Floats]:
     """Return points (problems, parameters) in the unbounded scale, log-likelihoods and covariances."""
     data, n = _gathered(problems), len(problems[0].table.choices)
     d, count = len(parameters), len(problems)
@@ -272,7 +274,7 @@ def _inverse(curvature: Floats, sd: Floats) -> Floats:
 
 
 def likelihood_of(
-    agent: Agent, parameters: Sequence[Parameter], data: Padded, n: int
+    agent: Agent, parameters: Sequence[ModelParameter], data: Padded, n: int
 ) -> Callable[[Any, Floats], Floats]:
     """Return the log-likelihood as a function of problems (runs,) and points (runs, points, parameters)."""
     chosen = one_hot(data.choice, n)

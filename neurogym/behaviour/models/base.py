@@ -20,7 +20,7 @@ TINY = 1e-12
 
 
 @dataclass(frozen=True)
-class Trial:
+class ParallelTrials:
     """Simultaneous trial of many sessions.
 
     Attributes:
@@ -47,7 +47,7 @@ class Policy(Protocol):
     def probabilities(self, state: Any, stimuli: Floats) -> Floats:
         """Return the probability of each choice, shape (sessions, choices)."""
 
-    def advance(self, state: Any, trial: Trial) -> Any:
+    def advance(self, state: Any, trial: ParallelTrials) -> Any:
         """Return the state after a trial."""
 
 
@@ -113,17 +113,17 @@ class Model(Protocol):
         """Return the policy of `to_arrays`; of the table only the names of choices and stimuli are used."""
 
 
-def trial_at(data: Any, index: Any) -> Trial:
+def trial_at(data: Any, index: Any) -> ParallelTrials:
     """Return a trial from anything with the attributes of `Trial`.
 
     Args:
         data: sessions, padded sessions, or a trial.
         index: index into each attribute, as of `numpy.s_`.
     """
-    return Trial(*(getattr(data, each.name)[index] for each in fields(Trial)))
+    return ParallelTrials(*(getattr(data, each.name)[index] for each in fields(ParallelTrials)))
 
 
-def trial_of(data: Padded, t: int) -> Trial:
+def trial_of(data: Padded, t: int) -> ParallelTrials:
     """Return trial ``t`` of all sessions."""
     return trial_at(data, np.s_[:, t])
 

@@ -15,12 +15,15 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from neurogym.analysis.chronometric import mean_reaction_time
-from neurogym.behaviour.models.agents import Parameter
-from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, Trial, UnfitError
+from neurogym.behaviour.models.agents import ModelParameter
+from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem, UnfitError
 from neurogym.behaviour.models.search import hessian
 from neurogym.behaviour.table import Behaviour, Floats
 
-PARAMETERS = (Parameter("k", "positive"), Parameter("A", "positive"), Parameter("t_R"), Parameter("x0"))
+PARAMETERS = (
+    *(ModelParameter(name, "positive") for name in ("k", "A")),
+    *(ModelParameter(name) for name in ("t_R", "x0")),
+)
 #: Maximum number of separate strengths; more strengths are grouped in bins of equal size.
 STRENGTHS = 12
 
@@ -45,7 +48,7 @@ class DiffusionPolicy:
         p = expit(2 * a * k * (stimuli[:, 0] - x0))
         return np.stack([1 - p, p], 1)
 
-    def advance(self, state: int, trial: Trial) -> int:
+    def advance(self, state: int, trial: ParallelTrials) -> int:
         """See `Policy.advance`."""
         return state
 

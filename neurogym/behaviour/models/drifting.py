@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, Trial
+from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.table import Floats, rectangle
 
@@ -225,7 +225,7 @@ class DriftingPolicy:
         p = probability(state[1], self.features.now(state[0], stimuli))
         return np.stack([1 - p, p], 1)
 
-    def advance(self, state: tuple[Floats, Belief], trial: Trial) -> tuple[Floats, Belief]:
+    def advance(self, state: tuple[Floats, Belief], trial: ParallelTrials) -> tuple[Floats, Belief]:
         """See `Policy.advance`."""
         x = self.features.now(state[0], trial.stimuli)
         return self.features.after(state[0], trial), diffuse(learn(state[1], x, trial.choice), self.walk)

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, Trial
+from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
 from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.table import Floats
@@ -128,7 +128,7 @@ class ChainPolicy:
         p = (each * state[1]).sum(1)
         return np.stack([1 - p, p], 1)
 
-    def advance(self, state: tuple[Floats, Floats], trial: Trial) -> tuple[Floats, Floats]:
+    def advance(self, state: tuple[Floats, Floats], trial: ParallelTrials) -> tuple[Floats, Floats]:
         """See `Policy.advance`."""
         joint = state[1] * emission(self.chain, self.features.now(state[0], trial.stimuli), trial.choice)
         now = joint / joint.sum(1, keepdims=True)

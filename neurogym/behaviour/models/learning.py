@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.regression import log_softmax
-from neurogym.behaviour.models.agents import Agent, Parameter, State, Values, positive, rate
-from neurogym.behaviour.models.base import Trial, UnfitError, one_hot, require_two
+from neurogym.behaviour.models.agents import Agent, ModelParameter, State, Values, positive, rate
+from neurogym.behaviour.models.base import ParallelTrials, UnfitError, one_hot, require_two
 from neurogym.behaviour.table import Behaviour, Floats
 
 #: Probability of the common transition that the model-based part assumes once it knows which one is common.
@@ -47,7 +47,7 @@ class QLearning(Agent):
         super().__init__(name)
         self.options = options
         rates = [rate("alpha")] if options.rates == 1 else [rate("alpha+"), rate("alpha-")]
-        more = [rate("phi")] * options.forgetting + [Parameter("kappa", sd=1.5)] * options.perseveration
+        more = [rate("phi")] * options.forgetting + [ModelParameter("kappa", sd=1.5)] * options.perseveration
         self.own = (*rates, positive("beta"), *more)
 
     @classmethod
@@ -106,7 +106,7 @@ class BayesianReversal(Agent):
     kappa (last choice) + bias + stimuli.
     """
 
-    own = (rate("p_reward", 1.0, 0.5), rate("hazard", 0.5), positive("beta", 1.0, 1.0), Parameter("kappa", sd=1.5))
+    own = (rate("p_reward", 1.0, 0.5), rate("hazard", 0.5), positive("beta", 1.0, 1.0), ModelParameter("kappa", sd=1.5))
 
     def check(self, table: Behaviour) -> None:
         """See `Agent.check`."""
@@ -132,7 +132,7 @@ class BayesianReversal(Agent):
         return {"odds": np.log(((1 - h) * e + h) / (1 - h + h * e)), "last": chosen}
 
 
-class TwoStep(Agent):
+class TwoStepLearner(Agent):
     """Hybrid of model-free and model-based learning (Daw et al. 2011, 10.1016/j.neuron.2011.02.027).
 
     Stage 2: Q2(s, a2) += alpha2 d2, d2 = r - Q2(s, a2). Stage 1: Q_MF(a) += alpha1 d1 + alpha1 lambda d2,
@@ -150,7 +150,8 @@ class TwoStep(Agent):
         self.w = w
         free = [rate("w")] if w is None else []
         mf = [rate("alpha1"), rate("lambda")] if w != 1 else []
-        self.own = (*mf, rate("alpha2"), positive("beta1", 4.0), positive("beta2", 3.0), Parameter("p", sd=0.5), *free)
+        temperatures = [positive("beta1", 4.0), positive("beta2", 3.0)]
+        self.own = (*mf, rate("alpha2"), *temperatures, ModelParameter("p", sd=0.5), *free)
 
     def check(self, table: Behaviour) -> None:
         """See `Agent.check`."""
@@ -187,11 +188,11 @@ class TwoStep(Agent):
         q = (state["q2"] * one_hot(reached, 2)[..., None]).sum(-2)
         return log_softmax(p["beta2"] * q)
 
-    def extra_log_likelihood(self, p: Values, state: State, data: Trial, chosen: Floats) -> Floats:
+    def extra_log_likelihood(self, p: Values, state: State, data: ParallelTrials, chosen: Floats) -> Floats:
         """See `Agent.extra_log_likelihood`: that of the second-stage choice."""
         return (self._log_second(p, state, data.state) * one_hot(data.choice2, 2)).sum(-1)
 
-    def step(self, p: Values, state: State, trial: Trial, chosen: Floats) -> State:
+    def step(self, p: Values, state: State, trial: ParallelTrials, chosen: Floats) -> State:
         """See `Agent.step`."""
         reached = one_hot(trial.state, 2)
         second = one_hot(np.where(trial.state >= 0, np.maximum(trial.choice2, 0), -1), 2)

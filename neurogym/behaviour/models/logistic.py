@@ -17,8 +17,8 @@ from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import (
     Fitted,
     OneByOne,
+    ParallelTrials,
     Problem,
-    Trial,
     log_likelihoods,
     one_hot,
     trial_at,
@@ -99,7 +99,7 @@ class Features:
         """Return the predictors of a trial, shape (sessions, predictors)."""
         return np.concatenate([np.ones((len(past), 1)), stimuli[:, : len(self.stimuli)], past], 1)
 
-    def after(self, past: Floats, trial: Trial) -> Floats:
+    def after(self, past: Floats, trial: ParallelTrials) -> Floats:
         """Return the history after a trial."""
         if not self.history:
             return past
@@ -148,7 +148,7 @@ class LinearPolicy:
         """See `Policy.probabilities`."""
         return np.exp(log_softmax(self.features.now(state, stimuli) @ self.weights.T))
 
-    def advance(self, state: Floats, trial: Trial) -> Floats:
+    def advance(self, state: Floats, trial: ParallelTrials) -> Floats:
         """See `Policy.advance`."""
         return self.features.after(state, trial)
 

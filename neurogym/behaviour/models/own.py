@@ -23,8 +23,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from neurogym.analysis.regression import log_softmax
-from neurogym.behaviour.models.agents import Parameter
-from neurogym.behaviour.models.base import Fitted, Problem, Trial, UnfitError
+from neurogym.behaviour.models.agents import ModelParameter
+from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, UnfitError
 from neurogym.behaviour.models.search import hessian
 from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
 
@@ -154,10 +154,10 @@ def _trials(each: Session, table: Behaviour) -> _Trials:
     return _Trials([(*b, s) for b, s in zip(before, stimuli, strict=True)], valid, each.choice[valid])
 
 
-def _parameter(name: str, low: float | None, high: float | None) -> Parameter:
+def _parameter(name: str, low: float | None, high: float | None) -> ModelParameter:
     if low is not None and high is not None:
-        return Parameter(name, "unit", 0.0, 1.7, float(low), float(high))
-    return Parameter(name, "positive", 0.5, 1.5) if low == 0 else Parameter(name, "real", 0.0, 3.0)
+        return ModelParameter(name, "unit", 0.0, 1.7, float(low), float(high))
+    return ModelParameter(name, "positive", 0.5, 1.5) if low == 0 else ModelParameter(name, "real", 0.0, 3.0)
 
 
 class FunctionPolicy:
@@ -189,7 +189,7 @@ class FunctionPolicy:
 
         return np.exp(log_softmax(np.stack([logits for logits, _ in self._call(copy.deepcopy(state), stimuli)])))
 
-    def advance(self, state: list[Any], trial: Trial) -> list[Any]:
+    def advance(self, state: list[Any], trial: ParallelTrials) -> list[Any]:
         """See `Policy.advance`."""
         moved = self._call(state, trial.stimuli)
         before = [

@@ -3,7 +3,7 @@
 Each task makes its own trials; :func:`interleave` lays them out in the order of a schedule, and :class:`MixedRule`
 applies to each trial the response rule of the task that it came from. With tasks A and B and the schedule A B B A::
 
-    parts    Part(0, two trials of A, [0, 3]), Part(1, two trials of B, [1, 2])
+    parts    TaskBlock(0, two trials of A, [0, 3]), TaskBlock(1, two trials of B, [1, 2])
     block    | A, 1st | B, 1st | B, 2nd | A, 2nd |    rows of each trial, one trial after the other
 
 Everything with a row per step is copied to the rows of the trial's place; everything with an entry per trial (limits of
@@ -25,7 +25,7 @@ from neurogym.trials import Trials
 TABLES = ("reward", "performance", "event")
 
 
-class Part(NamedTuple):
+class TaskBlock(NamedTuple):
     """Trials of one task in a block; a task may have several parts, or none.
 
     Attributes:
@@ -72,7 +72,7 @@ class Records(NamedTuple):
         return cls(columns, list(periods), float(np.mean(sizes)))
 
 
-def interleave(trials: Trials, parts: list[Part], tables: bool, records: Records | None) -> None:
+def interleave(trials: Trials, parts: list[TaskBlock], tables: bool, records: Records | None) -> None:
     """Fill an empty block with the trials of several tasks.
 
     Args:
@@ -105,7 +105,7 @@ def interleave(trials: Trials, parts: list[Part], tables: bool, records: Records
             trials.info[name] = _empty_column((trials.n, *shape), [dtype])
 
 
-def _gather_periods(trials: Trials, parts: list[Part], more: list[str]) -> None:
+def _gather_periods(trials: Trials, parts: list[TaskBlock], more: list[str]) -> None:
     """Gather periods (of zero length in trials without the period), rewards, and onsets of reaction times."""
     trials.go, trials.bonus, trials.rewards = np.zeros(trials.n, np.int64), np.zeros(trials.n), {}
     for name in dict.fromkeys([*(name for part in parts for name in part.trials.starts), *more]):
@@ -120,7 +120,7 @@ def _gather_periods(trials: Trials, parts: list[Part], more: list[str]) -> None:
     trials.go_period = counted_from.pop() if len(counted_from) == 1 else "go"
 
 
-def _gather_records(trials: Trials, parts: list[Part]) -> None:
+def _gather_records(trials: Trials, parts: list[TaskBlock]) -> None:
     """Gather the records of trials; nan (None if not a number) for trials of tasks without the entry.
 
     Arrays that differ in shape between tasks are left out.
@@ -162,7 +162,7 @@ class MixedRule:
         self.tasks = list(tasks)
         holds = [task.rule.hold for task in tasks]  # type: ignore[union-attr]
         self.hold = max(set(holds), key=holds.count)
-        self.parts: list[Part] = []
+        self.parts: list[TaskBlock] = []
 
     def compile(self, trials: Trials, abort: bool) -> None:
         """Fill the tables of the trials, unless already copied with the trials."""

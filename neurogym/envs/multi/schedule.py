@@ -20,7 +20,7 @@ from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.instructions import Instructions, RuleInput, without
-from neurogym.envs.multi.interleave import MixedRule, Part, Records, interleave
+from neurogym.envs.multi.interleave import MixedRule, Records, TaskBlock, interleave
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
@@ -214,13 +214,13 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         source = self._draw(trials.n, asked.pop("task", None))
         same = len({spaces.n_actions(of.action_space) for of in (self, *self.tasks)}) == 1
         tables = self._all_ahead and same and not self.stack.revises
-        parts: list[Part] = []
+        parts: list[TaskBlock] = []
         for j in range(len(self.tasks)):
             at = np.flatnonzero(source == j)
             if len(at) and tables and not asked:
                 parts += self._from_stock(j, at)
             elif len(at):
-                parts.append(Part(j, self._part(j, {k: v[at] for k, v in asked.items()}, len(at)), at))
+                parts.append(TaskBlock(j, self._part(j, {k: v[at] for k, v in asked.items()}, len(at)), at))
         interleave(trials, parts, tables, self._records)
         if self.rule is not None:
             self.rule.parts = parts  # type: ignore[attr-defined]
@@ -243,9 +243,9 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self.envs[j].new_trial(**{name: value[0] for name, value in mine.items()})  # type: ignore[attr-defined]
         return task.this_trial
 
-    def _from_stock(self, j: int, at: np.ndarray) -> list[Part]:
+    def _from_stock(self, j: int, at: np.ndarray) -> list[TaskBlock]:
         """Trials of task ``j`` for the places ``at``; a few more than needed are made at a time."""
-        parts: list[Part] = []
+        parts: list[TaskBlock] = []
         while len(at):
             stock = self._stock[j]
             if stock is None or self._next[j] == stock.n:
@@ -253,7 +253,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
                 self._stock[j], self._next[j] = self.tasks[j].make_trials(size), 0
                 continue
             n = min(len(at), stock.n - self._next[j])
-            parts.append(Part(j, stock.part(self._next[j], n), at[:n]))
+            parts.append(TaskBlock(j, stock.part(self._next[j], n), at[:n]))
             self._next[j], at = self._next[j] + n, at[n:]
         return parts
 

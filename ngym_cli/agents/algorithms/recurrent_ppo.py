@@ -279,7 +279,7 @@ class RolloutAgent:
         self._draws = self.actor.draw(rollout.logits.shape, rng)
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """Take the next step; see `ngym_cli.agents.acting.Acting`."""
+        """Take the next step; see `ngym_cli.agents.acting.BatchAgent`."""
         rollout, t = self.rollout, self._t
         rollout.begin(t, observations, starts)
         if self._fused is None:

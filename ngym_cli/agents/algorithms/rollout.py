@@ -154,7 +154,7 @@ class Minibatches:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedSteps:
     """Steps of sequences of different lengths: the first step of each, then the second of all that are long enough.
 
     Attributes:
@@ -201,7 +201,7 @@ def minibatches(segments: Segments, n: int, rng: np.random.Generator) -> Minibat
     return Minibatches(segments, np.unique([0, *np.searchsorted(ends, targets, side="left") + 1, len(segments)]))
 
 
-def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -> Packed:
+def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -> PackedSteps:
     """Lay sequences side by side.
 
     Args:
@@ -219,7 +219,7 @@ def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -
     first, length = first[order], length[order]
     time = np.arange(length[0])[:, None]
     within = time < length
-    return Packed((first + stride * time)[within], np.count_nonzero(within, axis=1), first)
+    return PackedSteps((first + stride * time)[within], np.count_nonzero(within, axis=1), first)
 
 
 class PPOSettings(NamedTuple):
@@ -323,7 +323,7 @@ class Experience:
         actions = self._tensor(self.actions.take(packed.steps, axis=0))
         return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values)
 
-    def _sequences(self, packed: Packed) -> Sequences:
+    def _sequences(self, packed: PackedSteps) -> Sequences:
         begin, env = np.divmod(packed.first, self.n_envs)
         time, place = np.divmod(packed.steps, self.n_envs)
         noise = [None if part is None else self._tensor(part[time, :, place]) for part in self.rollout.noise]

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents.networks import loops
-from ngym_cli.agents.networks.constraints import Weights
+from ngym_cli.agents.networks.constraints import ConstrainedWeights
 from ngym_cli.agents.networks.steps import ArrayState, Stepper, draw_noise, joint
 
 State = tuple[Tensor, ...]
@@ -158,13 +158,13 @@ class RecurrentNetwork(nn.Module):
             yield self.parameters_of(layer)[1]
             yield self.recurrent_weight(layer)
 
-    def connections(self) -> Iterator[Weights]:
+    def connections(self) -> Iterator[ConstrainedWeights]:
         """Parameters of every layer with the kind of each, for constraints."""
         for layer in range(self.num_layers):
-            yield Weights("input", self, f"weight_ih_l{layer}", layer)
-            yield Weights("recurrent", self, f"weight_hh_l{layer}", layer)
-            yield Weights("bias", self, f"bias_ih_l{layer}", layer)
-            yield Weights("bias", self, f"bias_hh_l{layer}", layer)
+            yield ConstrainedWeights("input", self, f"weight_ih_l{layer}", layer)
+            yield ConstrainedWeights("recurrent", self, f"weight_hh_l{layer}", layer)
+            yield ConstrainedWeights("bias", self, f"bias_ih_l{layer}", layer)
+            yield ConstrainedWeights("bias", self, f"bias_hh_l{layer}", layer)
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         """Move or convert the weights; torch keeps lists of these, which must not hold computed weights' graphs."""

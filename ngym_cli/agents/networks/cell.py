@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
-from ngym_cli.agents.networks.constraints import Kind, Weights
+from ngym_cli.agents.networks.constraints import ConstrainedWeights, Kind
 from ngym_cli.errors import UserError
 
 #: Environments in the step with which a new cell is tried.
@@ -134,7 +134,7 @@ class CellNetwork(RecurrentNetwork):
         super().__init__()
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self._build = build
-        self._connections: list[Weights] | None = None
+        self._connections: list[ConstrainedWeights] | None = None
         self.cells = nn.ModuleList(
             build(hidden_size if layer else input_size, hidden_size) for layer in range(num_layers)
         )
@@ -166,13 +166,13 @@ class CellNetwork(RecurrentNetwork):
         step: Any = self.cells[layer].step
         return tuple(step(x, state))
 
-    def connections(self) -> Iterator[Weights]:
+    def connections(self) -> Iterator[ConstrainedWeights]:
         """See ``RecurrentNetwork.connections``; the shape of a parameter says what kind it is."""
         if self._connections is None:  # found once, before constraints rename parameters
             self._connections = [part for layer, cell in enumerate(self.cells) for part in self._parts(layer, cell)]
         return iter(self._connections)
 
-    def _parts(self, layer: int, cell: nn.Module) -> Iterator[Weights]:
+    def _parts(self, layer: int, cell: nn.Module) -> Iterator[ConstrainedWeights]:
         inputs = self.hidden_size + 1  # differs from the number of units, so that shapes tell
         with torch.random.fork_rng(devices=()):
             probe = dict(self._build(inputs, self.hidden_size).named_parameters())
@@ -182,7 +182,7 @@ class CellNetwork(RecurrentNetwork):
             kind: Kind = "bias" if parameter.ndim < 2 else "recurrent"
             if parameter.ndim == 2 and parameter.shape[0 if flipped else 1] == inputs:
                 kind = "input"
-            yield Weights(kind, cell.get_submodule(owner), name, layer, flipped and parameter.ndim == 2)
+            yield ConstrainedWeights(kind, cell.get_submodule(owner), name, layer, flipped and parameter.ndim == 2)
 
     def matrices(self) -> Iterator[Tensor]:
         """See ``RecurrentNetwork.matrices``."""

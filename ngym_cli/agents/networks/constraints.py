@@ -20,7 +20,7 @@ from ngym_cli.errors import UserError
 Kind = Literal["input", "recurrent", "bias"]
 
 
-class Weights(NamedTuple):
+class ConstrainedWeights(NamedTuple):
     """Parameter of a network.
 
     Attributes:
@@ -146,7 +146,7 @@ def impose_on_outputs(policy: Any, structure: Structure) -> None:
             nn.init.normal_(head.weight, 0, head.in_features**-0.5)
         mask = structure.outputs(units, first.out_features, rng)
         if mask is not None:
-            _constrain(Weights("input", first, "weight", 0), torch.from_numpy(mask), False)
+            _constrain(ConstrainedWeights("input", first, "weight", 0), torch.from_numpy(mask), False)
         if fixed:
             fix((part, name) for part in [*layers, head] for name in ("weight", "bias"))
 
@@ -190,7 +190,11 @@ def fix(weights: Iterable[tuple[nn.Module, str]]) -> None:
 
 
 def _shape_recurrent(
-    parts: list[Weights], structure: Structure, units: int, signs: np.ndarray | None, rng: np.random.Generator
+    parts: list[ConstrainedWeights],
+    structure: Structure,
+    units: int,
+    signs: np.ndarray | None,
+    rng: np.random.Generator,
 ) -> None:
     """Constrain the recurrent weights of a layer, and set the first strengths."""
     mask = structure.recurrent(units, rng)
@@ -215,7 +219,7 @@ def _shape_recurrent(
                     _scale(strengths, effective, structure.radius)
 
 
-def _square(part: Weights, units: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _square(part: ConstrainedWeights, units: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Trained strengths and effective weights of each gate (unit, unit)."""
     trained: Any = getattr(part.module, part.name)
     if parametrize.is_parametrized(part.module, part.name):
@@ -232,7 +236,7 @@ def _scale(strengths: Tensor, effective: Tensor, radius: float) -> None:
     strengths *= radius / spectrum.clamp_min(1e-6)
 
 
-def _reduce(part: Weights, structure: Structure, units: int) -> None:
+def _reduce(part: ConstrainedWeights, structure: Structure, units: int) -> None:
     """Replace a matrix by one of low rank."""
     weight = getattr(part.module, part.name)
     if structure.rank is not None and structure.rank > units:
@@ -243,17 +247,17 @@ def _reduce(part: Weights, structure: Structure, units: int) -> None:
     parametrize.register_parametrization(part.module, part.name, LowRank(int(structure.rank or 1), units, chi))
 
 
-def _constrain(part: Weights, factor: Tensor, signed: bool) -> None:
+def _constrain(part: ConstrainedWeights, factor: Tensor, signed: bool) -> None:
     factor = factor.t().contiguous() if part.transposed else factor
     parametrize.register_parametrization(part.module, part.name, Constrained(factor, signed))
 
 
-def _stacked(mask: np.ndarray, part: Weights) -> Tensor:
+def _stacked(mask: np.ndarray, part: ConstrainedWeights) -> Tensor:
     """Return the mask of all gates, one below the other."""
     return torch.from_numpy(np.tile(mask, (len(part.tensor) // len(mask), 1)).astype(np.float32))
 
 
-def _blocks(parts: list[Weights], units: int, what: str) -> list[Weights]:
+def _blocks(parts: list[ConstrainedWeights], units: int, what: str) -> list[ConstrainedWeights]:
     """Matrices (gate * unit, from) among some weights.
 
     Raises:

@@ -109,7 +109,7 @@ class Slurm:
         try:
             with executor.batch():
                 path = str(order.sweep.path.resolve())
-                tasks = [executor.submit(Batch(path, each, order.trust, order.perform)) for each in batches]
+                tasks = [executor.submit(ArrayTask(path, each, order.trust, order.perform)) for each in batches]
         except (OSError, RuntimeError, self.submitit.core.utils.FailedJobError) as error:
             raise UserError(f"Slurm refused the jobs: {one_line(error)}") from None
         return {str(task.job_id): batch for task, batch in zip(tasks, batches, strict=True)}
@@ -160,7 +160,7 @@ def _submitted(record: Path) -> dict[str, list[int]]:
     return found
 
 
-class Batch:
+class ArrayTask:
     """Task of a job array: several jobs in sequence.
 
     Args:
@@ -202,7 +202,7 @@ class Batch:
         """Return the task that submitit runs again; each run has written a checkpoint."""
         from submitit.helpers import DelayedSubmission
 
-        return DelayedSubmission(Batch(self.path, self.jobs, self.trust, self.perform))
+        return DelayedSubmission(ArrayTask(self.path, self.jobs, self.trust, self.perform))
 
 
 def in_queue() -> set[str]:

@@ -14,7 +14,7 @@ from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods,
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.drifting import Drifting, Walk, fit_walk
 from neurogym.behaviour.models.glm_hmm import Chain, ChainPolicy, GlmHmm, expected_states
-from neurogym.behaviour.models.learning import BayesianReversal, QLearning, QOptions, TwoStep, WinStayLoseShift
+from neurogym.behaviour.models.learning import BayesianReversal, QLearning, QOptions, TwoStepLearner, WinStayLoseShift
 from neurogym.behaviour.models.logistic import Features, Logistic
 from neurogym.behaviour.models.own import FunctionModel
 from neurogym.behaviour.simulate import Decisions, ReversingBandit, TwoStepWorld, simulate
@@ -51,7 +51,7 @@ def test_a_value_learner_is_recovered():
 
 
 def test_the_weight_of_planning_is_recovered():
-    rng, model = np.random.default_rng(2), TwoStep("hybrid")
+    rng, model = np.random.default_rng(2), TwoStepLearner("hybrid")
     weights = np.linspace(0.05, 0.95, 6)
     common = {"alpha1": 0.5, "alpha2": 0.5, "lambda": 0.6, "beta1": 6.0, "beta2": 4.0, "p": 0.1}
     tables = [subject(model, TWO_STEP, TwoStepWorld(1, 500, rng), rng, w=w, **common) for w in weights]
@@ -209,7 +209,7 @@ def test_models_say_what_they_need():
     for model, words in (
         (QLearning("q", QOptions()), "rewards"),
         (Diffusion(), "one stimulus"),
-        (TwoStep("h"), "rewards"),
+        (TwoStepLearner("h"), "rewards"),
     ):
         with pytest.raises(UnfitError, match=words):
             model.fit([Problem(table)])

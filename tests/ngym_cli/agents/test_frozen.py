@@ -22,7 +22,7 @@ from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
-from ngym_cli.runs import MODEL, Run
+from ngym_cli.runs import MODEL, RunFolder
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 LARGER = ({"layers": 2, "shared": False}, {"readout": [8, 6]})
@@ -48,7 +48,7 @@ def untrained_run(tmp_path):
         config, facts = resolve(from_dict(given))
         config = complete(config, facts)
         save_model(build_model(config, build_venv(config, 1)), config, tmp_path / MODEL)
-        return Run(tmp_path), config, facts
+        return RunFolder(tmp_path), config, facts
 
     return make
 
@@ -90,8 +90,9 @@ def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, dete
     actor, steps = load_to_act(run, config)
     policy, expected_steps = load_policy(run, config)
     assert isinstance(actor, Actor) and steps == expected_steps
+    settings = fresh_trials.EvaluationSettings(deterministic)
     mine, other = (
-        fresh_trials.evaluate(each, config, facts, 60, 3, fresh_trials.Protocol(deterministic), measured=False).table
+        fresh_trials.evaluate(each, config, facts, 60, 3, settings, measured=False).table
         for each in (actor, policy)
     )
     assert mine.keys() == other.keys()
@@ -127,7 +128,7 @@ def test_a_truncated_file_is_one_line(run_folder, tmp_path, kept):
     folder = shutil.copytree(run_folder, tmp_path / "run")
     weights = folder / MODEL / WEIGHTS
     weights.write_bytes(weights.read_bytes()[:kept])
-    run = Run(folder)
+    run = RunFolder(folder)
     with pytest.raises(UserError, match=WEIGHTS) as found:
         load_to_act(run, run.config())
     assert "\n" not in str(found.value)

@@ -32,7 +32,7 @@ def agent(request):
 
 def recorded(agent, folder, *perturbations, **more):
     policy, config, facts = agent
-    protocol = fresh_trials.Protocol(perturbations=perturbations, record=("activity", "observations"), **more)
+    protocol = fresh_trials.EvaluationSettings(perturbations=perturbations, record=("activity", "observations"), **more)
     folder.mkdir()
     fresh_trials.evaluate(policy, config, facts, 40, seed=1, protocol=protocol, folder=folder)
     found = Recording(folder)

@@ -123,7 +123,7 @@ def test_errors_are_exceptions_with_the_same_words(parts, arguments, message):
 
 
 def test_settings_are_those_of_the_command_line():
-    names = set(get_type_hints(settings.Settings)) | {"task", "wrappers", "network"}
+    names = set(get_type_hints(settings.RunSettings)) | {"task", "wrappers", "network"}
     known = {name for flag in FLAGS.values() for name in (flag.name, flag.key)}
     assert names - {"stages"} <= known
     assert {flag.key for flag in FLAGS.values() if "." not in flag.key} <= names

@@ -156,7 +156,7 @@ def test_help_is_printed_as_it_was_written():
 
 def test_tasks_are_listed_by_the_learner_that_learns_them(monkeypatch):
     rows = {"GoNogo-v0": 9, "NBack-v0": 5}
-    made = {id_: per_task.Measured(1, 1.0, 10, reached, 1.0, 0.95) for id_, reached in rows.items()}
+    made = {id_: per_task.LineResult(1, 1.0, 10, reached, 1.0, 0.95) for id_, reached in rows.items()}
     monkeypatch.setattr(per_task, "_tables", lambda: {"ctrnn": made})
     (row,) = listing.tasks(learned_by="ctrnn")
     assert (row["id"], row["learned by"]) == ("GoNogo-v0", "9 of 10 seeds")

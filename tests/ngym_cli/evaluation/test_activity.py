@@ -14,19 +14,19 @@ from ngym_cli.agents.saving import load_policy
 from ngym_cli.environments import facts as of_task
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
-from ngym_cli.runs import Run
+from ngym_cli.runs import RunFolder
 from ngym_cli.runs.recordings import FILE, QUANTITIES, Recording
 
 
 @pytest.fixture(scope="module")
 def found(run_folder, tmp_path_factory):
     """A recorded evaluation of everything there is."""
-    run = Run(run_folder)
+    run = RunFolder(run_folder)
     config = run.config()
     facts = of_task.inspect(config)
     policy, _ = load_policy(run, config)
     folder = tmp_path_factory.mktemp("recorded")
-    protocol = fresh_trials.Protocol(record=QUANTITIES)
+    protocol = fresh_trials.EvaluationSettings(record=QUANTITIES)
     result = fresh_trials.evaluate(policy, config, facts, 301, seed=3, protocol=protocol, folder=folder)
     return result.table, Recording(folder), policy, folder
 

@@ -16,7 +16,7 @@ from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs.trial_table import read_trials
 
-DRAWN = fresh_trials.Protocol(deterministic=False)
+DRAWN = fresh_trials.EvaluationSettings(deterministic=False)
 
 
 def untrained(**given):
@@ -85,7 +85,7 @@ def test_dones_say_where_the_state_resets(reset_state, expected):
 
 
 def test_a_saved_model_acts_as_the_trained_one(run_folder):
-    run = runs.Run(run_folder)
+    run = runs.RunFolder(run_folder)
     config = run.config()
     policy, steps = load_policy(run, config)
     assert steps == run.manifest()["steps"]

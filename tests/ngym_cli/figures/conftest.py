@@ -28,7 +28,7 @@ def made_up(tmp_path_factory):
 def recorded_run(run_folder, tmp_path_factory):
     """A run with an evaluation of its activity, and evaluations of its checkpoints."""
     run = shutil.copytree(run_folder, tmp_path_factory.mktemp("recorded") / "run")
-    wanted = requests.Request(trials=300, deterministic=False, record=("activity", "observations"))
-    for asked in (wanted, requests.Request(trials=50, checkpoints="all")):
+    wanted = requests.RequestedEvaluation(trials=300, deterministic=False, record=("activity", "observations"))
+    for asked in (wanted, requests.RequestedEvaluation(trials=50, checkpoints="all")):
         assert list(requests.evaluate([str(run)], run.parent, asked))
     return run

@@ -52,7 +52,7 @@ def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> 
             done += len(venv.finished["env"])
     table = recorder.collect()
     found = fresh_trials.summarise(table, facts)
-    fresh_trials.measure(fresh_trials.Evaluation(table, found), facts)
+    fresh_trials.measure(fresh_trials.EvaluatedTrials(table, found), facts)
     found.update(deterministic=False, seed=0, model_steps=steps, trials=len(table["trial"]))
     folder.mkdir(parents=True)
     write_text(folder / runs.CONFIG, from_config.complete(config, facts).to_toml())

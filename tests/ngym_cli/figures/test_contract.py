@@ -34,7 +34,7 @@ def view_for(made_up, recorded_run):
         if name == "forgetting":
             tasks = {"GoNogo-v0": [0.9, 0.8, 0.95], "RDM-v0": [0.7, 0.6, 0.75]}
             rows = [{"step": step, "trials": 100, "tasks": tasks} for step in (1000, 2000, 3000)]
-            runs.Run(folders[0]).update(evaluations=rows)
+            runs.RunFolder(folders[0]).update(evaluations=rows)
         return requests.view([str(folder) for folder in folders * (2 if name == "similarity" else 1)], Path("runs"),
                              by="coh" if name == "similarity" else None)  # fmt: skip
 

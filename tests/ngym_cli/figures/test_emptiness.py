@@ -26,7 +26,7 @@ def short_run(task, folder):
     """Return a run of a few steps with a recorded evaluation."""
     config = from_dict({"task": task, "timesteps": 2000, "n_envs": 4, "units": 8, "evaluation": {"trials": 60}})
     run = train(config, folder, "short").run
-    wanted = evaluations.Request(trials=150, deterministic=False, record=("activity", "observations"))
+    wanted = evaluations.RequestedEvaluation(trials=150, deterministic=False, record=("activity", "observations"))
     assert list(evaluations.evaluate([str(run.path)], folder, wanted))
     return run.path
 

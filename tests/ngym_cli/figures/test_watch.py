@@ -95,7 +95,7 @@ def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settin
 def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
     config, facts = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
     names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words
-    trial = single_trials.Trial(
+    trial = single_trials.TrialView(
         observations=np.zeros((2, 3)), actions=np.zeros((2, 1)), rewards=np.zeros(2), ground_truth=None, activity=None,
         values=None, policy=None, periods={}, record={"task": names[0], "coh": np.float64("nan"), "outcome": "correct"},
         dt=100.0, labels=facts.labels, discrete=True, conditions=[*facts.conditions, "coh"],

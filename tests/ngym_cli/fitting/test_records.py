@@ -74,9 +74,9 @@ def test_a_killed_fit_resumes_with_its_complete_models(rat):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = done.stat().st_mtime_ns
-    from ngym_cli.runs import Run
+    from ngym_cli.runs import RunFolder
 
-    assert Run(Path("runs/rat/fit/k")).manifest()["status"] == "crashed"
+    assert RunFolder(Path("runs/rat/fit/k")).manifest()["status"] == "crashed"
     found = fit("rat.csv", "logistic,gru", units=8, name="k")
     assert done.stat().st_mtime_ns == before and set(found["scores"]) >= {"logistic", "gru:units=8"}
-    assert Run(Path("runs/rat/fit/k")).manifest()["status"] == "finished"
+    assert RunFolder(Path("runs/rat/fit/k")).manifest()["status"] == "finished"

@@ -13,8 +13,8 @@ from neurogym.behaviour.table import Behaviour, session
 from ngym_cli import fit
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, requests
-from ngym_cli.fitting.settings import Settings
-from ngym_cli.fitting.validation import Protocol, mixture, prepared, validate
+from ngym_cli.fitting.settings import FitSettings
+from ngym_cli.fitting.validation import CrossValidation, mixture, prepared, validate
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
 def test_held_out_sessions_are_not_seen():
     rng = np.random.default_rng(1)
     table = Behaviour(tuple(session(rng.integers(0, 2, 50), name=str(k)) for k in range(6)))
-    table = prepared(table, Protocol(folds=3))
+    table = prepared(table, CrossValidation(folds=3))
     model = registry.build(["logistic:history=1"], (), 1)["logistic:history=1"]
-    outcome = validate(model, table, Protocol(folds=3))
+    outcome = validate(model, table, CrossValidation(folds=3))
     kept = [each for k, each in enumerate(table.sessions) if k % 3 != 1]
     policy = model.fit([Problem(table.only(kept))])[0].policy
     np.testing.assert_allclose(outcome.held_out[1], predict(policy, [table.sessions[1]])[0])
@@ -112,7 +112,7 @@ def test_size_and_expected_time_are_said_first_and_the_table_names_baselines(rat
 
 
 def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
-    seen, bandit = (Settings(str(path)).read()[0] for path in (rat, people))
+    seen, bandit = (FitSettings(str(path)).read()[0] for path in (rat, people))
     assert registry.suited(seen, "each") == (
         "logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true", "disentangled:drift=true",
     )  # fmt: skip
@@ -156,7 +156,7 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     assert values["sigma of latent 1"] < 0.2 and values["sigma of latent 1"] < values["sigma of latent 2"] < 1
     fitted = simulation.find("d", tmp_path / "runs")
     policy = simulation.load(fitted, model)[2]
-    table = prepared(requests.Settings(str(rat)).read()[0], Protocol(2))
+    table = prepared(requests.FitSettings(str(rat)).read()[0], CrossValidation(2))
     mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
                     for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)])  # fmt: skip
     assert mean > scores["bias"] + 0.05
@@ -309,7 +309,7 @@ def test_saved_policies_predict_as_fitted_ones(model, rat, tmp_path, monkeypatch
     found = fit(rat, model=model, units=2, folds=2, seeds=1, name="a")
     label = list(found["models"])[-1]
     label, _, policy, _ = simulation.load(simulation.find("a", Path("runs")), label)
-    table = prepared(requests.Settings(str(rat)).read()[0], Protocol(2))
+    table = prepared(requests.FitSettings(str(rat)).read()[0], CrossValidation(2))
     built = registry.build([model], (2,), 1)[label]
     again = built.fit([Problem(table, 0)])[0].policy
     for one, other in zip(predict(policy, table.sessions), predict(again, table.sessions), strict=True):

@@ -15,7 +15,7 @@ from ngym_cli.papers.paper_runs import PaperRun
 def trained(run_folder):
     """A trained network with an evaluation."""
     requested = {"main": EvaluationRequest(trials=60)}
-    return PaperRun.evaluated(runs.Run(run_folder), 0, requested)
+    return PaperRun.evaluated(runs.RunFolder(run_folder), 0, requested)
 
 
 def weights(run):

@@ -20,7 +20,7 @@ def test_a_run_of_another_reproduction_is_used_once_it_is_finished(tmp_path, run
     assert first.name == second.name
     assert first.path.is_relative_to(tmp_path / "one") and second.path.is_relative_to(tmp_path / "two")
     shutil.copytree(run_folder, first.path)
-    assert runs.Run(first.path).manifest()["status"] == "finished"
+    assert runs.RunFolder(first.path).manifest()["status"] == "finished"
     assert planned("driscoll2024", tmp_path / "two").path == first.path
     shutil.copytree(run_folder, second.path)
     assert planned("driscoll2024", tmp_path / "two").path == second.path  # its own comes first

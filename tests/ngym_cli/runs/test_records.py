@@ -30,7 +30,7 @@ def make(root, name, record):
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text(record if isinstance(record, str) else json.dumps(record))
     (folder / "config.toml").write_text('task = "RDM-v0"\n')
-    return runs.Run(folder)
+    return runs.RunFolder(folder)
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:20])

@@ -100,21 +100,21 @@ def test_times_that_slurm_does_not_know_are_refused(text):
 
 def test_a_warned_job_is_handed_back_and_the_rest_of_its_batch_waits(make_sweep, monkeypatch):
     """What submitit and Slurm do is replaced by a signal to this process and a handler that notes it."""
-    from ngym_cli.sweeps.launchers.slurm import Batch
-    from ngym_cli.training.session import Session
+    from ngym_cli.sweeps.launchers.slurm import ArrayTask
+    from ngym_cli.training.session import TrainingSession
 
     sweep = make_sweep(grid={"seed": [0, 1]})
-    original, sent, requeued = Session.on_rollout, [], []
+    original, sent, requeued = TrainingSession.on_rollout, [], []
 
     def warn_once(self):
         original(self)
         if not sent:
             sent.append(os.kill(os.getpid(), signal.SIGUSR1))
 
-    monkeypatch.setattr(Session, "on_rollout", warn_once)
+    monkeypatch.setattr(TrainingSession, "on_rollout", warn_once)
     before = signal.signal(signal.SIGUSR1, lambda *_: requeued.append(1))
     try:
-        batch = Batch(str(sweep.path), [0, 1], True)
+        batch = ArrayTask(str(sweep.path), [0, 1], True)
         assert batch() == ["stopped"]
         assert (requeued, states(sweep)) == ([1], ["interrupted", "queued"])
         assert batch() == ["done", "done"]

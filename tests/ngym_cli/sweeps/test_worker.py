@@ -40,7 +40,7 @@ def test_a_job_becomes_an_ordinary_run_and_is_not_done_twice(make_sweep):
     assert states(sweep) == ["queued", "queued"]
     assert worker.perform(str(sweep.path), 0) == worker.DONE
     assert states(sweep) == ["done", "queued"]
-    run = runs.Run(sweep.run_path(sweep.entries[0], sweep.entries[0].values))
+    run = runs.RunFolder(sweep.run_path(sweep.entries[0], sweep.entries[0].values))
     before = (run.path / runs.MANIFEST).stat().st_mtime_ns
     assert run.manifest()["status"] == "finished"
     assert worker.perform(str(sweep.path), 0) == worker.DONE
@@ -55,23 +55,23 @@ def test_a_run_that_was_stopped_is_resumed_to_the_same_end(make_sweep, monkeypat
 
 
 def stop_and_resume(make_sweep, monkeypatch):
-    from ngym_cli.training.session import Session
+    from ngym_cli.training.session import TrainingSession
 
     calm = make_sweep("calm", grid={"seed": [3, 4]})
     assert worker.perform(str(calm.path), 0) == worker.DONE
     sweep = make_sweep("stopped", grid={"seed": [3, 4]})
-    original, sent = Session.on_rollout, []
+    original, sent = TrainingSession.on_rollout, []
 
     def stop_once(self):
         original(self)
         if not sent:
             sent.append(os.kill(os.getpid(), signal.SIGTERM))
 
-    monkeypatch.setattr(Session, "on_rollout", stop_once)
+    monkeypatch.setattr(TrainingSession, "on_rollout", stop_once)
     assert worker.perform(str(sweep.path), 0) == worker.STOPPED
     assert states(sweep)[0] == "interrupted"
     assert worker.perform(str(sweep.path), 0) == worker.DONE
-    one, two = (runs.Run(s.run_path(s.entries[0], s.entries[0].values)) for s in (calm, sweep))
+    one, two = (runs.RunFolder(s.run_path(s.entries[0], s.entries[0].values)) for s in (calm, sweep))
     assert len(two.manifest()["resumed"]) == 1
     weights = "model/weights.safetensors"
     assert (one.path / weights).read_bytes() == (two.path / weights).read_bytes()

@@ -64,8 +64,8 @@ def test_an_agent_that_is_not_shown_its_reward_is_told_how_to_see_it():
     assert "try --recommended" in advice(complete(config, facts), facts, summary(0.5, ceiling=0.5))
 
 
-BAD = per_task.Measured(steps=1000, seconds=1.0, seeds=3, reached=0, performance=0.1, target=0.95)
-GOOD = per_task.Measured(steps=1000, seconds=1.0, seeds=3, reached=3, performance=1.0, target=0.95)
+BAD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=0, performance=0.1, target=0.95)
+GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performance=1.0, target=0.95)
 
 
 @pytest.mark.parametrize(

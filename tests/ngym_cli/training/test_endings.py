@@ -39,7 +39,7 @@ def test_a_closed_terminal_leaves_a_run_that_can_be_resumed(tmp_path, name):
     process.send_signal(getattr(signal, name))
     error = process.communicate(timeout=120)[1].decode()
     assert process.returncode == 130, error
-    run = runs.Run(tmp_path / PLACE)
+    run = runs.RunFolder(tmp_path / PLACE)
     assert run.manifest()["status"] == "interrupted" and run.manifest()["exit_reason"] == name
     assert checkpoints.latest(run.path / checkpoints.FOLDER)[0] is not None
 
@@ -73,7 +73,7 @@ def test_a_name_that_was_asked_for_is_taken_once(tmp_path):
 
     with ThreadPoolExecutor(6) as pool:
         made = list(pool.map(make, range(12)))
-    assert sum(isinstance(one, runs.Run) for one in made) == 1
+    assert sum(isinstance(one, runs.RunFolder) for one in made) == 1
     assert all("exists" in one for one in made if isinstance(one, str))
 
 

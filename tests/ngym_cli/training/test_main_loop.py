@@ -75,7 +75,7 @@ def test_every_default_is_spelled_out_in_the_config(run_folder):
 def test_tensorboard_equals_the_trial_table(run_folder):
     found, tags = curves(run_folder)
     table = read_trials(run_folder / "trials")
-    names = summary.condition_names(inspect(runs.Run(run_folder).config()).conditions, table)
+    names = summary.condition_names(inspect(runs.RunFolder(run_folder).config()).conditions, table)
     assert names == ["coh"]
     points = sorted(found["behaviour/trials"])
     assert points[0] == 2048
