@@ -219,7 +219,7 @@ def test_wrong_conditions_are_warned_of(kwargs, message):
         ({"dt": -5}, "dt must be a positive"),
         ({"dt": "x"}, "dt must be a positive"),
         ({"timing": {"stimulus": ("unifrom", (1, 2))}}, "did you mean 'uniform'"),
-        ({"cohs": []}, "at least one coherence"),
+        ({"cohs": []}, "one or more numbers"),
         ({"timing": {"fixation": 0, "stimulus": 0, "decision": 0}}, "no steps"),
     ],
 )
@@ -403,5 +403,5 @@ def test_a_step_may_show_an_observation_of_its_own():
 def test_a_single_coherence_needs_no_list():
     env = ngym.make("PerceptualDecisionMaking-v0", cohs=51.2)
     assert env.unwrapped.conditions["coh"].tolist() == [51.2]
-    with pytest.raises(ValueError, match="at least one coherence"):
+    with pytest.raises(ValueError, match="one or more numbers"):
         ngym.make("PerceptualDecisionMaking-v0", cohs=[])

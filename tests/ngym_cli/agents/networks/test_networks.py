@@ -148,19 +148,25 @@ def test_connectivity_mask_holds():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("lstm", {"memory": 0.5}, "at least 1 step"),
-        ("gru", {"memory": 0.5}, "at least 1 step"),
-        ("rnn", {"activation": "sigmoid"}, "tanh, relu, softplus"),
-        ("ctrnn", {"tau": 0.0}, "positive"),
-        ("ctrnn", {"noise": -1.0}, "negative"),
-        ("ei_rnn", {"inhibitory": 1.0}, "population"),
-        ("ei_rnn", {"density": 0.0}, "density"),
-        ("ei_rnn", {"mask": [[1.0]]}, "10 x 10"),
+        ("lstm", {"memory": 0.5}, "memory must be at least 1, not 0.5"),
+        ("gru", {"memory": 0.5}, "memory must be at least 1, not 0.5"),
+        ("rnn", {"activation": "sigmoid"}, "expected one of: relu, softplus, tanh"),
+        ("ctrnn", {"tau": 0.0}, "tau must be above 0, not 0"),
+        ("ctrnn", {"noise": -1.0}, "noise must be at least 0, not -1"),
+        ("ei_rnn", {"density": 0.0}, "density must be above 0 and at most 1, not 0"),
     ],
 )
-def test_wrong_options_are_refused(name, options, message):
+def test_options_outside_their_range_are_refused(name, options, message):
+    with pytest.raises(UserError, match=message):
+        complete_arguments(find_network(name), {}, options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"inhibitory": 1.0}, "population"), ({"mask": [[1.0]]}, "10 x 10")]
+)
+def test_options_that_do_not_fit_the_units_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        build(name, **options)
+        build("ei_rnn", **options)
 
 
 def test_options_are_completed_and_unknown_ones_refused():
