@@ -73,8 +73,9 @@ def _members(name: str) -> list[str]:
 def session(id_: str) -> Iterator[list[str]]:
     """Yield observation, reward and reports of each step of a session with random actions."""
     import neurogym as ngym
+    from ngym_cli.config import parts
 
-    env = ngym.make(id_)
+    env = parts.find_own("task", id_)() if parts.is_reference(id_) else ngym.make(id_)  # a class in a paper's file
     observation, _ = env.reset(seed=SEED)
     env.action_space.seed(SEED)
     yield rounded(observation)
