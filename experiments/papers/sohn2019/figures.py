@@ -8,7 +8,7 @@ import numpy as np
 from neurogym.analysis import Activity, bayesian_reproduction, interval_reproduction
 from neurogym.analysis.results import Curve, Estimate
 from neurogym.analysis.trial_tables import numbers, responded, select
-from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, interval_points, legend_below, new_figure
 from ngym_cli.papers.controls import answered, cut, shuffled
 
 #: Height of the cue of each prior, and the word for it.
@@ -192,7 +192,7 @@ def figure_1_bias_to_the_mean_of_each_prior(paper):
     right.plot([-limit, limit], [-limit, limit], color=GREY, linestyle="--", linewidth=1, zorder=0)
     left.set(xlabel="interval (ms)", ylabel="produced interval (ms)", title="reproduction under two priors")
     right.set(xlabel="bias of the observer (ms)", ylabel="bias of the network (ms)", title="biases, ten conditions")
-    left.legend()
+    legend_below(left, 2)
     return figure
 
 
