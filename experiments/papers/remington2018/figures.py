@@ -1,4 +1,4 @@
-"""Produced intervals and the speed of population trajectories in networks with two cued gains."""
+"""Produced intervals, states at set and the speed of trajectories in networks with two cued gains."""
 
 from functools import cache
 
@@ -7,20 +7,21 @@ import numpy as np
 from neurogym.analysis import Activity, interval_reproduction, path_speed, pca_trajectories
 from neurogym.analysis.activity import nan_mean
 from neurogym.analysis.trial_tables import numbers, responded, select
-from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure, shades
-from ngym_cli.papers.controls import answered, cut
+from ngym_cli.figures.style import COLOURS, GREY, interval_points, legend_below, new_figure, shades
+from ngym_cli.papers.controls import answered, cut, shuffled
 
 GAINS = (1.0, 1.5)
 #: Principal components in which speed is measured; noise of single units is left out with the others.
 COMPONENTS = 4
+READ = 10  #: principal components of the states at set
 SHOWN = 3  #: networks with a panel of their own
 SCATTER = 0.05  #: of intervals that a control produces, as a share
 
 
 def _of_gain(table, gain):
-    """Interval to be produced and produced interval (ms), both from the onset of the set cue."""
+    """Interval to be produced and produced interval (ms), both from the onset of the set pulse."""
     table = select(table, responded(table) & (table["gain"] == gain))
-    return table["production"], table["rt"] + table["period_set"]
+    return numbers(table["production"]), numbers(table["rt"])
 
 
 def _fit(run, gain):
@@ -38,6 +39,12 @@ def gain_of_production(run):
     return means[1] / means[0]
 
 
+def _recorded(run):
+    """Trials with recorded activity, the recording, and its activity."""
+    recording = run.recording("activity")
+    return run.trials("activity"), recording, Activity(recording["activity"], recording.offsets, recording.dt)
+
+
 @cache
 def _paths(run):
     """Mean trajectory of each gain and measured interval from set to the mean response, along principal components.
@@ -45,14 +52,18 @@ def _paths(run):
     Returns:
         Gains, measured intervals and mean produced intervals (ms), each of shape (conditions,); the trajectories, shape
         (conditions, steps, components), nan after the mean response; and the length of a step (ms).
+
+    Raises:
+        ValueError: if trials of a condition are never answered.
     """
-    recording, table = run.recording("activity"), run.trials("activity")
-    activity = Activity(recording["activity"], recording.offsets, recording.dt)
-    produced = table["rt"] + table["period_set"]
+    table, recording, activity = _recorded(run)
+    produced = numbers(table["rt"])
     rows = []
     for gain in GAINS:
         for measure in np.unique(table["measure"]):
             trials = responded(table) & (table["gain"] == gain) & (table["measure"] == measure)
+            if not trials.any():
+                raise ValueError(f"no trial of {measure:g} ms at gain {gain:g} is answered")
             rows.append((gain, measure, produced[trials].mean(), trials))
     steps = [round(mean / recording.dt) for _, _, mean, _ in rows]
     aligned = activity.align(recording.events["set"] / recording.dt, stop=max(steps))
@@ -86,6 +97,58 @@ def speed_correlation(run):
     return {gain: float(np.corrcoef(speed[gains == gain], 1 / times[gains == gain])[0, 1]) for gain in GAINS}
 
 
+def kinet(run):
+    """Exponent of relative speed in relative interval at each gain, by the nearest states of a reference.
+
+    The reference is the trajectory of the middle interval. To its states between a quarter and three quarters of the
+    way the nearest states of each other trajectory are found; how much later or earlier these come, per unit of time
+    on the reference, is that trajectory's time relative to the reference. 1: one path, run through at the speed that
+    the interval asks for; 0: one path at one speed, left earlier or later.
+
+    Raises:
+        ValueError: if a trajectory passes the reference in the other direction.
+    """
+    gains, _, times, paths, dt = _paths(run)
+    found = {}
+    for gain in GAINS:
+        of = np.flatnonzero(gains == gain)
+        reference = of[len(of) // 2]
+        window = np.arange(round(0.25 * times[reference] / dt), round(0.75 * times[reference] / dt))
+        states = paths[reference][window]
+        pace = []
+        for k in of:
+            apart = np.linalg.norm(states[:, None] - paths[k][None], axis=2)
+            nearest = np.nanargmin(apart, axis=1)
+            pace.append(np.polyfit(window, nearest, 1)[0])
+        pace = np.array(pace)
+        if np.any(pace <= 0):
+            raise ValueError("a trajectory passes the reference in the other direction")
+        found[gain] = float(np.polyfit(np.log(times[of] / times[reference]), np.log(pace), 1)[0])
+    return found
+
+
+def initial_conditions(run):
+    """Correlation of produced intervals with a readout of the states at the set pulse in trials left out, each gain.
+
+    The readout is linear, of ten principal components of the states, fitted to one half of the trials.
+
+    Raises:
+        ValueError: if hardly any trial of a gain is answered.
+    """
+    table, recording, activity = _recorded(run)
+    state = activity.align(recording.events["set"] / recording.dt, start=-1, stop=0)[:, 0]
+    produced, found = numbers(table["rt"]), {}
+    for gain in GAINS:
+        rows = np.flatnonzero(responded(table) & (table["gain"] == gain))
+        if len(rows) < 100:
+            raise ValueError(f"at gain {gain:g} hardly any trial is answered")
+        of = state[rows] - state[rows].mean(axis=0)
+        read = np.column_stack([of @ np.linalg.svd(of, full_matrices=False)[2][:READ].T, np.ones(len(rows))])
+        weights = np.linalg.lstsq(read[::2], produced[rows][::2], rcond=None)[0]
+        found[gain] = float(np.corrcoef(read[1::2] @ weights, produced[rows][1::2])[0, 1])
+    return found
+
+
 def separation(run):
     """Distance between the gains at equal produced intervals over that between halves of the trials of a condition.
 
@@ -110,8 +173,7 @@ def separation(run):
 
 def _halfway(run, times, dt):
     """Mean state half-way to the mean response of each condition, of odd and of even trials."""
-    recording, table = run.recording("activity"), run.trials("activity")
-    activity = Activity(recording["activity"], recording.offsets, recording.dt)
+    table, recording, activity = _recorded(run)
     aligned = activity.align(recording.events["set"] / recording.dt, stop=round(max(times) / dt))
     found, odd = [], np.arange(len(table["trial"])) % 2 == 1
     for half in (odd, ~odd):
@@ -135,17 +197,17 @@ def control_one_gain(run):
 
 def control_no_gain(run):
     """The trained networks without their input from the cue of the gain."""
-    return cut(run, "gain")
+    return cut(run, "context")
 
 
-def control_no_measure(run):
-    """The trained networks without their input from the first cue: no interval is measured."""
-    return cut(run, "ready")
+def control_other_weights(run):
+    """The trained networks with the recurrent weights of each unit in another order."""
+    return shuffled(run)
 
 
 def _copied(table, gain):
     scatter = 1 + SCATTER * np.random.default_rng(0).standard_normal(len(table["rt"]))
-    return gain * numbers(table["measure"]) * scatter - table["period_set"]
+    return gain * numbers(table["measured"]) * scatter
 
 
 def figure_1_produced_intervals(paper):
@@ -162,7 +224,7 @@ def figure_1_produced_intervals(paper):
             interval_points(axes, _over(curve, gain), color=colour, fmt="o-", label=label)
             axes.plot(target / gain, target, color=colour, linestyle="--", linewidth=0.8)
         axes.set(xlabel="measured interval (ms)", title=f"seed {run.seed}")
-        axes.legend()
+        legend_below(axes)
     panels[0][0].set_ylabel("produced interval (ms)")
     return figure
 
@@ -172,7 +234,7 @@ def _over(curve, gain):
 
 
 def figure_6_trajectories_and_speed(paper):
-    """Left: mean trajectories of the first network from the set cue to the response along the first two principal
+    """Left: mean trajectories of the first network from the set pulse to the response along the first two principal
     components, darker for longer measured intervals; dots mark each 200 ms. Right: mean speed of each condition of all
     networks, over the mean of the network, in the middle half of the way, by produced interval. Points fall along the
     grey line where one path is run through at another speed.
@@ -189,7 +251,7 @@ def figure_6_trajectories_and_speed(paper):
     for gain, line in zip(GAINS, ("-", "--"), strict=True):
         plane.plot([], [], line, color="black", label=f"gain {gain:g}")
     plane.set(xlabel="PC1", ylabel="PC2", title=f"set to go, seed {networks[0].seed}")
-    plane.legend()
+    legend_below(plane, 2)
     for run in networks:
         gains, times, speed = _speeds(run)
         speed = speed / np.exp(np.mean(np.log(speed)))
@@ -202,5 +264,5 @@ def figure_6_trajectories_and_speed(paper):
     smooth = np.linspace(*ends, 100)
     speeds.plot(smooth, np.exp(np.mean(np.log(times))) / smooth, color=GREY, zorder=0, label="inverse of the interval")
     speeds.set(xlabel="produced interval (ms)", ylabel="speed over its mean", title="speed, all networks")
-    speeds.legend()
+    legend_below(speeds, 2)
     return figure
