@@ -112,6 +112,14 @@ def test_a_task_may_have_its_own_defaults_of_the_network_and_the_user_has_the_la
     assert complete(config.model_copy(update={"alg": "recurrent_ppo"}), facts).network_args["layers"] == 1
 
 
+@pytest.mark.parametrize(
+    ("network", "memory"), [(None, 2.0), ("gru", 2.0), ("lstm", 2.0), ("ctrnn", None), ("rnn", None)]
+)
+def test_gates_of_networks_that_hold_bits_begin_fast(network, memory):
+    config = complete(*resolve(from_dict({"task": "FlipFlop-v0", "network": network})))
+    assert config.network_args.get("memory") == memory
+
+
 @pytest.mark.parametrize("task", every_task())
 def test_a_task_says_whether_it_is_learned_from_the_right_actions_and_the_user_has_the_last_word(task):
     taught = metadata(task).get("taught")
