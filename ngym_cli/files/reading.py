@@ -176,7 +176,10 @@ def read_parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
     try:
-        with path.open("rb") as data, pq.ParquetFile(data) as file:  # opened here: a name may look like an address
+        path.open("rb").close()  # names a missing file or a folder in the words of the system
+        # A file of Arrow's own: a name may look like an address, and Arrow's threads need Python's lock for a file of
+        # Python. A thread that asks for the lock while Python ends aborts the process (exit code 134).
+        with pa.OSFile(os.fsencode(path)) as data, pq.ParquetFile(data) as file:
             meta = file.metadata
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
             chunks = [group.column(i) for group in groups for i in range(meta.num_columns)]

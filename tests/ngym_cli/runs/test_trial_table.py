@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -11,6 +14,7 @@ from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.stack import build_venv, make_env
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_parquet
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import concatenate, read_trials, write_table
 
@@ -124,3 +128,13 @@ def test_a_damaged_part_is_named(tmp_path):
     (tmp_path / "part-000000.parquet").write_bytes(b"PAR1 nonsense")
     with pytest.raises(UserError, match="part-000000"):
         read_trials(tmp_path)
+
+
+def test_threads_of_arrow_never_need_the_lock_of_python(tmp_path, monkeypatch):
+    path, sources, ours = tmp_path / os.fsdecode(b"\xe9.parquet"), [], pq.ParquetFile
+    write_table({"trial": np.arange(3)}, path)
+    monkeypatch.setattr(pq, "ParquetFile", lambda source, **how: sources.append(source) or ours(source, **how))
+    assert read_parquet(path).num_rows == 3
+    assert sources and all(type(source) is pa.OSFile for source in sources)
+    with pytest.raises(UserError, match="Is a directory"):
+        read_parquet(tmp_path)
