@@ -91,7 +91,8 @@ def main() -> None:
     except ValidationError as error:
         parser.exit(2, f"--slurm: {error.errors()[0]['msg']}\n")
     missing = {}
-    for name, items in asked.items():
+    only_texts = given.texts and not (given.make or given.collect)
+    for name, items in (() if only_texts else asked.items()):
         rows = missing[name] = RECORDS[name].missing([item for item in RECORDS[name].items() if item in items])
         total = sum(map(RECORDS[name].seeds_of, items))
         print(f"{name:<12} {total - len(rows):>4} of {total:>4} rows are up to date  {RECORDS[name].what}", flush=True)
