@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import FloatArray, Result
-from neurogym.dynamics.points import FixedPoints, find_fixed_points, modes
+from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.systems import System
 
 #: A mode is slow if its eigenvalue differs from 1 by less than this: it persists for some fifty steps.
 SLOW_MODE = 0.02
+
+#: Small steps of the input between two places, for points that move far from one to the other.
+FINER = 16
 
 
 @dataclass(frozen=True)
@@ -267,7 +270,7 @@ def follow(
     """Follow fixed points while the input changes between two values.
 
     At each place points are sought from those of the place before and from ``starts``, so that new points are found as
-    well.
+    well. A point that moves farther than ``distance`` between two places is followed in small steps of the input.
 
     Args:
         system: network with derivatives.
@@ -278,25 +281,58 @@ def follow(
         distance: points of neighbouring places closer than this times ``sqrt(units)`` belong to one branch.
         **search: keyword arguments of `find_fixed_points`.
     """
-    from scipy.optimize import linear_sum_assignment
-
     a, b, begin = (np.asarray(part, float) for part in (first, last, starts))
     every: list[list[tuple[float, FloatArray, int, complex]]] = []
     going: list[list[tuple[float, FloatArray, int, complex]]] = []  # branches that reached the place before
     for place in np.linspace(0, 1, n):
         before = np.array([branch[-1][1] for branch in going]).reshape(-1, system.units)
         found = find_fixed_points(system, np.concatenate([before, begin]), a + place * (b - a), **search)  # type: ignore[arg-type]
-        apart = np.linalg.norm(before[:, None] - found.points[None], axis=2)
-        old, new = linear_sum_assignment(apart)
-        close = apart[old, new] <= distance * np.sqrt(system.units)
-        continued = [going[k] for k in old[close]]
+        limit = distance * np.sqrt(system.units)
+        old, new = _nearest(before, found.points, limit)
+        lost = np.setdiff1d(np.arange(len(before)), old)
+        if len(lost) and len(new) < len(found):  # points that move far from one place to the next look like others
+            inputs = a + np.linspace(place - 1 / (n - 1), place, FINER + 1)[1:, None] * (b - a)
+            before[lost] = _track(system, before[lost], inputs, limit, search.get("tolerance", 1e-16))
+            old, new = _nearest(before, found.points, limit)
+        continued = [going[k] for k in old]
         begun: list[list[tuple[float, FloatArray, int, complex]]] = [[] for _ in range(len(found) - len(continued))]
-        rows = [*new[close], *np.setdiff1d(np.arange(len(found)), new[close])]
+        rows = [*new, *np.setdiff1d(np.arange(len(found)), new)]
         every, going = every + begun, continued + begun
         for branch, j in zip(going, rows, strict=True):
             branch.append((float(place), found.points[j], found.n_unstable[j], found.eigenvalues[j, 0]))
     branches = [Branch(*(np.array(column) for column in zip(*branch, strict=True))) for branch in every]
     return branches, _bifurcations(branches, 1 / (n - 1))
+
+
+def _nearest(before: FloatArray, after: FloatArray, limit: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of points before and after that belong together, at most as far apart as a limit."""
+    from scipy.optimize import linear_sum_assignment
+
+    apart = np.nan_to_num(np.linalg.norm(before[:, None] - after[None], axis=2), nan=1e3 * limit)
+    old, new = linear_sum_assignment(apart)
+    close = apart[old, new] <= limit
+    return old[close], new[close]
+
+
+def _track(system: System, points: FloatArray, inputs: FloatArray, limit: float, tolerance: float) -> FloatArray:
+    """Return where points are after small steps of the input, shape (points, units); nan for points that vanish.
+
+    Args:
+        system: network with derivatives.
+        points: points before the first step, shape (points, units).
+        inputs: input of each step, shape (steps, inputs).
+        limit: longest movement of a point in a step.
+        tolerance: largest speed of a fixed point.
+    """
+    moved, rows = points.copy(), np.arange(len(points))
+    for each in inputs:
+        found, speed = minimise_speed(system, moved[rows], np.repeat(each[None], len(rows), axis=0))
+        gone = (speed > tolerance) | (np.linalg.norm(found - moved[rows], axis=1) > limit)
+        moved[rows] = np.where(gone[:, None], np.nan, found)
+        rows = rows[~gone]
+        if not len(rows):
+            break
+    return moved
 
 
 def _bifurcations(branches: list[Branch], gap: float) -> list[Bifurcation]:

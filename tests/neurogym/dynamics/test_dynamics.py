@@ -179,6 +179,15 @@ def test_saddle_nodes_are_found_where_a_bistable_unit_loses_its_wells():
     assert sorted({round(2 * event.place - 1, 2) for event in events}) == pytest.approx([-edge, edge], abs=0.03)
 
 
+@pytest.mark.parametrize("n", [9, 11, 21])
+def test_points_that_move_far_between_two_places_stay_on_their_branch(n):
+    net = dynamics.Leaky(np.array([[2.0]]), np.array([[1.0]]), np.zeros(1))
+    branches, events = dynamics.follow(net, np.linspace(-1.5, 1.5, 30)[:, None], [-1.0], [1.0], n=n)
+    assert len(branches) == 3  # the wells and the saddle between them
+    assert len({round(event.place, 6) for event in events}) == 2
+    assert [max(np.abs(np.diff(branch.points[:, 0]))) > 0.1 for branch in branches].count(True) >= 1
+
+
 def test_flow_vanishes_at_points_and_is_the_linearisation_nearby():
     rng = np.random.default_rng(2)
     net, points, _ = known.flip_flop(2, 4)
