@@ -24,7 +24,7 @@ from neurogym import kernels
 ROOT = Path(__file__).parents[2]
 
 #: Answers about behaviour by source, so that an unchanged checkout does not train twice. Files are never out of date.
-ANSWERS = ROOT / "build" / "records" / "behaviour"
+ANSWERS = ROOT / "build" / "behaviour"
 
 #: Kinds of files that decide behaviour, and packages that could.
 SOURCES = (".py", ".c", ".h", ".toml", ".json")
