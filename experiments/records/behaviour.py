@@ -2,8 +2,8 @@
 
     python -m experiments.records.behaviour < QUESTION     # as JSON: {"tasks": [...], "trainings": [...]}
 
-A refactoring changes none of these numbers; a changed task, learner, default or seed does. The same file asks an
-earlier checkout (`experiments.records.carrying`), so it uses only what earlier checkouts have, too.
+A refactoring changes none of these numbers; a changed task, learner, default or seed does. Run in an earlier checkout,
+the same file says whether that behaved the same, so it uses only what earlier checkouts have, too.
 
 Numbers are rounded to three significant digits, and weights enter as two sums for each array, because processors round
 in different ways: the variants avx512, avx2 and baseline of the kernels and the plain form in NumPy and torch agree.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.records import stamp
+from ngym_cli.files.writing import write_text
 
 Row = dict[str, Any]
 #: Item to seed (as text, for JSON) to row.
@@ -122,6 +122,4 @@ class Record:
         """Replace all rows, in the order of the items; the file is complete at any time."""
         order = [name for name in self.items() if name in kept]
         text = written({name: dict(sorted(kept[name].items(), key=lambda row: int(row[0]))) for name in order})
-        beside = self.file.with_name(f".{self.file.name}.new")
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, self.file)
+        write_text(self.file, text)

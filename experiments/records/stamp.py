@@ -20,6 +20,7 @@ from typing import Any
 
 from experiments.records import behaviour
 from neurogym import kernels
+from ngym_cli.files.writing import write_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,7 +91,7 @@ def _known(ask: Callable[[Any], str], given: Any) -> str:
         return path.read_text(encoding="utf-8")
     answer = ask(given)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(answer, encoding="utf-8")
+    write_text(path, answer)
     return answer
 
 
