@@ -123,6 +123,7 @@ class LineResult:
         reached: number of seeds that end at 95 % of the ceiling or above.
         performance: median performance at the end.
         target: 95 % of the ceiling.
+        chance: performance of random actions, or None where not known.
     """
 
     steps: int
@@ -131,11 +132,17 @@ class LineResult:
     reached: int
     performance: float
     target: float
+    chance: float | None = None
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether random actions reach 95 % of the ceiling, because the inputs do not tell which action is right."""
+        return self.chance is not None and self.chance >= self.target
 
     @property
     def learned(self) -> bool:
-        """Whether enough seeds reach 95 % of the ceiling."""
-        return self.reached >= ENOUGH * self.seeds
+        """Whether there is something to learn, and enough seeds reach 95 % of the ceiling."""
+        return not self.hopeless and self.reached >= ENOUGH * self.seeds
 
     @property
     def share(self) -> str:
@@ -144,6 +151,8 @@ class LineResult:
 
     def __str__(self) -> str:
         """Return the result as a phrase."""
+        if self.hopeless:
+            return f"nothing to learn with these inputs: chance ({self.chance:.2f}) is the ceiling"
         effort = f"{self.seconds:.0f} s, {self.steps:,} steps"
         if self.reached:
             return f"in {effort}; {self.share} seeds"
@@ -197,4 +206,4 @@ def about_steps(config: RunConfig, task: str) -> str:
     if flags:
         return f" (default, not scaled for {', '.join(flags)})"
     found = measured(task, learner) if learner else None
-    return f" (default, learned by {found.share} seeds)" if found else " (default)"
+    return f" (default, learned by {found.share} seeds)" if found and not found.hopeless else " (default)"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli.agents.from_config import default_steps
-from ngym_cli.agents.per_task import LEARNERS, measured
+from ngym_cli.agents.per_task import LEARNERS, LineResult, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import from_dict, parts
 from ngym_cli.errors import UserError, unknown
@@ -73,7 +73,7 @@ def tasks(
                 "observation": _space(env.observation_space),
                 "action": _space(env.action_space),
                 "steps": config.timesteps or default_steps(config, id_),
-                "learned by": f"{result.share} seeds" if result else "not measured",
+                "learned by": _learned_by(result),
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
             }
         )
@@ -91,6 +91,12 @@ def tasks(
                 raise unknown(kind, wanted, known)
             rows = [row for row in rows if wanted.lower() in _words(row[kind])]
     return rows
+
+
+def _learned_by(result: LineResult | None) -> str:
+    if result is None:
+        return "not measured"
+    return "nothing to learn" if result.hopeless else f"{result.share} seeds"
 
 
 def _space(space: Space) -> Row:
