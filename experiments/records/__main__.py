@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--slurm", action="append", metavar="NAME=VALUE", help="as for ngym sweep")
     parser.add_argument("--texts", action="store_true", help="write the tables in the texts anew")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         asked = chosen(given.only)
         where = recipe_tables(None, {}, {"on": given.on, "workers": given.jobs, "slurm": given.slurm})
@@ -132,7 +133,6 @@ def make_all(work: list[Job], launch: LaunchSettings, jobs: int) -> int:
 
 def make(work: list[Job], jobs: int) -> int:
     """Measure rows that are not read from runs, and keep each as soon as it is there; return how many failed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = 0
     with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:
         try:
@@ -157,4 +157,7 @@ def make(work: list[Job], jobs: int) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("interrupted; what was made is kept, and the same call goes on")
