@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 UNTRAINED = "untrained"
 #: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
-INPUTS = ("weight_ih_l0",)
+INPUTS = "weight_ih_l0"
 #: End of the name of the recurrent weights of the first layer: a row for each unit.
 RECURRENT = "weight_hh_l0"
 #: Name of the channels that wrappers add behind those of the task: last reward, last action.
@@ -58,7 +58,7 @@ def cut(run: PaperRun, *channels: str) -> PaperRun:
             wrappers add (last reward, last action).
 
     Raises:
-        ValueError: if there is no such channel.
+        ValueError: if there is no such channel, or the network has no input weights of the usual name.
     """
     env = run.agent.make_env()
     space = env.unwrapped.observation_space
@@ -74,24 +74,39 @@ def cut(run: PaperRun, *channels: str) -> PaperRun:
             raise ValueError(f"the task has no channel '{name}'; it has {', '.join(map(str, names))}")
 
     def without(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        for name, value in tensors.items():
-            if name.endswith(INPUTS):
-                value[:, places] = 0
+        for value in _ending(tensors, INPUTS):
+            value[:, places] = 0
         return tensors
 
     return rewired(run, without)
 
 
 def shuffled(run: PaperRun) -> PaperRun:
-    """Return the network of a run with the recurrent weights of each unit in another order, by the run's seed."""
+    """Return the network of a run with the recurrent weights of each unit in another order, by the run's seed.
+
+    Raises:
+        ValueError: if the network has no recurrent weights of the usual name.
+    """
     rng = np.random.default_rng(run.seed)
 
     def mixed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        found = next(value for name, value in tensors.items() if name.endswith(RECURRENT)).numpy()
+        found = _ending(tensors, RECURRENT)[0].numpy()
         found[:] = np.stack([rng.permutation(row) for row in found])
         return tensors
 
     return rewired(run, mixed)
+
+
+def _ending(tensors: dict[str, Tensor], name: str) -> list[Tensor]:
+    """Return the tensors whose names end with a name.
+
+    Raises:
+        ValueError: if there are none.
+    """
+    found = [value for key, value in tensors.items() if key.endswith(name)]
+    if not found:
+        raise ValueError(f"the network has no weights {name} ({', '.join(tensors)}): change its own with rewired")
+    return found
 
 
 def answered(run: PaperRun, strategy: Callable[[Table], Table]) -> PaperRun:

@@ -44,6 +44,12 @@ def test_channels_are_cut_by_name(trained):
         controls.cut(trained, "sound")
 
 
+def test_networks_whose_weights_have_other_names_are_not_called_cut(trained, monkeypatch):
+    monkeypatch.setattr(controls, "INPUTS", "weights_of_my_cell")
+    with pytest.raises(ValueError, match="no weights weights_of_my_cell .* with rewired"):
+        controls.cut(trained, "fixation")
+
+
 def test_recurrent_weights_are_shuffled_within_each_unit(trained):
     found, before = weights(controls.shuffled(trained)), weights(trained)
     for name, value in found.items():
