@@ -118,8 +118,8 @@ def _of_the_default_line(id_: str, measured: LineResult) -> str:
     )
     if measured.hopeless:
         told = (
-            f"`ngym run --task {id_}` has nothing to learn from: its inputs do not tell which action is right, and chance "
-            f"({measured.chance:.2f}) is the ceiling. `--recommended` shows what is missing.{beside}"
+            f"`ngym run --task {id_}` has nothing to learn from: its inputs do not tell which action is right, and "
+            f"chance ({measured.chance:.2f}) is the ceiling. `--recommended` shows what is missing.{beside}"
         )
     if measured.learned or measured.hopeless:
         return told

@@ -80,8 +80,8 @@ def counts(rows: Rows) -> str:
     text = (
         f"{len(results)} of {total} tasks are measured with their present defaults ({with_seeds}). In {learned} of "
         "them at least nine tenths of these seeds learn the task to 95 % of the ceiling; in "
-        f"{hopeless} others the line has nothing to learn from, and chance is the ceiling (`--recommended` shows what is "
-        f"missing). Of all runs {reached:,} of {sum(seeds):,} end at 95 % of the ceiling."
+        f"{hopeless} others the line has nothing to learn from, and chance is the ceiling (`--recommended` shows what "
+        f"is missing). Of all runs {reached:,} of {sum(seeds):,} end at 95 % of the ceiling."
     )
     missing = total - len(results)
     return text + (f" {missing} tasks are not measured yet with their present defaults." if missing else "")
@@ -98,8 +98,9 @@ def tasks(rows: Rows) -> str:
 
     for task, row in sorted(results.items(), key=order):
         share = mean_interval([1.0] * row.reached + [0.0] * (row.seeds - row.reached))
+        only_chance = " (chance)" if row.hopeless else ""
         found.append(
-            f"| {task} | {row.share}{' (chance)' if row.hopeless else ''} | {share.low:.2f} to {share.high:.2f} | {row.performance:.3f} | "
+            f"| {task} | {row.share}{only_chance} | {share.low:.2f} to {share.high:.2f} | {row.performance:.3f} | "
             f"{row.target:.3f} | {row.steps:,} | {row.seconds:.0f} |"
         )
     return "\n".join(found)
