@@ -38,15 +38,14 @@ import numpy as np
 
 from neurogym import scores
 from neurogym.compat.leniency import warn_once
-from neurogym.compat.members import OldMembers
 from neurogym.cycle import TrialCycle
 from neurogym.messages.names import unknown
 from neurogym.parameters import EnvMeta
+from neurogym.parameters.base import BaseEnv
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 from neurogym.trials import InvalidOperationError, Trials
-from neurogym.trials.base import BaseEnv
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
 
 __all__ = [
@@ -63,7 +62,7 @@ __all__ = [
 ]
 
 
-class TrialEnv(OldMembers, TrialCycle):
+class TrialEnv(TrialCycle):
     """An environment made of trials, and trials made of periods.
 
     Args:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.block import Trials
+from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.row_arrays import cells
 from neurogym.trials.rows import Rows, Tables
 

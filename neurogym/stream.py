@@ -15,7 +15,7 @@ import numpy as np
 
 from neurogym.core import TrialEnv
 from neurogym.trials import Trials
-from neurogym.trials.base import END
+from neurogym.trials.events import END
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, first_observation, no_action
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import PASSIVE, Stack

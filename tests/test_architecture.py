@@ -16,7 +16,8 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
     "neurogym": [
         ("kernels", "messages", "scores", "spaces", "compat.changes"),
         ("compat", "sampling", "metadata", "ceilings.processes"),
-        ("parameters", "trials", "recording", "config", "analysis", "ceilings.effects"),
+        ("parameters",),
+        ("trials", "recording", "config", "analysis", "ceilings.effects"),
         ("rules", "plotting", "dynamics", "behaviour"),
         ("state", "wrappers"),
         ("cycle", "vector"),

@@ -4,6 +4,6 @@
 attributes of environments; ``leniency`` warns where NeuroGym accepts in silence; ``script`` reads an old script and
 says what of it has changed.
 
-Belongs here: what only old scripts need. `table` may name every room. May use: nothing, where
+Belongs here: what only old scripts need. `table` may name every part. May use: nothing, where
 the core uses it.
 """

@@ -1,92 +1,56 @@
-"""Members of environments that old tasks and scripts use."""
+"""Members of environments that old tasks and scripts use; :class:`neurogym.trials.single.SingleTrial` has them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from neurogym.compat.leniency import warn_once
 
 
-def _built(name: str) -> property:
+def older_name(name: str) -> property:
+    """Property with the value of a member that was renamed."""
+    return property(lambda task: getattr(task, name), doc=f"Older name of ``{name}``.")
+
+
+def built(name: str) -> property:
     """Flag whether the described or else the current trial has an array; set to False, the array is dropped."""
 
-    def drop(task: OldMembers, built: bool) -> None:
-        if not built:
-            task._forget(name)
-
-    return property(lambda task: task._has(name), drop)
-
-
-class OldMembers:
-    """Members of :class:`~neurogym.core.TrialEnv` for tasks written for older versions.
-
-    Flags and limits of the trial under construction (``_ob_built``, ``_gt_built``, ``_tmax``), the methods that build
-    its arrays (``_init_ob``, ``_init_gt``, ``_add_ob``), and epochs for periods.
-    """
-
-    _described: Any
-    dt: float
-
-    # -- the arrays of the trial ---------------------------------------------------------------------------------------
-
-    _ob_built, _gt_built = _built("ob"), _built("gt")
-
-    def _has(self, name: str) -> bool:
-        trials = self._described if self._described is not None else self.cursor.block  # type: ignore[attr-defined]
+    def is_there(task: Any) -> bool:
+        trials = task.cursor.block if task.block_described is None else task.block_described
         return trials is not None and name in trials.fields
 
-    def _forget(self, name: str) -> None:
-        """Drop an array of the described trial; the next use makes a new array."""
-        if self._described is not None:
-            self._described.fields.pop(name, None)
+    def drop(task: Any, there: bool) -> None:
+        if not there and task.block_described is not None:
+            task.block_described.fields.pop(name, None)
 
-    @property
-    def _tmax(self) -> float:
-        """End of the last period so far (ms)."""
-        known = self._described is not None or self.cursor.block is not None  # type: ignore[attr-defined]
-        return float(self.this_trial.length[0] * self.dt) if known else 0.0  # type: ignore[attr-defined]
+    return property(is_there, drop)
 
-    @_tmax.setter
-    def _tmax(self, value: float) -> None:
-        if self._described is not None and "ob" not in self._described.fields:
-            self._described.length[:] = self._described.steps(value)
 
-    def _init_ob(self) -> None:
-        """Fill the observations of the described trial with zeros."""
-        self._forget("ob")
-        _ = self.ob  # type: ignore[attr-defined]
+def zero_filled(name: str) -> Callable[[Any], None]:
+    """Method that fills an array of the described trial with zeros."""
 
-    def _init_gt(self) -> None:
-        """Fill the ground truth of the described trial with zeros."""
-        self._forget("gt")
-        _ = self.gt  # type: ignore[attr-defined]
+    def fill(task: Any) -> None:
+        if task.block_described is not None:
+            task.block_described.fields.pop(name, None)
+        getattr(task, name)
 
-    def _add_ob(self, value: Any, period: Any = None, where: Any = None, reset: bool = False) -> None:
-        """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`."""
-        # not self.add_ob: a task that overrides it may call this
-        (super().set_ob if reset else super().add_ob)(value, period, where)  # type: ignore[misc]
+    return fill
 
-    # -- older names ---------------------------------------------------------------------------------------------------
 
-    def add_epoch(self, *args: Any, **kwargs: Any) -> None:
-        """Older name of ``add_period``."""
-        self.add_period(*args, **kwargs)  # type: ignore[attr-defined]
+def end_of_periods() -> property:
+    """End of the last period so far (ms); can be set while there are no observations."""
 
-    def in_epoch(self, period: str, t: float | None = None) -> bool:
-        """Older name of ``in_period``."""
-        return self.in_period(period, t)  # type: ignore[attr-defined]
+    def end(task: Any) -> float:
+        known = task.block_described is not None or task.cursor.block is not None
+        return float(task.this_trial.length[0] * task.dt) if known else 0.0
 
-    @property
-    def obs(self) -> np.ndarray:
-        """Older name of ``ob``."""
-        return self.ob  # type: ignore[attr-defined]
+    def set_end(task: Any, value: float) -> None:
+        trials = task.block_described
+        if trials is not None and "ob" not in trials.fields:
+            trials.length[:] = trials.steps(value)
 
-    @property
-    def obs_now(self) -> Any:
-        """Older name of ``ob_now``."""
-        return self.ob_now  # type: ignore[attr-defined]
+    return property(end, set_end)
 
 
 def in_order(value: Any, period: Any) -> tuple[Any, Any]:

@@ -12,15 +12,14 @@ import numpy as np
 from neurogym.compat.leniency import warn_once
 from neurogym.compat.members import forgive_reset
 from neurogym.messages.names import unknown
-from neurogym.parameters import Changeable, Conditions, Table
 from neurogym.plotting.frames import TrialSoFar
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible
 from neurogym.sampling.generator import Generators
 from neurogym.trials import Info, ResetResult, Trials
-from neurogym.trials.base import ABORT, NONE, outcome_of
 from neurogym.trials.block import condition_column, varies
 from neurogym.trials.cursor import PreparedTrials
+from neurogym.trials.events import ABORT, NONE, outcome_of
 from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
@@ -43,7 +42,7 @@ class StepInfo(NamedTuple):
     info: Info
 
 
-class TrialMaker(Changeable, SingleTrial):
+class TrialMaker(SingleTrial):
     """Hooks of a task, construction of the trials, and start of a session; ``TrialCycle`` adds the steps.
 
     Args:
@@ -64,9 +63,7 @@ class TrialMaker(Changeable, SingleTrial):
     """
 
     rule: ClassVar[Rule | None] = None
-    rewards = Table()
-    timing = Table()
-    conditions = Table(Conditions)
+    remakes = True
     abort: bool
     most_ahead: ClassVar[int | None] = None
     next_by_itself: bool = True
@@ -75,8 +72,6 @@ class TrialMaker(Changeable, SingleTrial):
 
     def __init__(self, dt: float = 100):
         super().__init__(dt)
-        self.timing = {}
-        self.conditions = {}
         self.trial: Info = {}
         self.ahead = PreparedTrials()
         self.top: Any = self
@@ -324,13 +319,13 @@ class TrialMaker(Changeable, SingleTrial):
         """Let the task describe a single trial."""
         asked = {name: value[0] for name, value in trials.given.items() if not name.startswith("period_")}
         trials.given = {name: value for name, value in trials.given.items() if name.startswith("period_")}
-        outer, self._described = self._described, trials
+        outer, self.block_described = self.block_described, trials
         try:
             self.trial = {}
             record = self._new_trial(**asked)
             self.trial = self.trial if record is None else record
         finally:
-            self._described = outer
+            self.block_described = outer
         trials.info = {name: condition_column(value, 1) for name, value in (self.trial or {}).items()}
 
     def make_ahead(self) -> Trials:

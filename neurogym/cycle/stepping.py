@@ -17,7 +17,7 @@ from neurogym.cycle.making import StepInfo, TrialMaker
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import checked_action
 from neurogym.trials import Cursor, Info, StepResult, Trials
-from neurogym.trials.base import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
+from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.single import NOW
 from neurogym.wrappers.base import Traits
 from neurogym.wrappers.stack import Stack

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.parameters.base import BaseEnv
 from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
 from neurogym.recording.rollout import run_env, unvectorised
 from neurogym.spaces import names_of
-from neurogym.trials.base import BaseEnv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

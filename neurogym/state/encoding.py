@@ -32,7 +32,7 @@ from neurogym.trials import Trials
 
 #: Attributes that an environment's constructor or class provides.
 NOT_STATE = frozenset(
-    ("_described", "_now", "_stack", "_shown_by", "spec", "metadata", "rule")
+    ("block_described", "_now", "_stack", "_shown_by", "spec", "metadata", "rule")
     + ("_saved_kwargs", "_cached_spec", "_arguments", "is_made")
 )
 #: Attributes of environments by the names under which earlier versions saved them.

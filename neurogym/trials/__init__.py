@@ -2,14 +2,15 @@
 
 What belongs here knows nothing of wrappers, of batches and of single tasks; :mod:`neurogym.core` builds on it.
 
-Belongs here: blocks of trials and places in them. May use: `kernels`, `messages`, `metadata`, `sampling`, `spaces`.
+Belongs here: blocks of trials and places in them. May use: `kernels`, `messages`, `parameters`, `sampling`,
+`spaces`.
 """
 
 from __future__ import annotations
 
-from neurogym.trials.base import Info, ResetResult, StepResult
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
+from neurogym.trials.events import Info, ResetResult, StepResult
 from neurogym.trials.layout import InvalidOperationError, Period
 from neurogym.trials.row_arrays import Where
 from neurogym.trials.rows import Rows

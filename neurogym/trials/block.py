@@ -15,7 +15,7 @@ import numpy as np
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, values_of
 from neurogym.sampling.generator import Generators
-from neurogym.trials.base import Info
+from neurogym.trials.events import Info
 from neurogym.trials.layout import Period, broadcast_to_trials
 from neurogym.trials.row_arrays import RowArrays, TaskLike
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym import kernels
-from neurogym.trials.base import CORRECT, END, MISS
+from neurogym.trials.events import CORRECT, END, MISS
 
 
 class Rows(NamedTuple):

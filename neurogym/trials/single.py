@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.compat.members import in_order
+from neurogym.compat.members import built, end_of_periods, in_order, older_name, zero_filled
 from neurogym.messages.names import unknown
-from neurogym.trials.base import BaseEnv
+from neurogym.parameters.base import BaseEnv
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
 from neurogym.trials.layout import InvalidOperationError
@@ -47,7 +47,7 @@ class SingleTrial(BaseEnv):
         super().__init__(dt)
         self.tmax_default: float = 10_000
         self.cursor = Cursor()
-        self._described: Trials | None = None  # the block that _new_trial is describing
+        self.block_described: Trials | None = None  # the block that _new_trial is describing
         self._acting = False  # whether _step is being asked
         self._now: np.ndarray | None = None
 
@@ -59,17 +59,17 @@ class SingleTrial(BaseEnv):
             InvalidOperationError: If there is no trial yet.
         """
         trials, _ = self._place()
-        return trials if trials is self._described else self.cursor.alone()
+        return trials if trials is self.block_described else self.cursor.alone()
 
     @property
     def is_describing(self) -> bool:
         """Whether ``_new_trial`` is describing a trial."""
-        return self._described is not None
+        return self.block_described is not None
 
     def _place(self) -> tuple[Trials, int]:
         """Block and position of the trial that is being described, else of the current trial."""
-        if self._described is not None:
-            return self._described, 0
+        if self.block_described is not None:
+            return self.block_described, 0
         if self.cursor.block is None:
             raise InvalidOperationError("there is no trial yet: call reset() or new_trial() first")
         return self.cursor.block, self.cursor.trial
@@ -95,7 +95,7 @@ class SingleTrial(BaseEnv):
     @tmax.setter
     def tmax(self, value: float) -> None:
         cursor = self.cursor
-        if self._described is not None or cursor.block is None:
+        if self.block_described is not None or cursor.block is None:
             self.tmax_default = value
         else:
             steps = max(1, int(value / self.dt + 1e-6))
@@ -173,7 +173,7 @@ class SingleTrial(BaseEnv):
     def gt(self) -> np.ndarray:
         """Ground truth of the current trial, shape (steps, *action shape); writable."""
         trials, k = self._place()
-        if self._described is None and not trials.has_gt:
+        if self.block_described is None and not trials.has_gt:
             raise AttributeError(f"{type(self).__name__} has no ground truth")
         gt = trials.gt
         return gt[_rows_of(trials, k)]
@@ -185,7 +185,7 @@ class SingleTrial(BaseEnv):
     def _replace(self, name: str, present: np.ndarray, value: Any) -> None:
         """Replace the values of the trial; new values may have more channels or another type."""
         value = np.asarray(value)
-        dtype = value.dtype if name == "ob" and self._described is None else present.dtype
+        dtype = value.dtype if name == "ob" and self.block_described is None else present.dtype
         if value.ndim < present.ndim or (value.shape[1:] == present.shape[1:] and dtype == present.dtype):
             present[...] = value
             return
@@ -193,7 +193,7 @@ class SingleTrial(BaseEnv):
         if len(value) != trials.total:
             raise ValueError(f"{name} needs one row per step, {trials.total}, got {len(value)}")
         trials.fields[name] = value.astype(dtype)
-        if self._described is None:
+        if self.block_described is None:
             step, length = self.cursor.step, self.cursor.end - self.cursor.first
             self.cursor.enter(trials, 0)
             self.cursor.row, self.cursor.end = self.cursor.first + step, self.cursor.first + length
@@ -204,13 +204,13 @@ class SingleTrial(BaseEnv):
         self, period: Any, duration: Any = None, before: Any = None, after: Any = None, **kwargs: Any
     ) -> None:
         """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
-        if self._described is None:
+        if self.block_described is None:
             raise InvalidOperationError("add_period: the trial is complete; periods are added in _new_trial")
-        self._described.add_period(period, duration, before, after, **kwargs)
+        self.block_described.add_period(period, duration, before, after, **kwargs)
 
     def sample_time(self, period: str) -> float:
         """A duration of a period (ms), drawn from ``timing`` and floored to whole steps."""
-        trials = self._described if self._described is not None else Trials(self, 1)
+        trials = self.block_described if self.block_described is not None else Trials(self, 1)
         return float(trials.sample_time(period)[0])
 
     def view_ob(self, period: str | None = None) -> np.ndarray:
@@ -278,6 +278,24 @@ class SingleTrial(BaseEnv):
         columns = trials.columns(where, self.observation_space, "channel")
         shape = trials.ob.shape[1:] if columns is None else (len(columns),)
         return _for_rows(trials, np.asarray(value), period, shape), True
+
+    # -- members that tasks written for older versions use ------------------------------------------------------------
+
+    _ob_built, _gt_built, _tmax = built("ob"), built("gt"), end_of_periods()
+    _init_ob, _init_gt = zero_filled("ob"), zero_filled("gt")
+    obs, obs_now = older_name("ob"), older_name("ob_now")
+
+    def _add_ob(self, value: Any, period: Any = None, where: Any = None, reset: bool = False) -> None:
+        """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`; a task that overrides one of them may call this."""
+        (SingleTrial.set_ob if reset else SingleTrial.add_ob)(self, value, period, where)
+
+    def add_epoch(self, *args: Any, **kwargs: Any) -> None:
+        """Older name of ``add_period``."""
+        self.add_period(*args, **kwargs)
+
+    def in_epoch(self, period: str, t: float | None = None) -> bool:
+        """Older name of ``in_period``."""
+        return self.in_period(period, t)
 
 
 def _rows_of(trials: Trials, k: int) -> slice:

@@ -16,8 +16,8 @@ from gymnasium.vector import AutoresetMode
 
 from neurogym.state.checks import check_batch, check_ready
 from neurogym.trials import Cursor, Trials
-from neurogym.trials.base import OUTCOMES
 from neurogym.trials.cursor import PreparedTrials
+from neurogym.trials.events import OUTCOMES
 from neurogym.vector.batch import Batch, BatchStepResult, Seeds
 from neurogym.vector.pools import Pools, SavedRows
 from neurogym.vector.reports import FINISHED, masked

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym import kernels
-from neurogym.trials.base import ABORT, CORRECT, END, ERROR, NONE, outcome_of
+from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE, outcome_of
 
 #: Types of the tables, and of the number of a row.
 KINDS = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from neurogym.compat.changes import CHANGES, MEMBERS
-from neurogym.compat.members import OldMembers
 from neurogym.compat.script import Use, read
+from neurogym.core import TrialEnv
 from neurogym.info import differences
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("s*.py"))
@@ -85,7 +85,7 @@ def test_scripts_about_something_else_have_nothing_to_say():
 
 
 def test_every_member_that_is_named_exists():
-    assert all(hasattr(OldMembers, name) for name in MEMBERS)
+    assert all(hasattr(TrialEnv, name) for name in MEMBERS)
 
 
 def test_the_page_for_those_who_come_is_that_of_the_tables():

@@ -1,8 +1,8 @@
-"""Task parameters that can be changed during a session.
+"""Base environment: a time step, a single random generator, and parameters that can be changed during a session.
 
-A task keeps its constructor's arguments. To change an argument, a second instance is made with the new arguments, and
-attributes that differ are copied into the running session; so values that the constructor derives from an argument
-follow, and a value that the constructor refuses is refused here, too.
+An environment keeps its constructor's arguments. To change an argument, a second instance is made with the new
+arguments, and attributes that differ are copied into the running session; so values that the constructor derives from
+an argument follow, and a value that the constructor refuses is refused here, too.
 """
 
 from __future__ import annotations
@@ -11,41 +11,99 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
 
 from neurogym.messages.names import unknown
+from neurogym.metadata import RENDER_MODES, TaskInfo, describe
 from neurogym.parameters.arguments import OTHERS, EnvMeta
-from neurogym.parameters.dictionaries import Settings, same
+from neurogym.parameters.dictionaries import Conditions, Settings, Table, same
+from neurogym.sampling.generator import LegacyGenerator, generator_of
+from neurogym.spaces import n_actions
 
-#: Dictionaries that `Changeable.update` changes in addition to parameters.
+#: Dictionaries that `BaseEnv.update` changes in addition to parameters.
 TABLES = ("rewards", "timing")
 #: What one entry of each kind is called.
 ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 #: Attributes that belong to the session and not to the parameters.
 _OF_SESSION = frozenset(
     ("cursor", "ahead", "trial", "last", "spec", "is_made", "render_mode", "top")
-    + ("_arguments", "_np_random", "_np_random_seed", "_seen", "_stack", "_described", "_now")
+    + ("_arguments", "_np_random", "_np_random_seed", "_seen", "_stack", "block_described", "_now")
 )
 
 
-class Changeable(metaclass=EnvMeta):
-    """Task whose parameters can be changed during a session.
+class BaseEnv(gym.Env, metaclass=EnvMeta):
+    """A Gymnasium environment with a time step.
+
+    Args:
+        dt: Time step in ms.
 
     Attributes:
+        most_actions: Discrete actions below it are accepted, in place of those of the action space: next to tasks with
+            more actions. What the task itself lacks is never right.
         is_made: Whether the constructor is done.
-        remakes: Whether the task can be made a second time to find out what a parameter changes.
+        remakes: Whether a second instance can be made to find out what a parameter changes.
+
+    Raises:
+        ValueError: If ``dt`` is not a positive number.
     """
 
+    metadata: dict[str, Any] = TaskInfo.of({"render_modes": [*RENDER_MODES]})
+    observation_space: Any = None
+    action_space: Any = None
+    most_actions: int | None = None
     is_made: bool = False
-    remakes: ClassVar[bool] = True
+    remakes: ClassVar[bool] = False
+    rule: ClassVar[Any] = None
     default_timing: ClassVar[Mapping[str, Any]] = {}
     default_rewards: ClassVar[Mapping[str, Any]] = {}
-    rewards: Any
-    timing: Any
-    conditions: Any
-    observation_space: Any
-    action_space: Any
+    rewards = Table()
+    timing = Table()
+    conditions = Table(Conditions)
     _arguments: dict[str, Any]
+
+    def __init_subclass__(cls, **kwargs: Any):
+        """Add the metadata that Gymnasium requires, and the description."""
+        super().__init_subclass__(**kwargs)
+        if "metadata" in cls.__dict__:
+            cls.metadata = TaskInfo.of({"render_modes": [*RENDER_MODES], **cls.metadata})
+        describe(cls)
+
+    def __init__(self, dt: float = 100):
+        if not np.isscalar(dt) or isinstance(dt, str) or not np.isfinite(dt) or dt <= 0:
+            raise ValueError(f"dt must be a positive number of ms, got {dt!r}")
+        self.dt = dt
+        self.performance: float = 0.0
+        self.rewards = {}
+        self.timing = {}
+        self.conditions = {}
+
+    @property
+    def accepted_actions(self) -> int:
+        """Number of discrete actions that are accepted; 0 if actions are vectors."""
+        return self.most_actions or n_actions(self.action_space)
+
+    @property
+    def rng(self) -> LegacyGenerator:
+        """Random generator of the environment, with the method names of the old ``RandomState`` as well; settable."""
+        return LegacyGenerator(self.np_random)
+
+    @rng.setter
+    def rng(self, generator: Any) -> None:
+        self.np_random = generator_of(generator)
+
+    def seed(self, seed: int | None = None) -> list[int | None]:
+        """Start the generator and the action space from ``seed``; ``reset(seed=seed)`` does the same and more."""
+        self.np_random = np.random.Generator(np.random.PCG64(seed))
+        self._np_random_seed = -1 if seed is None else seed
+        if self.action_space is not None:  # an old constructor may seed before it makes the spaces
+            self.action_space.seed(seed)
+        return [seed]
+
+    def render(self, mode: str | None = None) -> Any:
+        """Return None: environments without trials have no picture."""
+
+    # -- parameters ---------------------------------------------------------------------------------------------------
 
     def record_arguments(self, arguments: dict[str, Any]) -> None:
         """Keep the arguments; called when the constructor is done."""
@@ -53,7 +111,6 @@ class Changeable(metaclass=EnvMeta):
 
     def forget_trials_ahead(self) -> None:
         """Discard trials made ahead; called when a parameter has changed."""
-        raise NotImplementedError
 
     def update(
         self, *, rewards: Mapping[str, Any] | None = None, timing: Mapping[str, Any] | None = None, **parameters: Any
@@ -133,10 +190,10 @@ class Changeable(metaclass=EnvMeta):
         defaults = {name: parameter.default for name, parameter in self._parameters().items() if name != "self"}
         return {name: value for name, value in {**defaults, **self._arguments}.items() if name not in OTHERS}
 
-    def has_parameters_of(self, other: Changeable) -> bool:
+    def has_parameters_of(self, other: BaseEnv) -> bool:
         """Whether this task and another have equal arguments and equal later changes."""
 
-        def of(task: Changeable) -> dict[str, Any]:
+        def of(task: BaseEnv) -> dict[str, Any]:
             own = {name: vars(task)[name] for name in task.parameters() if name in vars(task)}
             return {"arguments": task.arguments(), "tables": dict(task.parameter_tables), "own": own}
 
@@ -147,7 +204,7 @@ class Changeable(metaclass=EnvMeta):
         """All named arguments of the constructor, including arguments forwarded to base constructors."""
         found: dict[str, inspect.Parameter] = {}
         for base in cls.__mro__:
-            if "__init__" not in vars(base) or not issubclass(base, Changeable):
+            if "__init__" not in vars(base) or not issubclass(base, BaseEnv):
                 continue
             own = inspect.signature(vars(base)["__init__"]).parameters
             found = {**{name: p for name, p in own.items() if p.kind is not p.VAR_KEYWORD}, **found}

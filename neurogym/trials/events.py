@@ -1,0 +1,25 @@
+"""Events of a trial, and types of what a reset and a step return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+NONE, CORRECT, ERROR, ABORT, MISS = range(5)
+OUTCOME = 7  #: the part of an event that is its outcome
+END = 8  #: added to an event that ends the trial
+
+#: Report of a step or a trial: name to value.
+Info = dict[str, Any]
+#: What a reset returns: observation, info.
+ResetResult = tuple[Any, Info]
+#: What a step returns: observation, reward, terminated, truncated, info.
+StepResult = tuple[Any, float, bool, bool, Info]
+
+OUTCOMES = np.array(["none", "correct", "error", "abort", "miss"], dtype=object)
+
+
+def outcome_of(performance: Any) -> Any:
+    """Outcome of a trial that has none of its own: correct with a performance of at least 0.5; a number or an array."""
+    return ERROR + (CORRECT - ERROR) * (performance >= 0.5)
