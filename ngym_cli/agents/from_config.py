@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngym_cli.agents import options
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure, read_areas
-from ngym_cli.agents.options import Values
 from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
-from ngym_cli.config import EvaluationConfig, RunConfig, streams
+from ngym_cli.config import EvaluationConfig, RunConfig, options, streams
+from ngym_cli.config.options import Values
 from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line
@@ -80,12 +79,12 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
 
 
 def complete_hyperparameters(algorithm: AlgorithmSpec, usual: Values, given: Mapping[str, object]) -> Values:
-    """Return all hyperparameters of an algorithm; see `ngym_cli.agents.options.complete`."""
+    """Return all hyperparameters of an algorithm; see `ngym_cli.config.options.complete`."""
     return options.complete(algorithm.hyperparameters, usual, given, f"hyperparameter of {algorithm.name}")
 
 
 def complete_arguments(network: NetworkSpec, usual: Values, given: Mapping[str, object]) -> Values:
-    """Return all arguments of a network; see `ngym_cli.agents.options.complete`."""
+    """Return all arguments of a network; see `ngym_cli.config.options.complete`."""
     return options.complete(network.described, usual, given, f"argument of network {network.name}")
 
 

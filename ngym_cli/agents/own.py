@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from pydantic.fields import FieldInfo
+
 from neurogym.messages.plain_data import is_plain
-from ngym_cli.agents.options import Kind, Option
 from ngym_cli.config import parts
 from ngym_cli.config.docstrings import sections
+from ngym_cli.config.options import Row, TypeName, option
 from ngym_cli.errors import UserError
 
-#: Kind of an option by its type in Python.
-KIND_OF: dict[Any, Kind] = {float: "number", int: "whole", bool: "truth", str: "word", list: "list", dict: "table"}
+#: Types of options by the type in Python.
+TYPE_OF: dict[Any, TypeName] = {float: "float", int: "int", bool: "bool", str: "str", list: "list", dict: "dict"}
 
 
 def signature_options(
-    cls: type, parameters: Iterable[inspect.Parameter], known: Mapping[str, Option] | None = None
-) -> list[Option]:
+    cls: type, parameters: Iterable[inspect.Parameter], known: Mapping[str, Row] | None = None
+) -> dict[str, FieldInfo]:
     """Return the options defined by the constructor arguments of a class.
 
     Arguments whose default a configuration cannot hold, such as functions, are left out.
@@ -28,41 +29,41 @@ def signature_options(
     Args:
         cls: the class, whose docstring describes the arguments.
         parameters: of its constructor.
-        known: options with ranges and meanings, which are used where the types agree.
+        known: options with ranges and descriptions, which are used where the types agree.
     """
     hints, meanings = _hints(cls), _meanings(cls)
-    found = []
+    found = {}
     for parameter in parameters:
-        required = parameter.default is parameter.empty
+        name, required = parameter.name, parameter.default is parameter.empty
         default = None if required else parameter.default
         if default is not None and not is_plain(default):
             continue
         default = list(default) if isinstance(default, tuple) else default
-        kind, may_be_none, words = _kind(hints.get(parameter.name, parameter.annotation), default)
-        usual = (known or {}).get(parameter.name)
-        option = Option(parameter.name, kind, default, meanings.get(parameter.name, ""), none=may_be_none, words=words)
-        if usual is not None and usual.kind == kind:
-            meaning = option.meaning or usual.meaning
-            none = usual.none or may_be_none
-            option = dataclasses.replace(usual, default=default, meaning=meaning, none=none)
-        found.append(dataclasses.replace(option, required=required))
+        kind, may_be_none, words = _type(hints.get(name, parameter.annotation), default)
+        row: Row = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
+        usual = (known or {}).get(name)
+        if usual is not None and usual["type"] == kind:
+            optional = usual.get("optional", False) or may_be_none
+            row = {**usual, "optional": optional, "description": row["description"] or usual["description"]}
+            row.pop("default", None)
+        found[name] = option(row if required else {**row, "default": default})
     return found
 
 
-def _kind(annotation: Any, default: Any) -> tuple[Kind, bool, tuple[str, ...]]:
-    """Return the kind of an option, whether None is allowed, and the allowed words."""
+def _type(annotation: Any, default: Any) -> tuple[TypeName, bool, tuple[str, ...]]:
+    """Return the type of an option, whether None is allowed, and the allowed words."""
     options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     none = NoneType in options or (default is None and annotation is inspect.Parameter.empty)
     words = next((get_args(option) for option in options if get_origin(option) is Literal), ())
     if words and all(isinstance(word, str) for word in words):
-        return "word", none, words
-    plain = {KIND_OF[base] for option in options if (base := _base(option)) in KIND_OF}
-    if plain == {"number", "whole"}:
-        return "number", none, ()
+        return "str", none, words
+    plain = {TYPE_OF[base] for option in options if (base := _base(option)) in TYPE_OF}
+    if plain == {"float", "int"}:
+        return "float", none, ()
     if len(plain) == 1:
         return plain.pop(), none, ()
     if not plain and default is not None:
-        return KIND_OF[type(default)], none, ()
+        return TYPE_OF[type(default)], none, ()
     return "any", none or default is None, ()
 
 
@@ -143,7 +144,7 @@ def network_class(name: str) -> type | None:
     return found
 
 
-def network_options(cls: type, name: str) -> tuple[Option, ...]:
+def network_options(cls: type, name: str) -> dict[str, FieldInfo]:
     """Return the options of a user's own cell: all constructor arguments after inputs and units.
 
     Raises:
@@ -152,7 +153,7 @@ def network_options(cls: type, name: str) -> tuple[Option, ...]:
     parameters, _ = constructor_parameters(cls)
     if len(parameters) < 2:
         raise UserError(f"network {name}: expected __init__(self, inputs, units, ...) that makes the parameters")
-    return tuple(signature_options(cls, parameters[2:]))
+    return signature_options(cls, parameters[2:])
 
 
 #: Arguments of every algorithm that a run sets.
@@ -190,17 +191,15 @@ def algorithm_class(name: str) -> type | None:
 
 
 def algorithm_options(
-    cls: type, base: type | None, usual: Iterable[Option], known: Mapping[str, Option]
-) -> tuple[Option, ...]:
+    cls: type, base: type | None, usual: Mapping[str, FieldInfo], known: Mapping[str, Row]
+) -> dict[str, FieldInfo]:
     """Return the hyperparameters of a user's own algorithm.
 
     Args:
         cls: the class.
         base: the built-in algorithm that it extends, if any.
         usual: hyperparameters of that algorithm, which are kept unless the class names them itself.
-        known: hyperparameters by name, with ranges and meanings.
+        known: hyperparameters by name, with ranges and descriptions.
     """
     parameters, open_ = constructor_parameters(cls, () if base is None else (base,), SET_BY_RUNS)
-    own = {option.name: option for option in signature_options(cls, parameters, known)}
-    kept = {option.name: option for option in usual if open_}
-    return tuple({**kept, **own}.values())
+    return {**(usual if open_ else {}), **signature_options(cls, parameters, known)}

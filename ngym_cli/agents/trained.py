@@ -15,13 +15,13 @@ from gymnasium import spaces
 
 from neurogym import kernels
 from ngym_cli import runs
-from ngym_cli.agents import options, threads
+from ngym_cli.agents import threads
 from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.steps import ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.perturbation import Perturber
 from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
-from ngym_cli.config import RunConfig
+from ngym_cli.config import RunConfig, options
 from ngym_cli.environments.stack import build_batch
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_tensors

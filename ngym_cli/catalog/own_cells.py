@@ -16,6 +16,7 @@ from neurogym.envs.contract import ContractError
 from neurogym.envs.contract.subject import require
 from ngym_cli.agents.networks.cell import StateError, check_state, sizes_of
 from ngym_cli.agents.own import constructor_parameters, network_options
+from ngym_cli.config import options
 
 INPUTS, UNITS, N, STEPS = 5, 12, 6, 12
 #: Steps after which activity must still be finite.
@@ -34,7 +35,7 @@ class CellSubject:
         self.name, self.cls = name, cls
         if not callable(getattr(cls, "step", None)):
             raise ContractError("the cell has no step; define step(self, x, state), which returns the new state")
-        self.options = {option.name: option.default for option in network_options(cls, name)}
+        self.options = options.defaults(network_options(cls, name))
         plain = {"inputs", "units", *self.options}
         parameters, _ = constructor_parameters(cls)
         other = [each.name for each in parameters[2:] if each.name not in plain]
@@ -43,7 +44,7 @@ class CellSubject:
                 f"the default of argument {other[0]} of __init__ is neither number, truth value, word nor list of "
                 "these, so that no run can set or store the argument; name the choice by a word"
             )
-        missing = [option.name for option in network_options(cls, name) if option.required]
+        missing = [option for option, field in network_options(cls, name).items() if field.is_required()]
         if missing:
             raise ContractError(f"argument {missing[0]} of __init__ has no default; give it one to check the cell")
 

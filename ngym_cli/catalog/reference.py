@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.agents.options import Option
 from ngym_cli.config import docstrings, parts
+from ngym_cli.config.options import about, is_optional, range_of
 from ngym_cli.config.wrappers import find_wrapper, wrapper_names
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from neurogym.metadata import WrapperInfo
 
 
@@ -101,7 +103,7 @@ def algorithm(name: str) -> Row:
             "steps": f"{spec.timesteps:,}, or the task's own number (--timesteps)",
         },
         "flag": "--set NAME=VALUE",
-        "options": [_option(option) for option in spec.hyperparameters],
+        "options": [_option(name, field) for name, field in spec.hyperparameters.items()],
         "example": f"ngym run --task RDM-v0 --alg {name} --set learning_rate=1e-3",
     }
 
@@ -124,7 +126,7 @@ def network(name: str) -> Row:
             "units": "64 per layer (--units)",
         },
         "flag": "--network-arg NAME=VALUE",
-        "options": [_option(option) for option in spec.described],
+        "options": [_option(name, field) for name, field in spec.described.items()],
         "example": f"ngym run --task RDM-v0 --alg {trained_by[0]} --network {name} --units 128",
     }
 
@@ -188,10 +190,10 @@ def model(name: str) -> Row:
         }
     return {
         **_head(name, "model", spec.summary, spec.source),
-        "arguments": dict(spec.arguments),
+        "arguments": spec.defaults,
         "rows": {"units": "--units 1,2,4: a network for each number" if spec.units else None},
         "flag": f"--model {name}:NAME=VALUE",
-        "options": [_argument(key, default) for key, default in spec.arguments.items()],
+        "options": [_option(key, field) for key, field in spec.arguments.items()],
         "example": f"ngym fit TABLE --model logistic,{name}",
     }
 
@@ -311,11 +313,11 @@ def _argument(name: str, default: object, meaning: str = "") -> Row:
     return {"id": name, "default": default, "meaning": meaning, "range": "", "source": ""}
 
 
-def _option(option: Option) -> Row:
+def _option(name: str, field: FieldInfo) -> Row:
     return {
-        "id": option.name,
-        "default": option.default,
-        "meaning": option.meaning,
-        "range": option.range + (" or none" if option.none else ""),
-        "source": option.source,
+        "id": name,
+        "default": "required" if field.is_required() else field.default,
+        "meaning": field.description or "",
+        "range": range_of(field) + (" or none" if is_optional(field) else ""),
+        "source": about(field)["source"],
     }

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
+from ngym_cli.config import options
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.sections import Section
 from ngym_cli.config.trust import require
@@ -43,24 +45,25 @@ def _explain(error: ValidationError, source: str, model: type[Section]) -> UserE
     """Return the first error of pydantic as a single line."""
     first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     path = [str(part) for part in first["loc"]]
-    prefix = f"{source}: " if source else ""
-    if first["type"] == "extra_forbidden":
-        return UserError(prefix + str(unknown("key", ".".join(path), _keys_at(model, path[:-1]))))
+    fields, name = _fields_at(model, path[:-1]), ".".join(path)
     cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, Exception):
-        return UserError(f"{prefix}{cause}")
-    message = first["msg"][0].lower() + first["msg"][1:]
-    return UserError(f"{prefix}{'.'.join(path)}: {message}, not {first['input']!r}")
+    if first["type"] == "extra_forbidden":
+        said: object = unknown("key", name, [".".join([*path[:-1], key]) for key in fields])
+    elif isinstance(cause, Exception):
+        said = cause
+    else:
+        said = options.refused(name, fields.get(path[-1]) if path else None, first)
+    return UserError(f"{source}: {said}" if source else str(said))
 
 
-def _keys_at(model: Any, path: list[str]) -> list[str]:
-    """Return the valid keys of a section, each after the name of the section."""
+def _fields_at(model: type[Section], path: list[str]) -> dict[str, FieldInfo]:
+    """Return the fields of the section at a path."""
     for part in path:
         field = model.model_fields.get(part)
         candidates = [field.annotation, *get_args(field.annotation)] if field else []
         sections = [kind for kind in candidates if isinstance(kind, type) and issubclass(kind, Section)]
         model = sections[0] if sections else model
-    return [".".join([*path, key]) for key in model.model_fields]
+    return model.model_fields
 
 
 def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]:

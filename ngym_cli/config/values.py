@@ -132,31 +132,6 @@ def parse_whole(text: str | int) -> int:
     return int(number)
 
 
-def match_type(value: object, default: object, key: str) -> Any:
-    """Return a value as the type of a default.
-
-    Raises:
-        UserError: if the value does not have that type (a word for a number, a fraction for a count).
-    """
-    if default is None or value is None:
-        return value
-    if isinstance(default, bool):
-        if isinstance(value, bool):
-            return value
-        raise UserError(f"{key} must be true or false, not '{value}'")
-    if isinstance(default, int | float):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UserError(f"{key} must be a number, not '{value}'")
-        if isinstance(default, int):
-            if not math.isfinite(value) or float(value) != int(value):
-                raise UserError(f"{key} must be a whole number, not {value}")
-            return int(value)
-        return float(value)
-    if isinstance(default, list | tuple):
-        return value if isinstance(value, list) else [value]
-    return str(value) if isinstance(default, str) else value
-
-
 def parse_assignment(text: str, flag: str) -> tuple[str, str]:
     """Split ``NAME=VALUE``.
 

@@ -15,16 +15,15 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 
-from ngym_cli.config import parts
+from ngym_cli.config import options, parts
 from ngym_cli.config.parts import check_arguments, keyword_parameters
-from ngym_cli.config.values import match_type
 from ngym_cli.errors import UserError, unknown
 
 #: Function that makes a further environment from a written task and the time step (ms).
 MakeTask = Callable[[Any, float], gym.Env]
 
-#: Example of each type that is checked.
-EXAMPLES: dict[Any, Any] = {float: 0.0, int: 0, bool: False, str: ""}
+#: Types that are checked.
+CHECKED: dict[Any, options.TypeName] = {float: "float", int: "int", bool: "bool", str: "str"}
 
 #: Wrappers that only a program can use, with the reason.
 FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
@@ -144,13 +143,13 @@ def argument_types(cls: type) -> dict[str, Any]:
 
 def _value(value: Any, kind: object, key: str, make: Callable[[Any], gym.Env]) -> Any:
     """Return a written value as the type in the signature."""
-    options = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    some = [option for option in options if option is not NoneType]
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    some = [each for each in kinds if each is not NoneType]
     if Callable in {*some, *map(get_origin, some)} and value is not None and not callable(value):
         raise UserError(f"{key} is a function, which only a program can give")
     if gym.Env in some:
         return make(value)
-    if value is None and NoneType in options or value == AUTO and key == "share_action_space":
+    if value is None and NoneType in kinds or value == AUTO and key == "share_action_space":
         return value
     if len(some) > 1:
         return value
@@ -158,10 +157,8 @@ def _value(value: Any, kind: object, key: str, make: Callable[[Any], gym.Env]) -
         if gym.Env in get_args(some[0]):
             return _tasks(value, make)
         return value if value is None or isinstance(value, list | tuple) else [value]
-    if some[0] in EXAMPLES:
-        if value is None:
-            raise UserError(f"{key} must be given a value, not none")
-        return match_type(value, EXAMPLES[some[0]], key)
+    if some[0] in CHECKED:
+        return options.read(key, options.option({"type": CHECKED[some[0]]}), value)
     return tuple(value) if kind is Any and _is_range(key, value) else value
 
 

@@ -11,9 +11,11 @@ from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
+from pydantic.fields import FieldInfo
 
 from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour
+from ngym_cli.config import options
 from ngym_cli.config.parts import find_own, is_reference
 from ngym_cli.config.values import parse_call, parse_value
 from ngym_cli.errors import UserError, unknown
@@ -27,14 +29,19 @@ class ModelSpec:
     summary: str
     path: str
     source: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, FieldInfo] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     units: bool = False
     seconds: float = 5.0
 
+    @property
+    def defaults(self) -> options.Values:
+        """Default of each argument."""
+        return options.defaults(self.arguments)
+
     def build(self, name: str, **given: Any) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
-        made: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.arguments, **given})
+        made: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
         return made
 
 
@@ -52,16 +59,16 @@ def expected_seconds(labels: Sequence[str], trials: int, folds: int, seeds: int)
         call = parse_call(text.partition(".py:")[0], "model")
         if call.name in MODELS and ".py:" not in text:
             spec, given = MODELS[call.name], dict(call.named)
-            nets = int(given.get("seeds", seeds if spec.units else spec.arguments.get("seeds", 1)))
+            nets = int(given.get("seeds", seeds if spec.units else spec.defaults.get("seeds", 1)))
             total += spec.seconds * nets
     return total * trials / 10_000 * (folds + 1) / 6
 
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
-MODELS: dict[str, ModelSpec] = {name: ModelSpec(name, **row) for name, row in FILE["models"].items()}
-
-#: Lowest and highest value of numbers.
-LIMITS: dict[str, tuple[float, float]] = FILE["limits"]
+MODELS: dict[str, ModelSpec] = {
+    name: ModelSpec(name, **{**row, "arguments": options.options(FILE["arguments"], row.get("arguments", {}))})
+    for name, row in FILE["models"].items()
+}
 
 
 def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
@@ -129,27 +136,23 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
     for key, value in call.named:
         if key not in spec.arguments:
             raise unknown(f"argument of model {call.name}", key, spec.arguments)
-        default, read = spec.arguments[key], parse_value(value)
-        fits = isinstance(read, bool) if isinstance(default, bool) else isinstance(read, int | float)
-        if not fits or (isinstance(default, int) and not isinstance(read, int)):
-            raise UserError(f"model '{text}': {key}={value}, expected a value like {default}")
-        given[key] = _within(text, key, read)
+        given[key] = _read(text, spec, key, parse_value(value))
     if not spec.units or "units" in given:
         more = {"seeds": seeds} if spec.units and "seeds" not in given else {}
         return [(text, spec.build(text, **more, **given))]
     each = []
     for count in units:
-        label = f"{text}:units={_within(text, 'units', count)}"
+        label = f"{text}:units={_read(text, spec, 'units', count)}"
         each.append((label, spec.build(label, **{"seeds": seeds, **given, "units": count})))
     return each
 
 
-def _within(text: str, key: str, value: Any) -> Any:
-    """Return an argument of a model; refuse numbers beyond the limits."""
-    low, high = LIMITS.get(key, (-np.inf, np.inf))
-    if not low <= value <= high:
-        raise UserError(f"model '{text}': {key} must be {low:g} to {high:g}, not {value}")
-    return value
+def _read(text: str, spec: ModelSpec, key: str, value: object) -> Any:
+    """Return an argument of a model in its type; refuse a value of another type or beyond the limits."""
+    try:
+        return options.read(key, spec.arguments[key], value)
+    except UserError as error:
+        raise UserError(f"model '{text}': {error}") from None
 
 
 def own(reference: str) -> Model:

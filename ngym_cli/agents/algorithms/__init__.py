@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from pydantic.fields import FieldInfo
+
 from ngym_cli.agents import own
-from ngym_cli.agents.networks import NETWORKS, find_network
-from ngym_cli.agents.options import Option, Values, read_options, tables
-from ngym_cli.config import parts
+from ngym_cli.agents.networks import NETWORKS, TABLES, find_network
+from ngym_cli.config import options, parts
+from ngym_cli.config.options import Values
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class AlgorithmSpec:
         timesteps: steps to learn from by default.
         needs_truth: whether it learns from the ground truth of trial-based tasks instead of reward.
         network_defaults: network options that differ from the network's own defaults.
-        hyperparameters: hyperparameters that can be set, with default values.
+        hyperparameters: hyperparameters that can be set.
         own_class: class of a user's own algorithm; None for built-in algorithms.
     """
 
@@ -43,7 +45,7 @@ class AlgorithmSpec:
     path: str
     networks: tuple[str, ...]
     actions: frozenset[str]
-    hyperparameters: tuple[Option, ...]
+    hyperparameters: dict[str, FieldInfo]
     n_envs: int = 64
     timesteps: int = 400_000
     needs_truth: bool = False
@@ -53,7 +55,7 @@ class AlgorithmSpec:
     @property
     def defaults(self) -> Values:
         """The default of every hyperparameter that configurations always name."""
-        return {option.name: option.default for option in self.hyperparameters if option.spelled}
+        return options.defaults(self.hyperparameters, spelled=True)
 
     @property
     def recurrent(self) -> bool:
@@ -84,21 +86,21 @@ class AlgorithmSpec:
 
 def _built_in(name: str, row: Values) -> AlgorithmSpec:
     """Return the entry of a built-in algorithm from the row in ``learners.toml``."""
-    defined, rare = tables()["hyperparameters"], row.get("rare", ())
-    options = (
-        *read_options("hyperparameters", row["hyperparameters"]),
-        *read_options("hyperparameters", {each: defined[each]["default"] for each in rare}, spelled=False),
-    )
+    rare = {each: HYPERPARAMETERS[each]["default"] for each in row.get("rare", ())}
+    fields = {
+        **options.options(HYPERPARAMETERS, row["hyperparameters"]),
+        **options.options(HYPERPARAMETERS, rare, spelled=False),
+    }
     networks = RECURRENT if row.get("memory") else ("mlp",)
     actions = frozenset(row.get("actions", ("discrete", "box")))
     plain = {key: value for key, value in row.items() if key not in ("rare", "memory")}
-    return AlgorithmSpec(name, **{**plain, "hyperparameters": options, "networks": networks, "actions": actions})
+    return AlgorithmSpec(name, **{**plain, "hyperparameters": fields, "networks": networks, "actions": actions})
 
 
-ALGORITHMS: dict[str, AlgorithmSpec] = {name: _built_in(name, row) for name, row in tables()["algorithms"].items()}
+#: Hyperparameters of built-in algorithms, mostly without a default.
+HYPERPARAMETERS: dict[str, options.Row] = TABLES["hyperparameters"]
 
-#: Every hyperparameter of a built-in algorithm by its name, without a default.
-KNOWN = {option.name: option for option in read_options("hyperparameters", tables()["hyperparameters"])}
+ALGORITHMS: dict[str, AlgorithmSpec] = {name: _built_in(name, row) for name, row in TABLES["algorithms"].items()}
 
 
 def find_algorithm(name: str) -> AlgorithmSpec:
@@ -125,11 +127,11 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
             "extend ngym_cli.RecurrentPPO instead"
         )
     nearest = classes[base] if base is not None else ALGORITHMS["ppo"]
-    usual = nearest.hyperparameters if base is not None else (replace(KNOWN["final_rate"], default=1.0),)
-    options = own.algorithm_options(cls, base, usual, KNOWN)
-    if base is None and "learning_rate" in {option.name for option in options}:
-        options = (*options, *usual)
-    off_policy = base is None and "buffer_size" in {option.name for option in options}
+    usual = nearest.hyperparameters if base is not None else options.options(HYPERPARAMETERS, {"final_rate": 1.0})
+    fields = own.algorithm_options(cls, base, usual, HYPERPARAMETERS)
+    if base is None and "learning_rate" in fields:
+        fields |= usual
+    off_policy = base is None and "buffer_size" in fields
     return replace(
         nearest,
         name=name,
@@ -138,7 +140,7 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
         path=name,
         n_envs=8 if off_policy else nearest.n_envs,
         own_class=cls,
-        hyperparameters=options,
+        hyperparameters=fields,
     )
 
 

@@ -1,25 +1,34 @@
 """Recurrent networks by name. The table imports no torch; `NetworkSpec.load` and users' own cells do.
 
-The ranges of options in ``learners.toml`` are checked by `ngym_cli.agents.options`, before a network is made.
+Options are declared in ``learners.toml`` and checked by `ngym_cli.config.options` before a network is made.
 """
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from pydantic.fields import FieldInfo
+
 from ngym_cli.agents import own
-from ngym_cli.agents.options import Option, Values, read_options, tables
-from ngym_cli.config import parts
+from ngym_cli.config import options, parts
+from ngym_cli.config.options import Values
 from ngym_cli.errors import UserError, unknown
 
 __all__ = ["NETWORKS", "NetworkSpec", "find_network"]
 
+#: Tables of algorithms, networks and options.
+TABLES: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).parents[1].joinpath("learners.toml").read_text(encoding="utf-8")
+)
+
 #: Options of every recurrent network; the second ones are left alone by most runs.
-COMMON = read_options("network_options", tables()["common"])
-RARE = read_options("network_options", tables()["rare"], spelled=False)
+COMMON = options.options(TABLES["network_options"], TABLES["common"])
+RARE = options.options(TABLES["network_options"], TABLES["rare"], spelled=False)
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,7 @@ class NetworkSpec:
     summary: str
     paper: str
     path: str
-    own: tuple[Option, ...]
+    own: dict[str, FieldInfo]
     recurrent: bool = True
     own_class: type | None = None
 
@@ -48,25 +57,26 @@ class NetworkSpec:
         return resolve_name(self.path)
 
     @property
-    def described(self) -> tuple[Option, ...]:
-        """Options that can be set, with default values."""
-        rare = (option for option in RARE if option.name not in self.defaults)
-        return (*COMMON, *self.own, *rare) if self.recurrent else self.own
+    def described(self) -> dict[str, FieldInfo]:
+        """Options that can be set."""
+        if not self.recurrent:
+            return self.own
+        return {**COMMON, **self.own, **{name: field for name, field in RARE.items() if name not in self.own}}
 
     @property
     def defaults(self) -> Values:
         """Default of each of the network's own options."""
-        return {option.name: option.default for option in self.own}
+        return options.defaults(self.own)
 
     @property
     def options(self) -> Values:
         """Default of every option."""
-        return {option.name: option.default for option in self.described}
+        return options.defaults(self.described)
 
 
 NETWORKS: dict[str, NetworkSpec] = {
-    name: NetworkSpec(name, **{**row, "own": read_options("network_options", row["own"])})
-    for name, row in tables()["networks"].items()
+    name: NetworkSpec(name, **{**row, "own": options.options(TABLES["network_options"], row["own"])})
+    for name, row in TABLES["networks"].items()
 }
 
 
@@ -81,8 +91,8 @@ def find_network(name: str) -> NetworkSpec:
     cls = own.network_class(name)
     if cls is None:
         raise unknown("network", name, [*NETWORKS, *parts.offered("network")])
-    options = own.network_options(cls, name)
-    taken = [option.name for option in options if option.name in tables()["common"]]
+    found = own.network_options(cls, name)
+    taken = [option for option in found if option in COMMON]
     if taken:
         raise UserError(f"network {name}: {taken[0]} is an option of every network; give the argument another name")
-    return NetworkSpec(name, own.summary_of(cls, "a cell of your own"), "", name, options, own_class=cls)
+    return NetworkSpec(name, own.summary_of(cls, "a cell of your own"), "", name, found, own_class=cls)

@@ -10,7 +10,6 @@ from ngym_cli.agents.perturbation import parse as parse_perturbation
 from ngym_cli.config.durations import duration_for_task, parse_duration, written_duration
 from ngym_cli.config.values import (
     Call,
-    match_type,
     parse_assignments,
     parse_call,
     parse_list,
@@ -82,19 +81,6 @@ def test_a_stack_of_wrappers():
         {"name": "combine", "task2": "mine.py:Mine", "delay": 800},
         {"name": "pass_reward"},
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "default", "result"), [(1, 0.5, 1.0), (2.0, 3, 2), (None, 3, None), (1, [0], [1]), ("x", None, "x")]
-)
-def test_values_take_the_type_of_their_default(value, default, result):
-    assert match_type(value, default, "key") == result
-
-
-@pytest.mark.parametrize(("value", "default"), [("fast", 0.1), (1.5, 2), (1, True), (True, 1)])
-def test_values_of_another_type_are_refused(value, default):
-    with pytest.raises(UserError, match="key"):
-        match_type(value, default, "key")
 
 
 @settings(max_examples=50, deadline=None)

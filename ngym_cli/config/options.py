@@ -1,0 +1,248 @@
+"""Options of algorithms, networks and models: rows of a TOML table as fields of pydantic.
+
+A configuration spells out every option, so that it means the same under the next version of the library that learns.
+Options and fields of a configuration are refused in the same words, by `refused`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, get_origin
+
+from pydantic import BeforeValidator, Field, Strict, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from ngym_cli.config.values import write_value
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.files import reading
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+#: Options by name.
+Values = dict[str, Any]
+
+TypeName = Literal["float", "int", "bool", "str", "list", "dict", "any"]
+
+
+class Row(TypedDict, total=False):
+    """Definition of an option; description and limits are arguments of pydantic's ``Field``.
+
+    Attributes:
+        type: key of `TYPES`.
+        default: used unless another value is given. An option without a default must be given.
+        optional: whether ``none`` is a value.
+        words: values of a word.
+        source: paper that the option comes from.
+        also: other names, by which the option is found.
+        spelled: whether configurations name the option even while it has its default.
+        description: one line, with the unit.
+        gt: number that values must exceed.
+        ge: smallest value.
+        le: largest value.
+    """
+
+    type: TypeName
+    default: Any
+    optional: bool
+    words: tuple[str, ...]
+    source: str
+    also: tuple[str, ...]
+    spelled: bool
+    description: str
+    gt: float
+    ge: float
+    le: float
+
+
+def _whole(value: object) -> object:
+    """Return 1e3 as the whole number that it stands for."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _word(value: object) -> object:
+    """Return a word that looks like a number or a truth value as a word."""
+    return value if value is None else str(value)
+
+
+def _list(value: object) -> object:
+    return value if value is None or isinstance(value, list) else [value]
+
+
+def _table(value: object) -> object:
+    """Return the table of a TOML file, whose path slashes may have split."""
+    text = write_value(value) if isinstance(value, list) else value
+    if isinstance(text, str) and text.endswith(".toml"):
+        return reading.parse_toml(reading.read_text(Path(text)), Path(text))
+    return text
+
+
+#: Types of options; a number is never read from a text or a truth value.
+TYPES: dict[str, Any] = {
+    "float": Annotated[float, Strict()],
+    "int": Annotated[int, Strict(), BeforeValidator(_whole)],
+    "bool": Annotated[bool, Strict()],
+    "str": Annotated[str, BeforeValidator(_word)],
+    "list": Annotated[list[Any], BeforeValidator(_list)],
+    "dict": Annotated[dict[str, Any], BeforeValidator(_table)],
+    "any": Any,
+}
+
+#: Allowed values of types without limits.
+ALLOWED = {
+    float: "any number", int: "any number", bool: "true or false", list: "a/b/c", str: "a word", dict: "NAME=NUMBER",
+}  # fmt: skip
+
+#: Expected values by the beginning of pydantic's name for an error.
+EXPECTED = {
+    "float": "a number",
+    "finite": "a number",
+    "int": "a whole number",
+    "bool": "true or false",
+    "list": "a list",
+    "dict": "a table of names and numbers, or a TOML file",
+}
+
+
+def option(row: Row) -> FieldInfo:
+    """Return the field of an option."""
+    kind = TYPES[row["type"]]
+    if row.get("words"):
+        kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(_word)]
+    given: dict[str, Any] = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "le")}
+    given["json_schema_extra"] = {
+        "source": row.get("source", ""),
+        "also": list(row.get("also", ())),
+        "spelled": row.get("spelled", True),
+    }
+    field = Field(row.get("default", ...), **given)
+    return FieldInfo.from_annotated_attribute(kind | None if row.get("optional") else kind, field)
+
+
+def options(defined: Mapping[str, Row], chosen: Mapping[str, Any], spelled: bool = True) -> dict[str, FieldInfo]:
+    """Return the fields of some options of a table.
+
+    Args:
+        defined: the table.
+        chosen: name to default ("none" for no value), or to entries that replace those of the table.
+        spelled: whether configurations name the options even while they have their defaults.
+    """
+    found = {}
+    for name, given in chosen.items():
+        row: Any = {**defined[name], **(given if isinstance(given, dict) else {"default": given}), "spelled": spelled}
+        found[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})
+    return found
+
+
+def about(field: FieldInfo) -> Mapping[str, Any]:
+    """Return the entries of an option beyond those of pydantic: source, also and spelled."""
+    more = field.json_schema_extra
+    return more if isinstance(more, dict) else {}
+
+
+def defaults(fields: Mapping[str, FieldInfo], spelled: bool = False) -> Values:
+    """Return default values by name; None for options without a default.
+
+    Args:
+        fields: the options.
+        spelled: leave out options that configurations name only while they have another value.
+    """
+    kept = {name: field for name, field in fields.items() if not spelled or about(field)["spelled"]}
+    return {name: None if field.is_required() else field.default for name, field in kept.items()}
+
+
+def complete(fields: Mapping[str, FieldInfo], usual: Values, given: Mapping[str, object], kind: str) -> Values:
+    """Return the value of every option: the given value, else the usual value, else the option's default.
+
+    Args:
+        fields: all options.
+        usual: defaults for the occasion.
+        given: settings of the user.
+        kind: word for an option in messages.
+
+    Raises:
+        UserError: on an unknown name, with the nearest, or a value that does not fit.
+    """
+    for name in given:
+        if name not in fields:
+            raise _unknown(kind, name, fields)
+    for name, field in fields.items():
+        if field.is_required() and name not in given and name not in usual:
+            raise UserError(f"{kind} '{name}' has no default and must be given")
+    values = {name: usual.get(name, field.default) for name, field in fields.items()}
+    values |= {name: read(name, fields[name], value) for name, value in given.items()}
+    return {
+        name: value for name, value in values.items() if about(fields[name])["spelled"] or value != fields[name].default
+    }
+
+
+def _unknown(kind: str, name: str, fields: Mapping[str, FieldInfo]) -> UserError:
+    """Return the error for an unknown option; common synonyms of option names are recognised."""
+    for known, field in fields.items():
+        if name.lower() in about(field)["also"]:
+            return UserError(f"unknown {kind} '{name}'; did you mean '{known}'?")
+    return unknown(kind, name, fields)
+
+
+def read(name: str, field: FieldInfo, value: object) -> Any:
+    """Return a value in the type of a field.
+
+    Raises:
+        UserError: if the value has another type, or is out of range.
+    """
+    try:
+        return TypeAdapter(field.rebuild_annotation()).validate_python(value)
+    except ValidationError as error:
+        raise refused(name, field, error.errors()[0]) from None
+
+
+def refused(name: str, field: FieldInfo | None, error: ErrorDetails) -> UserError:
+    """Return the sentence about a value that pydantic refuses.
+
+    Args:
+        name: of the field, as the user writes it.
+        field: the field, or None if unknown.
+        error: pydantic's own description.
+    """
+    value, kind = error["input"], error["type"]
+    if value is None:
+        return UserError(f"{name} must be given a value, not none")
+    written = repr(value) if isinstance(value, str | Mapping) else write_value(value)
+    if field is not None and kind == "literal_error":
+        return unknown(name, value, words_of(field))
+    if field is not None and kind.startswith(("greater_than", "less_than")):
+        return UserError(f"{name} must be {range_of(field)}, not {written}")
+    expected = EXPECTED.get(kind.partition("_")[0])
+    if expected is not None:
+        return UserError(f"{name} must be {expected}, not {written}")
+    return UserError(f"{name}: {error['msg'][0].lower()}{error['msg'][1:]}, not {written}")
+
+
+def words_of(field: FieldInfo) -> tuple[str, ...]:
+    """Return the values of a field that takes one of several words."""
+    return next((get_args(part) for part in _parts(field.annotation) if get_origin(part) is Literal), ())
+
+
+def range_of(field: FieldInfo) -> str:
+    """Return the allowed values of a field in words."""
+    keys = ("gt", "ge", "lt", "le")
+    limits = {key: getattr(each, key) for each in field.metadata for key in keys if hasattr(each, key)}
+    if "ge" in limits and "le" in limits:
+        return f"{limits['ge']:g} to {limits['le']:g}"
+    names = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+    said = " and ".join(f"{word} {limits[key]:g}" for key, word in names.items() if key in limits)
+    kinds = (ALLOWED.get(get_origin(part) or part) for part in _parts(field.annotation))
+    return said or " or ".join(words_of(field)) or next(filter(None, kinds), "any value")
+
+
+def is_optional(field: FieldInfo) -> bool:
+    """Return whether ``none`` is a value of a field."""
+    return type(None) in get_args(field.annotation)
+
+
+def _parts(annotation: object) -> Iterator[Any]:
+    """Yield an annotation and everything inside."""
+    yield annotation
+    for inner in get_args(annotation):
+        yield from _parts(inner)
