@@ -213,7 +213,8 @@ def refused(name: str, field: FieldInfo | None, error: ErrorDetails) -> UserErro
         return unknown(name, value, words_of(field))
     if field is not None and kind.startswith(("greater_than", "less_than")):
         return UserError(f"{name} must be {range_of(field)}, not {written}")
-    expected = EXPECTED.get(kind.partition("_")[0])
+    wrong = "float" if kind == "int_type" and not isinstance(value, float) else kind.partition("_")[0]
+    expected = EXPECTED.get(wrong)
     if expected is not None:
         return UserError(f"{name} must be {expected}, not {written}")
     return UserError(f"{name}: {error['msg'][0].lower()}{error['msg'][1:]}, not {written}")

@@ -36,7 +36,7 @@ def test_values_take_the_type_of_their_option(value, row, result):
         ("3", "float", "key must be a number, not '3'"),
         (1.5, "int", "key must be a whole number, not 1.5"),
         (1, "bool", "key must be true or false, not 1"),
-        (True, "int", "key must be a whole number, not true"),
+        (True, "int", "key must be a number, not true"),
         (None, "list", "key must be given a value, not none"),
         ("x", "dict", "key must be a table of names and numbers, or a TOML file, not 'x'"),
     ],
