@@ -54,10 +54,9 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     model.learn(int(config.timesteps or 0))
     seconds = time.perf_counter() - began
     session = venv.get_attr("envs")[0][0].unwrapped.session
-    protocol = fresh_trials.EvaluationSettings(deterministic=False)  # it explores by drawing
-    found = fresh_trials.evaluate(
-        model.policy, config, facts, sessions * session, 10_000 + config.seed, protocol=protocol
-    )
+    # the agent explores by drawing its actions
+    test = fresh_trials.EvaluationSettings(sessions * session, 10_000 + config.seed, deterministic=False)
+    found = fresh_trials.evaluate(model.policy, config, facts, test)
     p, chosen = choices(found.table, session)
     rng = np.random.default_rng(config.seed)
     ours, sampling, least = (

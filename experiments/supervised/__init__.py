@@ -77,7 +77,8 @@ def run(settings: dict[str, Any], trials: int) -> dict[str, Any]:
     model.learn(int(config.timesteps or 0))
     wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
     several = "task" in facts.conditions
-    found = fresh_trials.evaluate(model.policy, config, facts, trials * (20 if several else 1), 10_000 + seed)
+    test = fresh_trials.EvaluationSettings(trials * (20 if several else 1), 10_000 + seed)
+    found = fresh_trials.evaluate(model.policy, config, facts, test)
     numbers: dict[str, Any] = {"performance": found.summary["performance"], "ceiling": found.summary["ceiling"]}
     if several:
         scores, tasks = found.table["performance"], found.table["task"]

@@ -161,13 +161,14 @@ class Run(WithFigures):
             if key not in CHANGES:
                 raise unknown("setting that an evaluation can change", key, sorted(CHANGES))
         recorded = record if record is None or isinstance(record, str) else ",".join(record)
-        _, asked = requests.request(
-            [str(self.path)], lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
-            record=recorded, export=export, compare=compare, columns=columns, compare_activity=compare_activity, by=by,
-            trials=trials, seed=seed,
-            deterministic=deterministic, balanced=balanced, checkpoints=checkpoints, changes=nested, name=name,
-            overwrite=overwrite, trust=self._trust, spike_rate=spike_rate,
+        flags = requests.EvaluationFlags(
+            trials, seed, deterministic, balanced, checkpoints,
+            lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
+            record=recorded, spike_rate=spike_rate, export=export,
+            compare=compare, columns=columns, compare_activity=compare_activity, by=by,
+            changes=nested, name=name, overwrite=overwrite, trust=self._trust,
         )  # fmt: skip
+        _, asked = requests.request([str(self.path)], flags)
         found = [Evaluation(folder, self._trust) for _, folder in requests.evaluate([str(self.path)], runs.ROOT, asked)]
         return found if checkpoints is not None else found[0]
 

@@ -96,43 +96,34 @@ def command(
     from ngym_cli.errors import UserError
     from ngym_cli.evaluation import printing, requests
 
-    checkpoints = checkpoints or checkpoint
-    changes = flags.settings(**changed)
-    of_models = {"model": model, "subject": subject, "stimuli": stimuli}
-    of_networks = {
-        "checkpoints": checkpoints, "balanced": balanced, "lesion": lesion, "silence": silence, "clamp": clamp,
-        "noise": noise, "record": record, "spike-rate": spike_rate, "export": export, "by": by,
-        "compare-activity": compare_activity,
-    }  # fmt: skip
-    for flag, value in (of_models if simulate is None else of_networks).items():
-        if value is not None and value is not False and value != []:
-            raise UserError(
-                f"--{flag} belongs to --simulate TASK, which lets a fitted model act" if simulate is None
-                else f"--{flag} is for evaluations of trained networks; --simulate lets a fitted model act"
-            )  # fmt: skip
+    written = requests.EvaluationFlags(
+        trials, seed, deterministic is not False, balanced, checkpoints or checkpoint,
+        lesion or (), silence or (), clamp or (), noise or (), record, spike_rate, export,
+        compare, columns, compare_activity, by, flags.settings(**changed), name, overwrite, trust,
+    )  # fmt: skip
     if simulate is not None:
         from ngym_cli.evaluation import simulation
 
+        written.refuse_for_fitted_models()
         asked_of_models = simulation.SimulationRequest(
-            {"task": simulate, **changes}, model, subject, stimuli, trials, seed, bool(deterministic),
+            {"task": simulate, **written.changes}, model, subject, stimuli, trials, seed, bool(deterministic),
             requests.comparison_of(compare, columns), overwrite, name, trust,
         )  # fmt: skip
         _let_models_act(run or ["latest"], runs, asked_of_models, json)
         return
-    references, asked = requests.request(
-        run or [], lesion or (), silence or (), clamp or (), noise or (), record, export, compare, columns,
-        compare_activity, by, trials=trials, deterministic=deterministic is not False, balanced=balanced, seed=seed,
-        checkpoints=checkpoints, changes=changes, name=name, overwrite=overwrite, trust=trust, spike_rate=spike_rate,
-    )  # fmt: skip
+    for flag, value in {"model": model, "subject": subject, "stimuli": stimuli}.items():
+        if value is not None:
+            raise UserError(f"--{flag} belongs to --simulate TASK, which lets a fitted model act")
+    references, asked = requests.request(run or [], written)
     rows = []
     bar = printing.EvaluationBar(terminal.console(stderr=True))
     for summary, folder in requests.evaluate(references, runs, asked, bar.show):
         rows.append(summary)
         bar.stop()
         if not json:
-            printing.print_evaluated(summary, folder, several=len(references) > 1 or checkpoints is not None)
+            printing.print_evaluated(summary, folder, several=len(references) > 1 or written.checkpoints is not None)
     if json:
-        terminal.print_json(rows[0] if len(rows) == 1 and not checkpoints else rows)
+        terminal.print_json(rows[0] if len(rows) == 1 and not written.checkpoints else rows)
 
 
 def _let_models_act(fits: list[str], root: Path, asked: SimulationRequest, json: bool) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.analysis.measures import measures
 from ngym_cli.agents.acting import BatchAgent, rollout
+from ngym_cli.agents.from_config import evaluation_trials
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.agents.trained import agent_for, remembers
 from ngym_cli.config import RunConfig
@@ -33,8 +34,13 @@ from ngym_cli.runs.trial_table import Table, write_table
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
+    from stable_baselines3.common.vec_env import VecEnv
 
     from ngym_cli.agents.acting import Actor
+    from ngym_cli.environments.trial_batch import TrialBatch
+
+    Policy: TypeAlias = Actor | BasePolicy | FittedModel
+    Environments: TypeAlias = TrialBatch | VecEnv
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS = 128
@@ -114,37 +120,37 @@ class TrialQuota:
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """Settings of an evaluation, besides the trials.
+    """Settings of an evaluation.
 
     Attributes:
+        trials: number of trials; None for the usual number of the task.
+        seed: of the environments, of drawn actions and units.
         deterministic: take the most probable action instead of drawing one.
         balanced: all combinations of the task's conditions equally often.
         perturbations: perturbations of the network's units.
         record: what to record step by step, see ``ngym_cli.evaluation.activity``.
         spike_rate: largest rate of units whose spikes are recorded, Hz.
+        folder: folder of the recording; None for none.
         references: compute the scores of reference agents, which takes seconds for some tasks.
         exact: no more sessions and blocks than the requested trials fill, see `TrialQuota.of`.
+        measured: compute the task's measures, whose intervals take a fit for each of 200 samples; see `measure`.
     """
 
+    trials: int | None = None
+    seed: int = 0
     deterministic: bool = True
     balanced: bool = False
     perturbations: tuple[Perturbation, ...] = ()
     record: tuple[str, ...] = ()
     spike_rate: float = PEAK_RATE
+    folder: Path | None = None
     references: bool = True
     exact: bool = False
+    measured: bool = True
 
 
 def evaluate(
-    policy: Actor | BasePolicy | FittedModel,
-    config: RunConfig,
-    facts: Facts,
-    trials: int,
-    seed: int,
-    protocol: EvaluationSettings | None = None,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-    measured: bool = True,
+    policy: Policy, config: RunConfig, facts: Facts, settings: EvaluationSettings, progress: Progress | None = None
 ) -> EvaluatedTrials:
     """Run an agent on fresh trials.
 
@@ -155,60 +161,37 @@ def evaluate(
         policy: a trained policy, a copy of its weights, or a fitted model of choices.
         config: resolved configuration; task, wrappers and reset rule are taken from it.
         facts: known properties of the task.
-        trials: number of trials.
-        seed: of the environments, of drawn actions and units.
-        protocol: further settings of the evaluation; by default the most probable actions are taken.
-        folder: folder of the recording, if any.
+        settings: settings of the evaluation.
         progress: called repeatedly with the number of finished trials and the total.
-        measured: tell what the task is about, whose intervals take a fit for each of 200 samples; see `measure`.
 
     Raises:
         UserError: if the agent cannot be perturbed or recorded as asked, or the task not balanced.
     """
     began = time.perf_counter()
-    protocol = protocol or EvaluationSettings()
-    quota = TrialQuota.of(trials, config, facts, protocol.balanced, protocol.exact)
-    n_envs = quota.n_envs
-    env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(seed).generate_state(3))
-    around, cells = _around(config, protocol, n_envs, unit_seed)
-    if isinstance(policy, FittedModel):
-        probed = around
-        around = lambda env: policy.around(probed(env))  # noqa: E731
-    venv = build_batch(config, n_envs, around)
-    units: list[Perturbation] = []
-    try:
+    quota = TrialQuota.of(settings.trials or evaluation_trials(facts), config, facts, settings.balanced, settings.exact)
+    env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(settings.seed).generate_state(3))
+    around, cells = _around(policy, config, settings, quota.n_envs, unit_seed)
+    with contextlib.closing(build_batch(config, quota.n_envs, around)) as venv:
         venv.seed(env_seed)
-        perturb = None
-        if protocol.perturbations:
-            units = drawn(protocol.perturbations, units_of(policy), unit_seed)
-            perturb = Perturber(units, _within(venv), unit_seed)
-        if isinstance(policy, FittedModel):
-            agent: BatchAgent = policy.acting(venv, action_seed, protocol.deterministic)
-        else:
-            agent = agent_for(policy, n_envs, action_seed, protocol.deterministic, perturb)
+        units = _perturbed(policy, settings, unit_seed)
+        perturber = Perturber(units, _within(venv), unit_seed) if units else None
+        agent = _agent(policy, venv, settings.deterministic, action_seed, perturber)
         linked = facts.links_trials or config.reset_state != "trial"
-        recorder = TrialRecorder(None, config.task, facts.dt, n_envs, facts.rt_from, linked)
-        with contextlib.ExitStack() as stack:
-            steps_to = None
-            if protocol.record and folder is not None:
-                wanted = stepwise(protocol.record)
-                steps_to = stack.enter_context(UnitRecorder(folder / ACTIVITY, wanted, n_envs, facts.dt))
-            steps = _run(venv, agent, recorder, quota, steps_to, progress)
-        if SPIKES in protocol.record and folder is not None:
-            draw_spikes(folder / ACTIVITY, protocol.spike_rate, unit_seed)
-    finally:
-        venv.close()
+        recorder = TrialRecorder(None, config.task, facts.dt, quota.n_envs, facts.rt_from, linked)
+        count = _TrialCount(quota, progress)
+        with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
+            steps = _run(venv, agent, recorder, count, activity)
     table = _counted(recorder.collect(), quota)
-    found = summarise(table, facts, protocol.references)
-    if protocol.balanced and facts.links_trials:
+    found = summarise(table, facts, settings.references)
+    if settings.balanced and facts.links_trials:
         found.update(ceiling=None, no_ceiling="balanced conditions do not follow each other as in the task")
     found.update(
-        deterministic=protocol.deterministic, seed=seed, reset_state=config.reset_state, steps=steps,
-        balanced=protocol.balanced, combinations=cells, recorded=list(protocol.record) or None,
+        deterministic=settings.deterministic, seed=settings.seed, reset_state=config.reset_state, steps=steps,
+        balanced=settings.balanced, combinations=cells, recorded=list(settings.record) or None,
         perturbations=[asdict(each) for each in units], seconds=round(time.perf_counter() - began, 3),
     )  # fmt: skip
     evaluation = EvaluatedTrials(table, found)
-    if measured:
+    if settings.measured:
         measure(evaluation, facts)
     return evaluation
 
@@ -219,24 +202,52 @@ def measure(evaluation: EvaluatedTrials, facts: Facts) -> None:
 
 
 def _around(
-    config: RunConfig, protocol: EvaluationSettings, n_envs: int, seed: int
+    policy: Policy, config: RunConfig, settings: EvaluationSettings, n_envs: int, seed: int
 ) -> tuple[Callable[[gym.Env], gym.Env], int | None]:
     """Return the function that adds an evaluation's wrappers to environments, and the number of combinations."""
     cells: dict[str, np.ndarray] | None = None
-    if protocol.balanced:
+    if settings.balanced:
         cells = combinations(make_env(find_task(config.task), config), config.task)
-    periods = tuple(dict.fromkeys(each.period for each in protocol.perturbations if each.period))
+    periods = tuple(dict.fromkeys(each.period for each in settings.perturbations if each.period))
     place = itertools.count()
 
     def around(env: gym.Env) -> gym.Env:
         if cells is not None:
             env = Balanced(env, cells, next(place), n_envs, seed)
-        return PeriodProbe(env, periods)
+        probe = PeriodProbe(env, periods)
+        return policy.around(probe) if isinstance(policy, FittedModel) else probe
 
     return around, None if cells is None else len(next(iter(cells.values())))
 
 
-def _within(venv: Any) -> Within:
+def _perturbed(policy: Policy, settings: EvaluationSettings, seed: int) -> list[Perturbation]:
+    """Return the perturbations of an evaluation with explicit unit numbers."""
+    return drawn(settings.perturbations, units_of(policy), seed) if settings.perturbations else []
+
+
+def _agent(
+    policy: Policy, venv: Environments, deterministic: bool, seed: int, perturber: Perturber | None
+) -> BatchAgent:
+    """Return the agent that acts in a batch of environments."""
+    if isinstance(policy, FittedModel):
+        return policy.acting(venv, seed, deterministic)
+    return agent_for(policy, venv.num_envs, seed, deterministic, perturber)
+
+
+@contextlib.contextmanager
+def _recording(settings: EvaluationSettings, n_envs: int, dt: float, seed: int) -> Iterator[UnitRecorder | None]:
+    """Open the recording of an evaluation, and draw spikes once all steps are recorded."""
+    if not settings.record or settings.folder is None:
+        yield None
+        return
+    file = settings.folder / ACTIVITY
+    with UnitRecorder(file, stepwise(settings.record), n_envs, dt) as activity:
+        yield activity
+    if SPIKES in settings.record:
+        draw_spikes(file, settings.spike_rate, seed)
+
+
+def _within(venv: Environments) -> Within:
     """Return a function from a period to the environments in which the period is active."""
     from ngym_cli.environments.trial_batch import batch_of
 
@@ -249,7 +260,7 @@ def _within(venv: Any) -> Within:
     return within
 
 
-def units_of(policy: Actor | BasePolicy | FittedModel) -> int:
+def units_of(policy: Policy) -> int:
     """Return the number of units of a policy's network, all layers together.
 
     Raises:
@@ -261,34 +272,58 @@ def units_of(policy: Actor | BasePolicy | FittedModel) -> int:
     return int(layers * units)
 
 
+class _TrialCount:
+    """Number of finished trials of each environment, reported now and then.
+
+    Args:
+        quota: trials that count.
+        progress: called with the number of finished trials and the total.
+    """
+
+    def __init__(self, quota: TrialQuota, progress: Progress | None):
+        self.quota, self.progress = quota, progress
+        self.done = np.zeros(quota.n_envs, int)
+        self._told = time.monotonic()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every environment has finished its trials."""
+        return bool(np.all(self.done >= self.quota.warm + self.quota.trials))
+
+    def add(self, envs: np.ndarray) -> np.ndarray:
+        """Add finished trials by environment and return whether each counts."""
+        counts = self.quota.counts(self.done[envs], envs)
+        self.done += np.bincount(envs, minlength=self.quota.n_envs)
+        return counts
+
+    def report(self) -> None:
+        """Report progress if the last report is some time ago."""
+        if self.progress is not None and time.monotonic() - self._told > SECONDS_PER_REPORT:
+            self._told = time.monotonic()
+            done = np.clip(self.done - self.quota.warm, 0, self.quota.trials)
+            self.progress(int(done.sum()), int(self.quota.trials.sum()))
+
+
 def _run(
-    venv: Any,
-    agent: BatchAgent,
-    recorder: TrialRecorder,
-    quota: TrialQuota,
-    activity: UnitRecorder | None = None,
-    progress: Progress | None = None,
+    venv: Environments, agent: BatchAgent, recorder: TrialRecorder, count: _TrialCount, activity: UnitRecorder | None
 ) -> int:
+    """Run an agent until every environment has finished its trials and return the number of steps."""
     from ngym_cli.environments.trial_batch import trials_of
 
-    trials = trials_of(venv)
-    told, done, steps = time.monotonic(), np.zeros(quota.n_envs, int), 0
+    trials, steps = trials_of(venv), 0
     for step in rollout(venv, agent):
-        steps += quota.n_envs
+        steps += venv.num_envs
         if activity is not None:
             activity.step(step.seen, step.act, step.rewards)
         finished = trials.finished
         if finished is not None:
-            envs = finished["env"]
             recorder.add(finished, steps)
+            counts = count.add(finished["env"])
             if activity is not None:
-                activity.finish(finished, quota.counts(done[envs], envs))
-            done += np.bincount(envs, minlength=quota.n_envs)
-        if np.all(done >= quota.warm + quota.trials):
+                activity.finish(finished, counts)
+        if count.complete:
             break
-        if progress is not None and time.monotonic() - told > SECONDS_PER_REPORT:
-            told = time.monotonic()
-            progress(int(np.clip(done - quota.warm, 0, quota.trials).sum()), int(quota.trials.sum()))
+        count.report()
     return steps
 
 

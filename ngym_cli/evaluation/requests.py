@@ -15,7 +15,7 @@ from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.evaluation.activity import SPIKES, parse_quantities
+from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, parse_quantities
 from ngym_cli.evaluation.fresh_trials import EvaluationSettings, Progress
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
@@ -42,14 +42,15 @@ MOST_RATE = 1_000
 #: Prefix of the files of a comparison with animals.
 COMPARISON = "comparison"
 
+#: Flags that a request takes as they are written.
+AS_WRITTEN = ("trials", "seed", "deterministic", "balanced", "checkpoints", "changes", "name", "overwrite", "trust")
+
 
 @dataclass(frozen=True)
 class RequestedEvaluation(EvaluationSettings):
-    """Request on the command line: the settings of `EvaluationSettings`, and which trials of which agent.
+    """Request on the command line: the settings of `EvaluationSettings`, and what becomes of them.
 
     Attributes:
-        trials: number of trials; None for what is usual for the task.
-        seed: determines them.
         changes: settings that differ from training, as from ``ngym_cli.config.flags.settings``.
         checkpoints: ``all``, ``best``, step numbers separated by commas, or None for the final model.
         exports: formats to export to.
@@ -60,8 +61,6 @@ class RequestedEvaluation(EvaluationSettings):
         trust: accept user code named in a run's record.
     """
 
-    trials: int | None = None
-    seed: int = 0
     changes: Mapping[str, Any] = field(default_factory=dict)
     checkpoints: str | None = None
     exports: tuple[str, ...] = ()
@@ -98,20 +97,45 @@ def _words(changes: Mapping[str, Any]) -> str:
     return "-".join(words).replace(":", "+").replace("/", "+")
 
 
-def request(
-    references: Sequence[str],
-    lesion: Sequence[str] = (),
-    silence: Sequence[str] = (),
-    clamp: Sequence[str] = (),
-    noise: Sequence[str] = (),
-    record: str | None = None,
-    export: str | None = None,
-    compare: Path | None = None,
-    columns: Path | None = None,
-    compare_activity: Path | None = None,
-    by: str | None = None,
-    **plain: Any,
-) -> tuple[list[str], RequestedEvaluation]:
+@dataclass(frozen=True)
+class EvaluationFlags:
+    """Flags of ``ngym eval`` as written; the help of the command explains them."""
+
+    trials: int | None = None
+    seed: int = 0
+    deterministic: bool = True
+    balanced: bool = False
+    checkpoints: str | None = None
+    lesion: Sequence[str] = ()
+    silence: Sequence[str] = ()
+    clamp: Sequence[str] = ()
+    noise: Sequence[str] = ()
+    record: str | None = None
+    spike_rate: float | None = None
+    export: str | None = None
+    compare: Path | None = None
+    columns: Path | None = None
+    compare_activity: Path | None = None
+    by: str | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    overwrite: bool = False
+    trust: bool = False
+
+    def refuse_for_fitted_models(self) -> None:
+        """Refuse flags that only evaluations of trained networks have.
+
+        Raises:
+            UserError: names the first.
+        """
+        for flag in ("checkpoints", "balanced", *perturbation.KINDS, "record", "spike_rate", "export", "by",
+                     "compare_activity"):  # fmt: skip
+            if getattr(self, flag) != getattr(EvaluationFlags, flag):
+                word = flag.replace("_", "-")
+                raise UserError(f"--{word} is for evaluations of trained networks; --simulate lets a fitted model act")
+
+
+def request(references: Sequence[str], flags: EvaluationFlags) -> tuple[list[str], RequestedEvaluation]:
     """Return the requested runs and the request.
 
     Words such as ``period=delay`` among the runs belong to the preceding perturbation, so that
@@ -120,35 +144,34 @@ def request(
     Raises:
         UserError: on anything that cannot be read, or does not go together.
     """
-    given = [(kind, text) for kind, texts in zip(perturbation.KINDS, (lesion, silence, clamp, noise), strict=True)
-             for text in texts]  # fmt: skip
+    given = [(kind, text) for kind in perturbation.KINDS for text in getattr(flags, kind)]
     loose = [word for word in references if "=" in word and not Path(word).exists()]
     if loose:
         if len(given) != 1:
             raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
         given = [(given[0][0], " ".join([given[0][1], *loose]))]
-    for flag, given_path in (("--compare", compare), ("--compare-activity", compare_activity)):
-        if given_path is not None and plain.get("checkpoints"):
+    for flag, given_path in (("--compare", flags.compare), ("--compare-activity", flags.compare_activity)):
+        if given_path is not None and flags.checkpoints:
             raise UserError(f"{flag} takes the final model, not --checkpoints")
-    if by is not None and compare_activity is None:
+    if flags.by is not None and flags.compare_activity is None:
         raise UserError("--by names conditions of the recording of --compare-activity")
-    quantities = () if record is None else parse_quantities(record)
-    if plain.get("spike_rate") is None:
-        plain.pop("spike_rate", None)
-    elif SPIKES not in quantities:
+    quantities = () if flags.record is None else parse_quantities(flags.record)
+    if flags.spike_rate is not None and SPIKES not in quantities:
         raise UserError("--spike-rate is the rate of recorded spikes: add --record spikes")
-    exports = tuple(split_entries(export or ""))
+    exports = tuple(split_entries(flags.export or ""))
     for word in exports:
         if word not in EXPORTS:
             raise unknown("export format", word, EXPORTS)
     names = [word for word in references if word not in loose] or ["latest"]
+    recording = flags.compare_activity
     return names, RequestedEvaluation(
+        **{name: getattr(flags, name) for name in AS_WRITTEN},
         perturbations=tuple(perturbation.parse(kind, text) for kind, text in given),
         record=quantities,
+        spike_rate=PEAK_RATE if flags.spike_rate is None else flags.spike_rate,
         exports=exports,
-        compare=comparison_of(compare, columns),
-        activity=None if compare_activity is None else (compare_activity, tuple(split_entries(by or ""))),
-        **plain,
+        compare=comparison_of(flags.compare, flags.columns),
+        activity=None if recording is None else (recording, tuple(split_entries(flags.by or ""))),
     )
 
 
@@ -274,9 +297,10 @@ def _evaluate_run(
         needed = [name for form in asked.exports for name in CONTENTS.get(form, ())]
         needed += ["activity"] if SPIKES in asked.record else []
         held = [name for name in needed if remembers(policy) or name == "observations"]
-        protocol = replace(asked, record=tuple(dict.fromkeys([*held, *asked.record])))
+        wanted = tuple(dict.fromkeys([*held, *asked.record]))
         with atomic_folder(folder, runs.EVALUATION) as temporary:
-            result = fresh_trials.evaluate(policy, config, facts, trials, asked.seed, protocol, temporary, progress)
+            settings = replace(asked, trials=trials, record=wanted, folder=temporary)
+            result = fresh_trials.evaluate(policy, config, facts, settings, progress)
             result.summary.update(
                 run=str(run.path), model_steps=steps, checkpoint=steps if at_checkpoint else None,
                 changes=dict(asked.changes),

@@ -106,8 +106,8 @@ def simulate(
                                       "parameters": f"fitted to all sessions of {subject}"}}  # fmt: skip
     runs.refuse_existing(path, asked.overwrite)
     began, trials = time.perf_counter(), asked.trials or USUAL_TRIALS
-    protocol = fresh_trials.EvaluationSettings(asked.deterministic, exact=asked.trials is not None)
-    found = fresh_trials.evaluate(agent, config, facts, trials, asked.seed, protocol, progress=progress)
+    settings = fresh_trials.EvaluationSettings(trials, asked.seed, asked.deterministic, exact=asked.trials is not None)
+    found = fresh_trials.evaluate(agent, config, facts, settings, progress)
     if facts.links_trials:
         found.summary.update(_ceiling(config, agent.by_correctness))
     run = runs.create(path, asked.overwrite, config.to_toml(), opening)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
     from ngym_cli.agents.loading import LoadedAgent
+    from ngym_cli.evaluation.fresh_trials import EvaluatedTrials
 
 
 class PaperRun:
@@ -111,8 +112,10 @@ class PaperRun:
             raise ValueError(f"the trials do not give {id_}; they give {', '.join(found) or 'none'}")
         return float(found[id_])
 
-    def perturbed(self, perturbations: Sequence[Perturbation], trials: int, seed: int = 0, **options: Any) -> Any:
-        """Return an ``ngym_cli.evaluation.fresh_trials.Evaluation`` with units lesioned, silenced, clamped or noisy.
+    def perturbed(
+        self, perturbations: Sequence[Perturbation], trials: int, seed: int = 0, **options: Any
+    ) -> EvaluatedTrials:
+        """Return the evaluated trials of an agent with units lesioned, silenced, clamped or noisy.
 
         For perturbations that an analysis decides on; others are said in `paper.toml`.
 
@@ -124,9 +127,9 @@ class PaperRun:
         """
         from ngym_cli.evaluation import fresh_trials
 
-        protocol = fresh_trials.EvaluationSettings(perturbations=tuple(perturbations), **options)
+        settings = fresh_trials.EvaluationSettings(trials, seed, perturbations=tuple(perturbations), **options)
         source = self.source
-        return fresh_trials.evaluate(source.policy, source.config, source.facts, trials, seed, protocol=protocol)
+        return fresh_trials.evaluate(source.policy, source.config, source.facts, settings)
 
 
 @dataclass(frozen=True)

@@ -112,14 +112,13 @@ class Evaluator:
             place: numbers that determine the random stream.
             stage: stage whose task is evaluated; default the last.
         """
-        settings = self.config.evaluation
         seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
         goal, facts = (stage.config, stage.facts) if stage else (self.config.in_stage(-1), self.facts)
         began = time.monotonic()
-        found = fresh_trials.evaluate(
-            self.policy(), goal, facts, trials, seed, fresh_trials.EvaluationSettings(settings.deterministic),
-            progress=self.display.evaluating, measured=False,
-        )  # fmt: skip
+        settings = fresh_trials.EvaluationSettings(
+            trials, seed, self.config.evaluation.deterministic, measured=False
+        )
+        found = fresh_trials.evaluate(self.policy(), goal, facts, settings, self.display.evaluating)
         self.display.evaluated(time.monotonic() - began)
         return found
 

@@ -90,9 +90,9 @@ def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, dete
     actor, steps = load_to_act(run, config)
     policy, expected_steps = load_policy(run, config)
     assert isinstance(actor, Actor) and steps == expected_steps
-    settings = fresh_trials.EvaluationSettings(deterministic)
+    settings = fresh_trials.EvaluationSettings(60, 3, deterministic, measured=False)
     mine, other = (
-        fresh_trials.evaluate(each, config, facts, 60, 3, settings, measured=False).table
+        fresh_trials.evaluate(each, config, facts, settings).table
         for each in (actor, policy)
     )
     assert mine.keys() == other.keys()

@@ -32,9 +32,12 @@ def agent(request):
 
 def recorded(agent, folder, *perturbations, **more):
     policy, config, facts = agent
-    protocol = fresh_trials.EvaluationSettings(perturbations=perturbations, record=("activity", "observations"), **more)
+    quantities = ("activity", "observations")
+    settings = fresh_trials.EvaluationSettings(
+        40, 1, perturbations=perturbations, record=quantities, folder=folder, **more
+    )
     folder.mkdir()
-    fresh_trials.evaluate(policy, config, facts, 40, seed=1, protocol=protocol, folder=folder)
+    fresh_trials.evaluate(policy, config, facts, settings)
     found = Recording(folder)
     rows = np.arange(int(found.offsets[-1])) - np.repeat(found.offsets[:-1], np.diff(found.offsets))
     delay = (rows >= 6) & (rows < 9)

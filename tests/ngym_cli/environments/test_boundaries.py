@@ -95,7 +95,7 @@ def test_an_agent_begins_every_session_in_the_same_state(word, alike):
     steps = list(islice(rollout(venv, agent_for(policy, 2, 0, True)), 20))
     first = [np.array(step.act.activity[0]) for step in steps[::5]]
     assert all(np.array_equal(one, first[0]) for one in first) is alike
-    found = fresh_trials.evaluate(policy, config, facts, 400, seed=0)
+    found = fresh_trials.evaluate(policy, config, facts, fresh_trials.EvaluationSettings(400))
     assert found.summary["reset_state"] == word and found.table["linked"].all()
 
 

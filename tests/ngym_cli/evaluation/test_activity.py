@@ -26,8 +26,8 @@ def found(run_folder, tmp_path_factory):
     facts = of_task.inspect(config)
     policy, _ = load_policy(run, config)
     folder = tmp_path_factory.mktemp("recorded")
-    protocol = fresh_trials.EvaluationSettings(record=QUANTITIES)
-    result = fresh_trials.evaluate(policy, config, facts, 301, seed=3, protocol=protocol, folder=folder)
+    protocol = fresh_trials.EvaluationSettings(301, 3, record=QUANTITIES, folder=folder)
+    result = fresh_trials.evaluate(policy, config, facts, protocol)
     return result.table, Recording(folder), policy, folder
 
 

@@ -16,7 +16,7 @@ from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs.trial_table import read_trials
 
-DRAWN = fresh_trials.EvaluationSettings(deterministic=False)
+Settings = fresh_trials.EvaluationSettings
 
 
 def untrained(**given):
@@ -27,23 +27,24 @@ def untrained(**given):
 
 def test_exactly_the_trials_asked_for_and_the_same_again():
     policy, config, facts = untrained()
-    first, second = (fresh_trials.evaluate(policy, config, facts, 203, seed=4, protocol=DRAWN) for _ in range(2))
+    settings = Settings(203, 4, deterministic=False)
+    first, second = (fresh_trials.evaluate(policy, config, facts, settings) for _ in range(2))
     assert first.summary["trials"] == len(first.table["trial"]) == 203
     for name in ("coh", "choice", "reward"):
         np.testing.assert_array_equal(first.table[name], second.table[name])
-    other = fresh_trials.evaluate(policy, config, facts, 203, seed=5, protocol=DRAWN)
+    other = fresh_trials.evaluate(policy, config, facts, Settings(203, 5, deterministic=False))
     assert not np.array_equal(first.table["coh"], other.table["coh"])
 
 
 def test_long_trials_are_not_left_out():
     policy, config, facts = untrained(timing={"stimulus": "choice:100:3000"})
-    found = fresh_trials.evaluate(policy, config, facts, 1_000, seed=0)
+    found = fresh_trials.evaluate(policy, config, facts, Settings(1_000, 0))
     assert np.mean(found.table["period_stimulus"] == 3000) == pytest.approx(0.5, abs=0.06)
 
 
 def test_the_summary_is_that_of_the_trials(tmp_path):
     policy, config, facts = untrained()
-    found = fresh_trials.evaluate(policy, config, facts, 300, seed=1, protocol=DRAWN)
+    found = fresh_trials.evaluate(policy, config, facts, Settings(300, 1, deterministic=False))
     fresh_trials.save(found, tmp_path / "it")
     table, summary = read_trials(tmp_path / "it/trials.parquet"), read_json(tmp_path / "it/summary.json")
     assert summary["performance"] == pytest.approx(table["performance"].mean())
@@ -58,7 +59,7 @@ def test_the_summary_is_that_of_the_trials(tmp_path):
 
 def test_an_untrained_random_agent_scores_chance():
     policy, config, facts = untrained()
-    found = fresh_trials.evaluate(policy, config, facts, 2_000, seed=2, protocol=DRAWN)
+    found = fresh_trials.evaluate(policy, config, facts, Settings(2_000, 2, deterministic=False))
     assert found.summary["performance"] == pytest.approx(facts.chance, abs=0.05)
 
 
@@ -90,7 +91,7 @@ def test_a_saved_model_acts_as_the_trained_one(run_folder):
     policy, steps = load_policy(run, config)
     assert steps == run.manifest()["steps"]
     recorded = read_json(run_folder / "eval/final/summary.json")
-    again = fresh_trials.evaluate(policy, config, inspect(config), recorded["trials"], recorded["seed"])
+    again = fresh_trials.evaluate(policy, config, inspect(config), Settings(recorded["trials"], recorded["seed"]))
     assert again.summary["performance"] == recorded["performance"]
     assert again.summary["reward_per_trial"] == recorded["reward_per_trial"]
 
@@ -98,7 +99,7 @@ def test_a_saved_model_acts_as_the_trained_one(run_folder):
 def test_tasks_with_sessions_are_evaluated_over_whole_sessions():
     policy, config, facts = untrained(task="ChangingBandit-v0", wrappers="pass_reward,pass_action")
     assert facts.session == 100 and config.reset_state == "never"
-    found = fresh_trials.evaluate(policy, config, facts, 1_950, seed=0)
+    found = fresh_trials.evaluate(policy, config, facts, Settings(1_950, 0))
     place = found.table["session_trial"]
     assert found.summary["trials"] == 4_000 and found.summary["sessions"] == 40
     assert np.bincount(place.astype(int)).tolist() == [40] * 100
@@ -111,7 +112,7 @@ def test_tasks_with_sessions_are_evaluated_over_whole_sessions():
 def test_blocks_are_evaluated_whole_from_different_places():
     policy, config, facts = untrained(task="IBLBlock-v0", wrappers="pass_reward,pass_action")
     assert facts.block == 200
-    found = fresh_trials.evaluate(policy, config, facts, 500, seed=0)
+    found = fresh_trials.evaluate(policy, config, facts, Settings(500, 0))
     counts = np.bincount(found.table["env"].astype(int))
     assert (counts == 2 * facts.block).all() and len(counts) == 16
     blocks = [found.table["block"][found.table["env"] == env] for env in range(16)]
@@ -121,13 +122,13 @@ def test_blocks_are_evaluated_whole_from_different_places():
 
 def test_linked_trials_without_sessions_are_warmed_up_and_begin_in_any_state():
     policy, config, facts = untrained(task="DawTwoStep-v0", wrappers="pass_reward,pass_action")
-    found = fresh_trials.evaluate(policy, config, facts, 800, seed=0, protocol=DRAWN)
+    found = fresh_trials.evaluate(policy, config, facts, Settings(800, 0, deterministic=False))
     assert found.summary["trials"] == 800 and np.isfinite(found.table["prev_choice"]).all()
     assert 0.2 < np.mean(found.table["hi_state"]) < 0.8
     first = [found.table["hi_state"][found.table["env"] == env][0] for env in range(16)]
     assert 0 < np.mean(first) < 1
     assert found.summary["ceiling"] == facts.ceiling["performance"] > 0.9
-    plain = fresh_trials.evaluate(*untrained(), 300, seed=0)
+    plain = fresh_trials.evaluate(*untrained(), Settings(300, 0))
     assert plain.summary["sessions"] is None and "linked" not in plain.table
 
 
@@ -160,7 +161,7 @@ def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(given, why
     from ngym_cli.evaluation import printing
 
     policy, config, facts = untrained(**given)
-    found = fresh_trials.evaluate(policy, config, facts, 60, seed=0)
+    found = fresh_trials.evaluate(policy, config, facts, Settings(60, 0))
     printing.print_evaluation(found.summary)
     text = capsys.readouterr().out
     if facts.ceiling is None:
