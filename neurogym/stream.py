@@ -14,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv
+from neurogym.cycle import make_trials
 from neurogym.trials import Trials
 from neurogym.trials.events import END
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, first_observation, no_action
@@ -100,7 +101,7 @@ class GroundTruthStream:
         if self._steps:
             return self._stepped(given)
         if self.makes_blocks:
-            trials = self.task.make(n, given, answered=not self.whole)
+            trials = make_trials(self.task, n, given, answered=not self.whole)
         else:
             self.env.new_trial(**given)
             self.task.settle()

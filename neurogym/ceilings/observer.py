@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, log_ndtr, logsumexp
 
-from neurogym.cycle import TrialCycle
+from neurogym.core import TrialEnv
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 from neurogym.trials import Trials
@@ -98,7 +98,7 @@ class IdealObserver:
         seed: Of the trials that are drawn.
     """
 
-    def __init__(self, env: TrialCycle, settings: ObserverSettings, noises: tuple[Any, ...] = (), seed: int = 0):
+    def __init__(self, env: TrialEnv, settings: ObserverSettings, noises: tuple[Any, ...] = (), seed: int = 0):
         self.settings, self.rng = settings, np.random.default_rng(seed)
         index = [env.wrappers.index(noise) for noise in noises]
         self.noisy, self.clean = copy.deepcopy(env), copy.deepcopy(env)
@@ -258,7 +258,7 @@ def _shares(count: NDArray[np.int64], most: int = 12) -> Floats:
     return np.asarray(count / count.sum())
 
 
-def _drawn(env: TrialCycle, n: int, prior: Mapping[Any, float] | None) -> Trials:
+def _drawn(env: TrialEnv, n: int, prior: Mapping[Any, float] | None) -> Trials:
     if prior is None:
         return env.make_trials(n)
     values = np.array(list(prior))

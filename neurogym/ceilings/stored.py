@@ -8,7 +8,7 @@ import json
 from importlib import resources
 from typing import Any
 
-from neurogym.cycle import TrialCycle
+from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
 from neurogym.sampling.distributions import Distribution
@@ -31,7 +31,7 @@ def table(name: str = "ceilings") -> Table:
     return json.loads((resources.files("neurogym.ceilings") / f"{name}.json").read_text())
 
 
-def id_of(env: TrialCycle) -> str:
+def id_of(env: TrialEnv) -> str:
     """Registered id of a task that was made by id; empty for any other."""
     if env.spec is None:
         return ""
@@ -41,24 +41,24 @@ def id_of(env: TrialCycle) -> str:
         return ""
 
 
-def stored(name: str, env: TrialCycle) -> dict[str, Any] | None:
+def stored(name: str, env: TrialEnv) -> dict[str, Any] | None:
     """Entry of a table for an environment that was made by id with the parameters' default values, else None."""
     found = table(name).get(id_of(env))
     return dict(found) if found is not None and is_usual(env) else None
 
 
-def stored_ceiling(env: TrialCycle) -> Score | None:
+def stored_ceiling(env: TrialEnv) -> Score | None:
     """The stored ceiling of an environment with the parameters' default values, else None."""
     found = stored("ceilings", env)
     return found and {name: found[name] for name in ("performance", "reward", "error", "method")}
 
 
-def task_ceiling(env: TrialCycle) -> Score | None:
+def task_ceiling(env: TrialEnv) -> Score | None:
     """Ceiling of a task without wrappers: stored, or computed for unusual parameters."""
     return stored_ceiling(env) or _computed(env)
 
 
-def is_plain(env: TrialCycle) -> bool:
+def is_plain(env: TrialEnv) -> bool:
     """Whether the added wrappers leave trials and rewards unchanged."""
     return all(_only_shows(wrapper) for wrapper in env.wrappers[own_wrappers(env) :])
 
@@ -67,7 +67,7 @@ def _only_shows(wrapper: TrialWrapper) -> bool:
     return not wrapper.overrides("plan", "revise", "step", "new_trial")
 
 
-def is_usual(env: TrialCycle) -> bool:
+def is_usual(env: TrialEnv) -> bool:
     """Whether an environment that was made by id has the default values of all parameters."""
     id_ = id_of(env)
     if not id_ or env.spec is None:
@@ -84,7 +84,7 @@ def is_usual(env: TrialCycle) -> bool:
     return True
 
 
-def has_usual_rewards(env: TrialCycle) -> bool:
+def has_usual_rewards(env: TrialEnv) -> bool:
     """Return whether an environment has the default rewards of the registered task."""
     id_ = id_of(env)
     usual: Any = registration.make(id_).unwrapped if id_ else None
@@ -96,13 +96,13 @@ def _own(id_: str) -> int:
     return len(registration.make(id_).unwrapped.wrappers)  # type: ignore[attr-defined]
 
 
-def own_wrappers(env: TrialCycle) -> int:
+def own_wrappers(env: TrialEnv) -> int:
     """Number of wrappers that are part of a registered task."""
     id_ = id_of(env)
     return _own(id_) if id_ and registration.group(id_) == "collections" and env.wrappers else 0
 
 
-def _computed(env: TrialCycle) -> Score | None:
+def _computed(env: TrialEnv) -> Score | None:
     """Ceiling from the observer of noise-free trials, for tasks with such an observer."""
     from neurogym.ceilings.observer import OBSERVED, IdealObserver
 
@@ -115,7 +115,7 @@ def _computed(env: TrialCycle) -> Score | None:
         return None
 
 
-def _effective(env: TrialCycle, name: str) -> Any:
+def _effective(env: TrialEnv, name: str) -> Any:
     """Effective setting of an environment in a normalised form."""
     if name == "timing":
         return {period: Distribution.of(one) for period, one in env.timing.items()}

@@ -1,12 +1,28 @@
-"""Trial cycle of a task: make a trial, act, report the result, begin the next trial.
+"""Definition of a task, and construction of its trials; :class:`neurogym.core.TrialEnv` steps them.
 
-Belongs here: what every task does from one trial to the next. May use: `trials`, `rules`, `parameters`, the base of
+Belongs here: what every task does before its trials are stepped. May use: `trials`, `rules`, `parameters`, the base of
 `wrappers`, `compat`.
 """
 
 from __future__ import annotations
 
-from neurogym.cycle.making import StepInfo
-from neurogym.cycle.stepping import TrialCycle
+from neurogym.cycle.definition import TaskDefinition, env_string
+from neurogym.cycle.making import (
+    can_make_together,
+    conditions_of_wrappers,
+    make_checked,
+    make_together,
+    make_trials,
+    trial_lengths,
+)
 
-__all__ = ["StepInfo", "TrialCycle"]
+__all__ = [
+    "TaskDefinition",
+    "can_make_together",
+    "conditions_of_wrappers",
+    "env_string",
+    "make_checked",
+    "make_together",
+    "make_trials",
+    "trial_lengths",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,15 @@ ResetResult = tuple[Any, Info]
 StepResult = tuple[Any, float, bool, bool, Info]
 
 OUTCOMES = np.array(["none", "correct", "error", "abort", "miss"], dtype=object)
+
+
+class StepInfo(NamedTuple):
+    """Results of an overridden step apart from the reward."""
+
+    ob: Any  #: None: the observation of the row that comes next
+    terminated: bool
+    truncated: bool
+    info: Info
 
 
 def outcome_of(performance: Any) -> Any:

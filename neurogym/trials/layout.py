@@ -216,6 +216,11 @@ class Layout:
         before = np.cumsum(count) - count
         return np.repeat(self.offset[at] - before, count) + np.arange(int(count.sum()))
 
+    def span(self, k: int) -> slice:
+        """Rows of trial ``k``."""
+        first = self.offset.item(k)
+        return slice(first, first + self.length.item(k))
+
     @property
     def usual_periods(self) -> list[str]:
         """Periods of a trial whose task adds none."""

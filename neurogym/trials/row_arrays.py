@@ -129,6 +129,32 @@ class RowArrays(Layout):
             value = value if len(value) == 1 and self.n > 1 else value[rows.trial]
         return value[:, None] if columns and value.ndim == 1 else value
 
+    def entries(self, value: Any, period: Period, where: Where) -> tuple[Any, bool]:
+        """Convert a value with an entry per row for :meth:`add_ob`; also return whether there is an entry per row."""
+        if callable(value) or np.ndim(value) == 0:
+            return value, False
+        columns = self.columns(where, self.env.observation_space, "channel")
+        shape = self.ob.shape[1:] if columns is None else (len(columns),)
+        return self.entry_per_row(np.asarray(value), period, shape), True
+
+    def entry_per_row(self, value: np.ndarray, period: Period, shape: tuple[int, ...]) -> np.ndarray:
+        """Expand a value for the rows of one or several periods to an entry of a shape per row, shape (rows, ...)."""
+
+        def spread(rows: Rows) -> np.ndarray:
+            whole = (len(rows.index), *shape)
+            if value.shape == whole[:1] and shape in ((), (1,)):
+                return value.reshape(whole)
+            return np.broadcast_to(value, whole)
+
+        if period is None or isinstance(period, str):
+            return spread(self.rows(period))
+        names = list(period)
+        rows = self.rows(names)
+        if value.ndim <= len(shape) or len(value) in (1, len(rows.index)):
+            return spread(rows)
+        by_period = np.concatenate([spread(self.rows(name)) for name in names])
+        return by_period[self.first_occurrences(self.rows_in_turn(names))]
+
     def columns(self, where: Where, space: Any, kind: str) -> Any:
         """Convert labels or indices to indices in a space; None for all.
 

@@ -6,7 +6,8 @@ Everything here acts on a block of one trial; the implementation is in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from neurogym.messages.names import unknown
 from neurogym.parameters.base import BaseEnv
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
+from neurogym.trials.events import ABORT, CORRECT, ERROR, NONE, OUTCOMES, Info, outcome_of
 from neurogym.trials.layout import InvalidOperationError
-from neurogym.trials.rows import Rows
+
+_OUTCOMES = tuple(OUTCOMES)
 
 
 class _Now:
@@ -36,12 +39,20 @@ NOW = _Now()
 
 
 class SingleTrial(BaseEnv):
-    """Trial that an environment describes (in ``_new_trial``) or steps through: time, periods and arrays.
+    """Trial that an environment describes (in ``_new_trial``) or steps through: time, periods, arrays, and its outcome.
 
     Attributes:
         cursor: Where the session is.
         tmax_default: Length of trials without periods (ms).
+        trial: Record of the trial.
+        event: Outcome of the last step (a constant of :mod:`neurogym.rules`).
+        trial_aborts: Breaks of fixation in the trial so far.
+        trial_choice: The choice of the trial and its step, if :meth:`choose` was called.
+        trial_reward: Sum of the rewards of the trial so far.
+        no_rt: Reaction time of a trial without a response.
     """
+
+    no_rt: float | None = nan
 
     def __init__(self, dt: float = 100):
         super().__init__(dt)
@@ -50,6 +61,9 @@ class SingleTrial(BaseEnv):
         self.block_described: Trials | None = None  # the block that _new_trial is describing
         self._acting = False  # whether _step is being asked
         self._now: np.ndarray | None = None
+        self.trial: Info = {}
+        self.event, self.trial_aborts, self.trial_reward = NONE, 0, 0.0
+        self.trial_choice: tuple[Any, int] | None = None
 
     @property
     def this_trial(self) -> Trials:
@@ -163,7 +177,7 @@ class SingleTrial(BaseEnv):
         """Observations of the current trial, shape (steps, *observation shape); writable."""
         trials, k = self._place()
         ob = trials.ob  # lays the trials out if they are not yet
-        return ob[_rows_of(trials, k)]
+        return ob[trials.span(k)]
 
     @ob.setter
     def ob(self, value: Any) -> None:
@@ -176,7 +190,7 @@ class SingleTrial(BaseEnv):
         if self.block_described is None and not trials.has_gt:
             raise AttributeError(f"{type(self).__name__} has no ground truth")
         gt = trials.gt
-        return gt[_rows_of(trials, k)]
+        return gt[trials.span(k)]
 
     @gt.setter
     def gt(self, value: Any) -> None:
@@ -244,13 +258,13 @@ class SingleTrial(BaseEnv):
     def _write(self, write: Callable[..., None], value: Any, period: Any, where: Any) -> None:
         value, period = in_order(value, period)
         trials = self.this_trial
-        value, per_row = self._by_row(trials, value, period, where)
+        value, per_row = trials.entries(value, period, where)
         write(trials, value, period, where, per_row)
 
     def add_randn(self, mu: float = 0, sigma: Any = 1, period: Any = None, where: Any = None) -> None:
         """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
         trials = self.this_trial
-        spread, per_row = self._by_row(trials, sigma, period, where)
+        spread, per_row = trials.entries(sigma, period, where)
         trials.add_randn(mu, (lambda _: spread) if per_row else spread, period, where)
 
     def set_groundtruth(self, value: Any, period: Any = None, where: str | None = None) -> None:
@@ -266,18 +280,54 @@ class SingleTrial(BaseEnv):
         trials = self.this_trial
         if not callable(value) and np.ndim(value):
             shape = () if where is not None else trials.gt.shape[1:]
-            rows = _for_rows(trials, np.asarray(value), period, shape)
+            rows = trials.entry_per_row(np.asarray(value), period, shape)
             trials.set_groundtruth(lambda _: rows, period, where)
         else:
             trials.set_groundtruth(value, period, where)
 
-    def _by_row(self, trials: Trials, value: Any, period: Any, where: Any) -> tuple[Any, bool]:
-        """Convert a value to the form that :class:`Trials` expects; also return whether there is an entry per row."""
-        if callable(value) or np.ndim(value) == 0:
-            return value, False
-        columns = trials.columns(where, self.observation_space, "channel")
-        shape = trials.ob.shape[1:] if columns is None else (len(columns),)
-        return _for_rows(trials, np.asarray(value), period, shape), True
+    # -- what the agent did in the trial -------------------------------------------------------------------------------
+
+    def report(self, event: int | None = None) -> None:
+        """Report the outcome of the step, in tasks that override ``_step``.
+
+        Args:
+            event: A constant of :mod:`neurogym.rules`; by default correct or an error, as the performance so far says.
+        """
+        self.event = int(outcome_of(self.performance)) if event is None else event
+        self.trial_aborts += event == ABORT
+
+    def choose(self, choice: Any) -> None:
+        """Record the choice of the trial now; otherwise the choice is the action that ends the trial."""
+        self.trial_choice = choice, self.cursor.step
+
+    def complete_report(self, info: Info, action: Any, outcome: int, spans: Mapping[str, float]) -> None:
+        """Add the report of a trial that has ended to what ``step`` returns.
+
+        Args:
+            info: Changed in place.
+            action: The last action of the trial.
+            outcome: A constant of :mod:`neurogym.rules`.
+            spans: Durations of the periods (ms).
+        """
+        cursor = self.cursor
+        block, k, step = cursor.block, cursor.trial, cursor.row - cursor.first
+        assert block is not None and block.go is not None
+        steps = step - cursor.skipped + 1
+        choice, step = self.trial_choice or (action, step)
+        self.trial_choice = None
+        hold = 0 if self.rule is None else self.rule.hold
+        moved = choice != hold if type(choice) is int else np.any(np.asarray(choice) != hold)
+        responded = moved and (outcome == CORRECT or outcome == ERROR)
+        info["new_trial"] = True
+        info["trial"] = self.trial
+        info["performance"] = float(self.performance)
+        info["outcome"] = _OUTCOMES[outcome]
+        info["choice"] = choice
+        info["rt"] = float((step - block.go.item(k)) * self.dt) if responded else self.no_rt
+        info["trial_reward"] = self.trial_reward
+        info["trial_steps"] = info["tr_dur"] = steps
+        info["aborts"] = self.trial_aborts
+        info["periods"] = spans
 
     # -- members that tasks written for older versions use ------------------------------------------------------------
 
@@ -296,28 +346,3 @@ class SingleTrial(BaseEnv):
     def in_epoch(self, period: str, t: float | None = None) -> bool:
         """Older name of ``in_period``."""
         return self.in_period(period, t)
-
-
-def _rows_of(trials: Trials, k: int) -> slice:
-    """Rows of a trial in its block."""
-    first = trials.offset.item(k)
-    return slice(first, first + trials.length.item(k))
-
-
-def _for_rows(trials: Trials, value: np.ndarray, period: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Expand a value for the rows of one or several periods to an entry per row, shape (rows, ...)."""
-
-    def spread(rows: Rows) -> np.ndarray:
-        whole = (len(rows.index), *shape)
-        if value.shape == whole[:1] and shape in ((), (1,)):
-            return value.reshape(whole)
-        return np.broadcast_to(value, whole)
-
-    if period is None or isinstance(period, str):
-        return spread(trials.rows(period))
-    names = list(period)
-    rows = trials.rows(names)
-    if value.ndim <= len(shape) or len(value) in (1, len(rows.index)):
-        return spread(rows)
-    by_period = np.concatenate([spread(trials.rows(name)) for name in names])
-    return by_period[trials.first_occurrences(trials.rows_in_turn(names))]

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from neurogym.cycle import can_make_together, make_together
 from neurogym.state import capture, restore
 from neurogym.trials import Trials
 from neurogym.trials.cursor import PreparedTrials
@@ -52,18 +53,18 @@ class GroupedTrials:
         if len(several) == 1:
             first.begin_next()
             return first.cursor.block
-        block: Trials = first.make_together(several)
+        block = make_together(several)
         for k, task in enumerate(several):
             task.begin_trial(block, k)
         return block
 
     def _are_alike(self) -> bool:
         """Whether all tasks have equal parameters; checked again after any change of parameters."""
-        if not self._tasks[0].can_make_together:
+        if not can_make_together(self._tasks[0]):
             return False
         if self._compared is not PreparedTrials.last_drop:
             first, *others = self._tasks
-            self._alike = all(task.can_make_together and task.has_parameters_of(first) for task in others)
+            self._alike = all(can_make_together(task) and task.has_parameters_of(first) for task in others)
             self._compared = PreparedTrials.last_drop
         return self._alike
 

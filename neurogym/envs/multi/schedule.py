@@ -18,6 +18,7 @@ import numpy as np
 from neurogym import scores, spaces
 from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.cycle import conditions_of_wrappers, make_checked
 from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.instructions import Instructions, RuleInput, without
 from neurogym.envs.multi.interleave import MixedRule, Records, TaskBlock, interleave
@@ -236,10 +237,10 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     def _part(self, j: int, asked: dict[str, np.ndarray], n: int) -> Trials:
         """``n`` trials of task ``j``."""
         task = self.tasks[j]
-        known = {*task.conditions, *task.taken_by_wrappers()}
+        known = {*task.conditions, *conditions_of_wrappers(task)}
         mine = {name: value for name, value in asked.items() if name in known or not task.conditions}
         if self._all_ahead:
-            return task.make_checked(n, mine)
+            return make_checked(task, n, mine)
         self.envs[j].new_trial(**{name: value[0] for name, value in mine.items()})  # type: ignore[attr-defined]
         return task.this_trial
 

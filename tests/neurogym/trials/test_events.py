@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import neurogym
-from neurogym.trials import base as events
+from neurogym.trials import events
 
 SOURCES = sorted(Path(neurogym.__file__).parent.rglob("*.c"))
 
