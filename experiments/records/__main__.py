@@ -28,9 +28,8 @@ from experiments.records import quotes, sweeping
 from experiments.records.registry import RECORDS, measure
 from ngym_cli.errors import UserError, one_line, unknown
 from ngym_cli.sweeps import launchers
-from ngym_cli.sweeps.control import recipe_tables
 from ngym_cli.sweeps.folder import SweepFolder
-from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
+from ngym_cli.sweeps.recipe import LaunchSettings, Recipe, tables_from_flags
 
 #: Name of the record, item, seed.
 Job = tuple[str, str, int]
@@ -83,7 +82,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         asked = chosen(given.only)
-        where = recipe_tables(None, {}, {"on": given.on, "workers": given.jobs, "slurm": given.slurm})
+        where = tables_from_flags({"on": given.on, "workers": given.jobs, "slurm": given.slurm})
         launch = LaunchSettings(**where["launch"])
         if given.make:
             launchers.find(launch)
@@ -93,7 +92,7 @@ def main() -> None:
         parser.exit(2, f"--slurm: {error.errors()[0]['msg']}\n")
     missing = {}
     only_texts = given.texts and not (given.make or given.collect)
-    for name, items in (() if only_texts else asked.items()):
+    for name, items in () if only_texts else asked.items():
         rows = missing[name] = RECORDS[name].missing([item for item in RECORDS[name].items() if item in items])
         total = sum(map(RECORDS[name].seeds_of, items))
         print(f"{name:<12} {total - len(rows):>4} of {total:>4} rows are up to date  {RECORDS[name].what}", flush=True)

@@ -66,15 +66,17 @@ def command(
     from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli.sweeps import control
+    from ngym_cli.sweeps.control import SweepCommand
+    from ngym_cli.sweeps.recipe import from_flags, tables_from_flags
 
     searched = {
         "trials": search, "space": space, "maximize": maximize, "sampler": sampler, "pruner": pruner,
         "seed": search_seed,
     }  # fmt: skip
-    where = {"on": on, "workers": workers, "slurm": slurm}
-    code = control.sweep(
-        what, sweep, varied, varied.pop("wrappers"), zip, searched, where, sweeps, name,
+    over = tables_from_flags({"on": on, "workers": workers, "slurm": slurm}, searched, zip)
+    stacks = varied.pop("wrappers")
+    asked = SweepCommand(
+        what, sweep, from_flags(varied, stacks), over, sweeps, name,
         detach=detach, trust=trust, dry_run=dry_run, json=json,
     )  # fmt: skip
-    raise typer.Exit(code)
+    raise typer.Exit(asked.execute())

@@ -73,11 +73,10 @@ def launch_settings(on: str, workers: int | None, slurm: Sequence[str] | None) -
     Raises:
         UserError: if an option of Slurm is none.
     """
-    from ngym_cli.sweeps import control
-    from ngym_cli.sweeps.recipe import build
+    from ngym_cli.sweeps.recipe import build, tables_from_flags
 
     where = {"on": on, "workers": workers, "slurm": list(slurm) if slurm else None}
-    return build(control.recipe_tables(None, {}, where), {}).launch
+    return build(tables_from_flags(where), {}).launch
 
 
 def reproduce(

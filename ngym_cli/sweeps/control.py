@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, merge, read_toml
-from ngym_cli.config.values import parse_assignment, parse_assignments, parse_scalar, split_entries
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import locks
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.launchers import Order
-from ngym_cli.sweeps.recipe import Recipe, canonical, from_flags
+from ngym_cli.sweeps.recipe import Recipe
 
 INTERRUPTED = 130
+
+#: Words in place of a recipe.
+ACTIONS = ("status", "resume")
 
 
 def make_recipe(file: Path | None, over: Mapping[str, object], values: Mapping[str, list[Any]], trust: bool) -> Recipe:
@@ -54,18 +57,6 @@ def name_of(recipe: Recipe, name: str | None, file: Path | None) -> str:
     return f"{runs.safe_name(task)}-{recipe.digest()}"
 
 
-def start(recipe: Recipe, name: str, root: Path, dry_run: bool, detach: bool, json: bool) -> int:
-    """Make the folder of a sweep, or reopen an existing folder, do all remaining jobs and return the exit code."""
-    if dry_run:
-        path, entries = root / folder.check_name(name), plan.entries(recipe)
-        script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
-        _say_trying(name, len(entries))
-        _print_plan(recipe, validation.check(recipe), name, script, json)
-        return 0
-    sweep, launcher = open_sweep(recipe, name, root, _say_trying)
-    return go(sweep, launcher, True, detach, json)
-
-
 def open_sweep(
     recipe: Recipe, name: str, root: Path, tell: Callable[[str, int], object] = lambda name, number: None
 ) -> tuple[SweepFolder, launchers.Launcher]:
@@ -94,42 +85,6 @@ def open_sweep(
     if recipe.search is not None:
         worker.prepare(sweep)
     return sweep, launcher
-
-
-def _say_trying(name: str, number: int) -> None:
-    terminal.console(stderr=True).print(f"sweep {name}: {number:,} runs; trying every setting", soft_wrap=True)
-
-
-def resume(sweep: SweepFolder, launch: Mapping[str, object], trust: bool, detach: bool, json: bool) -> int:
-    """Resume an interrupted sweep and return the exit code.
-
-    Args:
-        sweep: the sweep.
-        launch: launch settings from flags, which override the recipe.
-        trust: let its recipe name a user's own code.
-        detach: as in ``Order``.
-        json: print one JSON document.
-    """
-    if not trust:
-        validation.require_trust(sweep.recipe, sweep.path / folder.RECIPE)
-    data = sweep.recipe.model_dump(exclude_none=True)
-    recipe = recipes.build(merge(data, {"launch": dict(launch)}), {})
-    return start(recipe, sweep.name, sweep.path.parent, False, detach, json)
-
-
-def go(sweep: SweepFolder, launcher: launchers.Launcher, trust: bool, detach: bool, json: bool) -> int:
-    """Do the remaining jobs of a sweep and print the results; return the exit code."""
-    err = terminal.console(stderr=True)
-    rows = status.StatusReader(sweep).rows()
-    err.print(f"{len(rows) - _open(rows):,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
-    if status.unfinished_jobs(sweep, rows):
-        err.print(f"tensorboard --logdir {sweep.root}; ngym sweep status {sweep.name}", soft_wrap=True)
-    rows, interrupted = do_jobs(sweep, launcher, trust, detach)
-    _finish(sweep, rows, json)
-    if interrupted:
-        err.print(f"interrupted; ngym sweep resume {sweep.name} continues", soft_wrap=True)
-        return INTERRUPTED
-    return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 
 def do_jobs(
@@ -162,10 +117,6 @@ def do_jobs(
     return observer.rows(), interrupted
 
 
-def _open(rows: list[status.Row]) -> int:
-    return sum(row["state"] not in status.FINAL for row in rows)
-
-
 @contextmanager
 def _stoppable() -> Iterator[None]:
     """Treat a request to terminate, or a closed terminal, like Ctrl-C."""
@@ -183,20 +134,6 @@ def _stoppable() -> Iterator[None]:
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
-
-
-def _finish(sweep: SweepFolder, rows: list[status.Row], json: bool) -> None:
-    """Write and print the result."""
-    results.write(sweep, rows)
-    document = result(sweep, rows)
-    if json:
-        terminal.print_json(document)
-        return
-    out = terminal.console()
-    tables.print_settings(out, document["settings"], sweep.recipe.search is not None)
-    tables.print_importance(out, document["importance"])
-    tables.print_errors(out, rows, sweep)
-    out.print(f"{sweep.path / results.FILE}; next: ngym plot {sweep.path}", soft_wrap=True)
 
 
 def result(sweep: SweepFolder, rows: list[status.Row]) -> status.Row:
@@ -224,139 +161,113 @@ def result(sweep: SweepFolder, rows: list[status.Row]) -> status.Row:
     }
 
 
-def show(sweep: SweepFolder, json: bool) -> int:
-    """Print the progress of a sweep; return the exit code."""
-    rows = status.StatusReader(sweep).rows()
-    if json:
-        terminal.print_json(result(sweep, rows))
-        return 0
-    out = terminal.console()
-    out.print(f"{sweep.path}", soft_wrap=True)
-    out.print(tables.picture(rows))
-    settings = results.settings(sweep, rows)
-    if any(setting["n"] for setting in settings):
-        out.print()
-        tables.print_settings(out, settings, sweep.recipe.search is not None)
-    return 0
+@dataclass(frozen=True)
+class SweepCommand:
+    """Command line of ``ngym sweep``.
 
-
-def _print_plan(recipe: Recipe, settings: list[validation.Setting], name: str, script: str, json: bool) -> None:
-    """Print the runs of a sweep, the expected duration, and the batch script for a cluster."""
-    from ngym_cli.agents.threads import cores
-    from ngym_cli.sweeps import validation
-
-    entries = plan.entries(recipe)
-    total, longest = validation.estimated_seconds(recipe, settings)
-    workers = min(recipe.launch.workers or cores(), len(entries))
-    wall = max(total / workers, longest)
-    if json:
-        rows = [{"name": entry.name, "job": entry.job, "values": entry.values} for entry in entries]
-        document = {"id": name, "runs": rows, "core_seconds": total, "seconds": wall, "workers": workers}
-        terminal.print_json({**document, **({"script": script} if script else {})})
-        return
-    out = terminal.console()
-    for entry in entries[:MOST_PLANNED]:
-        out.print("  " + entry.name, soft_wrap=True)
-    if len(entries) > MOST_PLANNED:
-        out.print(f"  and {len(entries) - MOST_PLANNED:,} more")
-    if recipe.search is not None:
-        drawn = ", ".join(f"{key} {kind}" for key, kind in recipe.search.space.items())
-        out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
-    steps = sum(int(config.timesteps or 0) for config, _ in settings) / len(settings)
-    out.print(
-        f"{len(entries):,} runs of {steps:,.0f} steps on average: about {terminal.in_words(total)} of one core, "
-        f"{terminal.in_words(wall)} with {workers} at a time (from speeds measured on this machine)",
-        soft_wrap=True,
-    )
-    if script:
-        out.print(script, soft_wrap=True, markup=False, highlight=False)
-
-
-#: Runs that ``--dry-run`` prints one by one.
-MOST_PLANNED = 200
-
-ACTIONS = ("status", "resume")
-
-
-def sweep(
-    what: str | None,
-    reference: str | None,
-    parameters: Mapping[str, object],
-    wrappers: Iterable[str] | None,
-    zipped: Iterable[str] | None,
-    searched: Mapping[str, object],
-    where: Mapping[str, object],
-    root: Path,
-    name: str | None,
-    *,
-    detach: bool,
-    trust: bool,
-    dry_run: bool,
-    json: bool,
-) -> int:
-    """Carry out a command line; return the exit code.
-
-    Args:
-        what: a recipe's file, ``status``, ``resume``, or None.
-        reference: the sweep to look at or to go on with.
-        parameters: flags of a run by name.
-        wrappers: stacks.
-        zipped: groups of parameters that change together.
-        searched: flags of the search.
-        where: flags of the launcher.
+    Attributes:
+        what: file of a recipe, ``status``, ``resume``, or None.
+        reference: sweep to look at or to resume.
+        values: values of parameters that flags give.
+        over: tables of the recipe that flags give.
         root: folder of all sweeps.
         name: name of the sweep.
         detach: do not wait for the cluster.
         trust: let a recipe name a user's own code.
-        dry_run: only say what would be done.
+        dry_run: only print what would be done.
         json: print one JSON document.
-
-    Raises:
-        UserError: on words that do not go together, and as the actions themselves.
     """
-    values = from_flags(parameters, wrappers)
-    over = recipe_tables(zipped, searched, where)
-    if what in ACTIONS:
-        if values or "zip" in over or "search" in over or name is not None or dry_run:
-            raise UserError(f"ngym sweep {what} takes a sweep as it is; no other settings go with it")
-        found = folder.find(reference or "latest", root)
-        if what == "status":
-            return show(found, json)
-        return resume(found, over.get("launch", {}), trust, detach, json)
-    if reference is not None:
-        raise UserError(f"ngym sweep {what} {reference}: expected a recipe alone" + did_you_mean(str(what), ACTIONS))
-    file = Path(what) if what is not None else None
-    if file is not None and not file.is_file():
-        raise UserError(f"no such recipe: {what}" + did_you_mean(str(what), ACTIONS))
-    if file is None and not values and "search" not in over:
-        raise UserError("nothing to sweep: give a recipe or flags, as in ngym sweep --alg ppo,recurrent_ppo --seed 0:5")
-    recipe = make_recipe(file, over, values, trust)
-    return start(recipe, name_of(recipe, name, file), root, dry_run, detach, json)
+
+    what: str | None
+    reference: str | None
+    values: Mapping[str, list[Any]]
+    over: Mapping[str, Any]
+    root: Path
+    name: str | None
+    detach: bool
+    trust: bool
+    dry_run: bool
+    json: bool
+
+    def execute(self) -> int:
+        """Carry out the command line and return the exit code.
+
+        Raises:
+            UserError: on words that do not go together, and as the actions themselves.
+        """
+        what, reference = self.what, self.reference
+        if what in ACTIONS:
+            if self.values or "zip" in self.over or "search" in self.over or self.name is not None or self.dry_run:
+                raise UserError(f"ngym sweep {what} takes a sweep as it is; no other settings go with it")
+            found = folder.find(reference or "latest", self.root)
+            return self._show(found) if what == "status" else self._resume(found)
+        if reference is not None:
+            raise UserError(
+                f"ngym sweep {what} {reference}: expected a recipe alone" + did_you_mean(str(what), ACTIONS)
+            )
+        file = Path(what) if what is not None else None
+        if file is not None and not file.is_file():
+            raise UserError(f"no such recipe: {what}" + did_you_mean(str(what), ACTIONS))
+        if file is None and not self.values and "search" not in self.over:
+            raise UserError(
+                "nothing to sweep: give a recipe or flags, as in ngym sweep --alg ppo,recurrent_ppo --seed 0:5"
+            )
+        recipe = make_recipe(file, self.over, self.values, self.trust)
+        name = name_of(recipe, self.name, file)
+        return self._plan(recipe, name) if self.dry_run else self._start(recipe, name, self.root)
+
+    def _show(self, sweep: SweepFolder) -> int:
+        """Print the progress of a sweep."""
+        rows = status.StatusReader(sweep).rows()
+        if self.json:
+            terminal.print_json(result(sweep, rows))
+        else:
+            tables.print_progress(terminal.console(), sweep, rows, results.settings(sweep, rows))
+        return 0
+
+    def _resume(self, sweep: SweepFolder) -> int:
+        """Resume an interrupted sweep; flags of the launcher override the recipe."""
+        if not self.trust:
+            validation.require_trust(sweep.recipe, sweep.path / folder.RECIPE)
+        data = sweep.recipe.model_dump(exclude_none=True)
+        recipe = recipes.build(merge(data, {"launch": dict(self.over.get("launch", {}))}), {})
+        return self._start(recipe, sweep.name, sweep.path.parent)
+
+    def _plan(self, recipe: Recipe, name: str) -> int:
+        """Print the runs of a sweep, the expected duration, and the batch script for a cluster."""
+        path, entries = self.root / folder.check_name(name), plan.entries(recipe)
+        script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
+        _say_trying(name, len(entries))
+        found = validation.forecast(recipe, validation.check(recipe))
+        if self.json:
+            terminal.print_json({"id": name, **found.document(), **({"script": script} if script else {})})
+            return 0
+        out = terminal.console()
+        tables.print_plan(out, recipe, found)
+        if script:
+            out.print(script, soft_wrap=True, markup=False, highlight=False)
+        return 0
+
+    def _start(self, recipe: Recipe, name: str, root: Path) -> int:
+        """Make or reopen the folder of a sweep, do all remaining jobs and print the results."""
+        sweep, launcher = open_sweep(recipe, name, root, _say_trying)
+        err, rows = terminal.console(stderr=True), status.StatusReader(sweep).rows()
+        done = sum(row["state"] in status.FINAL for row in rows)
+        err.print(f"{done:,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
+        if status.unfinished_jobs(sweep, rows):
+            err.print(f"tensorboard --logdir {sweep.root}; ngym sweep status {sweep.name}", soft_wrap=True)
+        rows, interrupted = do_jobs(sweep, launcher, True, self.detach)
+        results.write(sweep, rows)
+        document = result(sweep, rows)
+        if self.json:
+            terminal.print_json(document)
+        else:
+            tables.print_result(terminal.console(), sweep, document)
+        if interrupted:
+            err.print(f"interrupted; ngym sweep resume {sweep.name} continues", soft_wrap=True)
+            return INTERRUPTED
+        return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 
-def recipe_tables(
-    zipped: Iterable[str] | None, searched: Mapping[str, Any], where: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the recipe tables that flags define, without undefined entries."""
-    found: dict[str, Any] = {}
-    if zipped:
-        found["zip"] = [[_key(part) for part in split_entries(group)] for group in zipped]
-    search = {key: value for key, value in searched.items() if value is not None}
-    if "space" in search:
-        search["space"] = parse_assignments(search["space"], "--space", str)
-    if search:
-        found["search"] = search
-    launch = {key: value for key, value in where.items() if value is not None}
-    if "slurm" in launch:
-        pairs = (parse_assignment(text, "--slurm") for text in launch["slurm"])
-        launch["slurm"] = {key: value if ":" in value else parse_scalar(value) for key, value in pairs}
-    if launch:
-        found["launch"] = launch
-    return found
-
-
-def _key(name: str) -> str:
-    try:
-        return canonical(name.strip().replace("-", "_"))
-    except ValueError as error:
-        raise UserError(f"--zip: {error}") from None
+def _say_trying(name: str, number: int) -> None:
+    terminal.console(stderr=True).print(f"sweep {name}: {number:,} runs; trying every setting", soft_wrap=True)

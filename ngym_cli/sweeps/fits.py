@@ -14,7 +14,7 @@ from ngym_cli.files.writing import write_text
 from ngym_cli.fitting import fitted
 from ngym_cli.fitting.folder import SUBJECTS, FitFolder
 from ngym_cli.fitting.requests import Elsewhere, Progress
-from ngym_cli.sweeps import control, launchers, recipe
+from ngym_cli.sweeps import launchers, recipe
 from ngym_cli.sweeps.worker import DONE, FAILED
 
 
@@ -71,7 +71,7 @@ def on(launch: Mapping[str, object], progress: Progress | None = None) -> Elsewh
         UserError: if the launcher does not exist or cannot be had.
     """
     given = {key: value for key, value in launch.items() if value}
-    launcher = launchers.find(recipe.build(control.recipe_tables(None, {}, given), {}).launch)
+    launcher = launchers.find(recipe.build(recipe.tables_from_flags(given), {}).launch)
 
     def fit_all(folder: FitFolder, labels: list[str], table: Behaviour) -> None:
         work, total = Subjects(folder.path), len(table.subjects)

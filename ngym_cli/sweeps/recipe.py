@@ -14,7 +14,15 @@ from pydantic import Field, field_validator, model_validator
 
 from ngym_cli.config import RunConfig, Section, checked, leaves, merge, nest, read_toml
 from ngym_cli.config.flags import FLAGS
-from ngym_cli.config.values import as_list, parse_assignment, parse_list, parse_scalar, parse_value
+from ngym_cli.config.values import (
+    as_list,
+    parse_assignment,
+    parse_assignments,
+    parse_list,
+    parse_scalar,
+    parse_value,
+    split_entries,
+)
 from ngym_cli.errors import UserError, unknown
 
 
@@ -190,6 +198,40 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
             found[key] = parse_list(value, parse_value, f"{flag.option} {entry}")
     stacks = ["" if stack == "none" else stack for stack in wrappers or ()]
     return {**found, **({"wrappers": stacks} if stacks else {})}
+
+
+def tables_from_flags(
+    where: Mapping[str, Any], searched: Mapping[str, Any] | None = None, zipped: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """Return the tables of a recipe that flags give, without undefined entries.
+
+    Args:
+        where: flags of the launcher.
+        searched: flags of the search.
+        zipped: groups of parameters that change together.
+    """
+    found: dict[str, Any] = {}
+    if zipped:
+        found["zip"] = [[_key(part) for part in split_entries(group)] for group in zipped]
+    search = {key: value for key, value in (searched or {}).items() if value is not None}
+    if "space" in search:
+        search["space"] = parse_assignments(search["space"], "--space", str)
+    if search:
+        found["search"] = search
+    launch = {key: value for key, value in where.items() if value is not None}
+    if "slurm" in launch:
+        pairs = (parse_assignment(text, "--slurm") for text in launch["slurm"])
+        launch["slurm"] = {key: value if ":" in value else parse_scalar(value) for key, value in pairs}
+    if launch:
+        found["launch"] = launch
+    return found
+
+
+def _key(name: str) -> str:
+    try:
+        return canonical(name.strip().replace("-", "_"))
+    except ValueError as error:
+        raise UserError(f"--zip: {error}") from None
 
 
 def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: str = "") -> Recipe:

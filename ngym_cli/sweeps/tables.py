@@ -11,9 +11,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ngym_cli.sweeps import plan, status
+from ngym_cli.sweeps import plan, results, status
 from ngym_cli.sweeps.folder import SweepFolder
+from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.sweeps.status import Row, StatusReader
+from ngym_cli.sweeps.validation import Forecast
 from ngym_cli.terminal import SECONDS_PER_LINE, in_words, plain_table
 
 #: Seconds between two pictures.
@@ -115,6 +117,43 @@ def word(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return str(value) or "none"
+
+
+#: Runs of a plan that are printed one by one.
+MOST_PLANNED = 200
+
+
+def print_plan(out: Console, recipe: Recipe, found: Forecast) -> None:
+    """Print the runs of a sweep and the expected duration."""
+    for entry in found.entries[:MOST_PLANNED]:
+        out.print("  " + entry.name, soft_wrap=True)
+    if len(found.entries) > MOST_PLANNED:
+        out.print(f"  and {len(found.entries) - MOST_PLANNED:,} more")
+    if recipe.search is not None:
+        drawn = ", ".join(f"{key} {kind}" for key, kind in recipe.search.space.items())
+        out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
+    out.print(
+        f"{len(found.entries):,} runs of {found.steps:,.0f} steps on average: about {in_words(found.core_seconds)} of "
+        f"one core, {in_words(found.seconds)} with {found.workers} at a time (from speeds measured on this machine)",
+        soft_wrap=True,
+    )
+
+
+def print_progress(out: Console, sweep: SweepFolder, rows: list[Row], settings: Sequence[Mapping[str, Any]]) -> None:
+    """Print the state of all runs, and the results so far."""
+    out.print(f"{sweep.path}", soft_wrap=True)
+    out.print(picture(rows))
+    if any(setting["n"] for setting in settings):
+        out.print()
+        print_settings(out, settings, sweep.recipe.search is not None)
+
+
+def print_result(out: Console, sweep: SweepFolder, document: Mapping[str, Any]) -> None:
+    """Print the results of a sweep: settings, importance of parameters, and errors."""
+    print_settings(out, document["settings"], sweep.recipe.search is not None)
+    print_importance(out, document["importance"])
+    print_errors(out, document["runs"], sweep)
+    out.print(f"{sweep.path / results.FILE}; next: ngym plot {sweep.path}", soft_wrap=True)
 
 
 #: Settings of a search that are shown, best first, and most settings of a grid.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,13 +159,52 @@ MOST_KINDS = 6
 PATIENCE = 10.0
 
 
-def estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[float, float]:
-    """Return the total seconds of all runs on a single core of this machine, and the seconds of the longest run.
+@dataclass(frozen=True)
+class Forecast:
+    """Runs of a sweep with their expected duration on this machine.
+
+    Attributes:
+        entries: the runs.
+        steps: training steps of a run, on average.
+        core_seconds: seconds of all runs on a single core.
+        longest: seconds of the longest run.
+        workers: runs at a time.
+    """
+
+    entries: Sequence[plan.Entry]
+    steps: float
+    core_seconds: float
+    longest: float
+    workers: int
+
+    @property
+    def seconds(self) -> float:
+        """Expected seconds of the sweep."""
+        return max(self.core_seconds / self.workers, self.longest)
+
+    def document(self) -> dict[str, Any]:
+        """Return the forecast as plain data."""
+        rows = [{"name": entry.name, "job": entry.job, "values": entry.values} for entry in self.entries]
+        return {"runs": rows, "core_seconds": self.core_seconds, "seconds": self.seconds, "workers": self.workers}
+
+
+def forecast(recipe: Recipe, settings: Sequence[Setting]) -> Forecast:
+    """Return the runs of a sweep with their expected duration.
 
     Args:
         recipe: the recipe.
-        settings: every setting, from ``validation.check``.
+        settings: every setting, from `check`.
     """
+    from ngym_cli.agents.threads import cores
+
+    entries = plan.entries(recipe)
+    total, longest = _estimated_seconds(recipe, settings)
+    steps = sum(int(config.timesteps or 0) for config, _ in settings) / len(settings)
+    return Forecast(entries, steps, total, longest, min(recipe.launch.workers or cores(), len(entries)))
+
+
+def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[float, float]:
+    """Return the total seconds of all runs on a single core of this machine, and the seconds of the longest run."""
     from ngym_cli.training import timing
 
     per_step: dict[Any, float] = {}
