@@ -170,7 +170,7 @@ def all_envs(
         raise TypeError(f"tag must be a string, not {type(tag).__name__}")
     wanted = {"native"}
     wanted |= {name for name, on in (("image", psychopy), ("contrib", contrib), ("collections", collections)) if on}
-    ids = sorted(id_ for id_, (where, _) in _TASKS.items() if where in wanted)
+    ids = [id_ for id_ in every_task() if _TASKS[id_][0] in wanted]
     if tag is not None:
         ids = [id_ for id_ in ids if tag in metadata(id_).get("tags", [])]
         if not ids:
@@ -179,8 +179,8 @@ def all_envs(
 
 
 def every_task() -> list[str]:
-    """Sorted ids of all tasks of all groups."""
-    return sorted(_TASKS)
+    """Sorted ids of all tasks of all groups, without the many compositions of tasks (collection ``modcog``)."""
+    return sorted(id_ for id_ in _TASKS if id_.partition(".")[0] not in collections.COMPOSED)
 
 
 def all_tags() -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from neurogym.sampling.distributions import KINDS
 from ngym_cli import terminal
 from ngym_cli.agents.per_task import LineResult
 from ngym_cli.catalog import addresses
@@ -210,7 +211,7 @@ def _named(names: Mapping[str, object]) -> str:
 def _short(values: object) -> str:
     if not isinstance(values, list):
         return str(values)
-    if values and isinstance(values[0], str):
+    if values and values[0] in KINDS:
         return f"{values[0]} {_short(list(values[1])) if np.ndim(values[1]) else values[1]}"
     shown = [f"{value:g}" if isinstance(value, int | float) else str(value) for value in values]
     return "/".join(shown) if len(shown) <= 8 else f"{shown[0]}..{shown[-1]} ({len(shown)})"

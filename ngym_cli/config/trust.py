@@ -52,7 +52,7 @@ def _is_reference(text: str) -> bool:
     from neurogym.sampling.distributions import KINDS
 
     name, _, rest = text.partition(":")
-    if name in (*KINDS, "constant", "until"):
+    if name in KINDS:
         return False
     if name in ("block", "sequential_block") and rest.isdecimal():  # a schedule
         return False

@@ -1,16 +1,14 @@
 """Tasks of Mod-Cog: what is right follows from what is shown."""
 
 import functools
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+import neurogym as ngym
+from neurogym.envs import registration
+from neurogym.envs.collections import modcog as task
 from neurogym.envs.contract import CHECKS, NothingToCheck, Subject
-from ngym_cli.config.parts import import_file
-
-FILE = Path(__file__).parents[2] / "experiments" / "papers" / "khona2023" / "task.py"
-task = import_file(FILE, "task file")
 
 #: Activity of a ring for a stimulus in each direction.
 BUMPS = 0.8 * np.exp(-0.5 * np.minimum(AWAY := np.abs(np.subtract.outer(range(16), range(16))), 16 - AWAY) ** 2)
@@ -27,6 +25,27 @@ def test_twenty_tasks_and_all_their_compositions():
     assert len(task.BASE) == 20 and len(task.TASKS) == 20 + 40 + 22 + 44
     assert {"dlygointrseql", "dmcintl", "rtgoseqr"} <= set(task.TASKS)
     assert not any("int" in name for name in task.TASKS if not task.TASKS[name].delayed)
+
+
+def test_compositions_have_ids_that_lists_of_all_tasks_leave_out():
+    ids = registration.get_collection("modcog")
+    assert ids == [f"modcog.{name}-v0" for name in task.TASKS]
+    assert not set(ids) & set(registration.every_task())
+    with pytest.raises(ValueError, match="did you mean 'dlygointr'"):
+        task.ModCog(tasks="dlygointrr")
+
+
+@pytest.mark.parametrize("name", ["go", "dlyantiintl", "multidlydmintrseql", "dnmcseqr"])
+def test_a_task_by_its_id_is_that_task_among_all_without_rule_input(name):
+    alone, all_ = ngym.make(f"modcog.{name}-v0", sigma=0.0), task.ModCog(sigma=0.0)
+    assert alone.unwrapped.metadata["paper_link"] == "https://doi.org/10.1162/neco_a_01613"
+    for env in (alone, all_):
+        env.reset(seed=3)
+    alone.unwrapped.new_trial()
+    all_.new_trial(task=name)
+    assert alone.unwrapped.trial.keys() | {"task"} == all_.trial.keys() | {"task"}
+    assert alone.observation_space.shape == (33,) and len(alone.unwrapped.ob) > 10
+    assert alone.unwrapped.gt.max() <= 16
 
 
 def _expected(ob, parts, delay):
@@ -58,9 +77,10 @@ def test_what_is_right_follows_from_what_is_shown(env, name):
         assert not env.gt[: decide[0]].any()
 
 
-@pytest.mark.parametrize("check", sorted(set(CHECKS) - {"metadata", "necessary"}))  # these are of the registry
-def test_contract(check):
+@pytest.mark.parametrize("tasks", ["all", "ctxdlydm1intlseqr"])
+@pytest.mark.parametrize("check", sorted(set(CHECKS) - {"metadata", "necessary"}))  # these are of tasks in lists
+def test_contract(check, tasks):
     try:
-        CHECKS[check](Subject("ModCog", functools.partial(task.ModCog)))
+        CHECKS[check](Subject("ModCog", functools.partial(task.ModCog, tasks=tasks)))
     except NothingToCheck as reason:
         pytest.skip(str(reason))

@@ -1,15 +1,27 @@
-"""Mod-Cog: the tasks of Yang et al. 2019 and their compositions, one drawn for each trial and named by a rule input."""
+"""Mod-Cog: the tasks of Yang et al. 2019 and their compositions, from Khona et al. 2023, 10.1162/neco_a_01613.
 
+`ModCog` draws one of all tasks for each trial and names it by a rule input. Each task has an id as well, as in
+``modcog.dlygointrseql-v0``: a word for the composition with ``int`` and one for that with ``seq``, of which the last
+letter is the direction, right or left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
 from itertools import product
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from neurogym.envs.collections import COLLECTIONS, yang19
 from neurogym.envs.psychophysics import ring
 from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.messages.names import unknown
 
 #: Directions of a ring, and length of a step (ms) for which an answer moves on by one direction.
 DIRECTIONS, STEP = 16, 100
+#: First channel of the rule input, behind the fixation cue and two rings.
+FIRST_RULE = 1 + 2 * DIRECTIONS
 #: Signs of the words of a direction.
 SIGNS = {"": 0, "r": 1, "l": -1}
 
@@ -74,7 +86,7 @@ def compose(base: dict[str, Parts]) -> dict[str, Parts]:
     }
 
 
-BASE = _base()
+BASE = {name: _base()[name] for name in COLLECTIONS["yang19"]}
 TASKS = compose(BASE)
 
 
@@ -85,13 +97,17 @@ class ModCog(TrialEnv):
     it is shifted by one direction for each 100 ms of the delay. Performance is that of the answer in the last step.
 
     Args:
-        tasks: ``all``, or ``base`` for the twenty without compositions.
+        tasks: ``all``, ``base`` for the twenty without compositions, or one of the tasks, which no rule input names.
         sigma: S.d. of the noise in a step, of stimuli that are judged or compared.
+
+    Raises:
+        ValueError: If there is no such task.
     """
 
     metadata = TaskInfo(
         doi="10.1162/neco_a_01613",
         tags=["perceptual", "n-alternative", "working memory", "context dependent", "supervised"],
+        taught="the networks of the paper learned the right outputs",
     )
     default_timing: ClassVar = {
         "fixation": 500, "first": 500, "delay": 500, "second": 500, "decision": 400, "report": STEP
@@ -101,19 +117,21 @@ class ModCog(TrialEnv):
 
     @usual_arguments(dt=STEP, abort=False)
     def __init__(self, tasks: str = "all", sigma: NonNegative = 0.1):
-        if tasks not in ("all", "base"):
-            raise ValueError(f"tasks must be 'all' or 'base', got {tasks!r}")
+        if tasks not in ("all", "base", *TASKS):
+            raise ValueError(unknown("task of Mod-Cog", tasks, ("all", "base", *TASKS)))
         self.sigma, self.theta = sigma, ring(DIRECTIONS)
-        names = list(TASKS if tasks == "all" else BASE)
-        self.conditions = {"task": names}
-        self._row_of = {name: k for k, name in enumerate(TASKS)}
-        rings = {f"stimulus_mod{m + 1}": range(1 + m * DIRECTIONS, 1 + (m + 1) * DIRECTIONS) for m in (0, 1)}
-        first = 1 + 2 * DIRECTIONS
-        self.observation_space = spaces.channels({"fixation": 0, **rings, "task": range(first, first + len(TASKS))})
+        several = {"all": list(TASKS), "base": list(BASE)}.get(tasks)
+        self.tasks, self._row_of = tasks, {name: k for k, name in enumerate(TASKS if several else ())}
+        if several:
+            self.conditions = {"task": several}
+        channels = {f"stimulus_mod{m + 1}": range(1 + m * DIRECTIONS, 1 + (m + 1) * DIRECTIONS) for m in (0, 1)}
+        if self._row_of:
+            channels["task"] = range(FIRST_RULE, FIRST_RULE + len(TASKS))
+        self.observation_space = spaces.channels({"fixation": 0, **channels})
         self.action_space = spaces.Discrete(1 + DIRECTIONS, name={"fixation": 0, "choice": range(1, 1 + DIRECTIONS)})
 
     def _new_trials(self, trials: Trials) -> None:
-        names = [str(name) for name in trials.draw("task")]
+        names = [str(name) for name in trials.draw("task")] if self._row_of else [self.tasks] * trials.n
         parts = [TASKS[name] for name in names]
         of = {field: np.array([getattr(each, field) for each in parts]) for field in Parts._fields[:5]}
         moves = np.array([(each.integrate, each.sequence) for each in parts])
@@ -123,8 +141,9 @@ class ModCog(TrialEnv):
 
         rows, cue = trials.rows(), trials.rows(["fixation", "first", "delay", "second"])
         trials.ob[cue.index, 0] = 1
-        rule = np.array([self._row_of[name] for name in names])
-        trials.ob[rows.index, 1 + 2 * DIRECTIONS + rule[rows.trial]] = 1
+        if self._row_of:
+            rule = np.array([self._row_of[name] for name in names])
+            trials.ob[rows.index, FIRST_RULE + rule[rows.trial]] = 1
         self._show(trials, of, places, strengths)
 
         decide = trials.rows(["decision", "report"])
@@ -215,3 +234,40 @@ class ModCog(TrialEnv):
         away = np.abs(self.theta - self.theta[place][:, None])
         distance = np.minimum(away, 2 * np.pi - away)
         return 0.8 * strength[:, None] * np.exp(-0.5 * (8 * distance / np.pi) ** 2)
+
+
+def _words(name: str) -> str:
+    """Say what a task asks for: its base task, and what this is composed with."""
+    parts = TASKS[name]
+    base = next(key for key, each in BASE.items() if each == parts._replace(integrate=0, sequence=0))
+    said, way = str(getattr(yang19, base).metadata["description"]), {1: "right", -1: "left"}
+    if parts.integrate:
+        said += f"; the answer is shifted to the {way[parts.integrate]} by the length of the delay"
+    if parts.sequence:
+        said += f"; the answer moves on to the {way[parts.sequence]} during the decision"
+    return said
+
+
+def _task(name: str) -> Callable[..., ModCog]:
+    """Return a function that makes one of the tasks, with metadata and documentation."""
+    metadata = ModCog.metadata.replace(description=_words(name), family="tasks of Mod-Cog")
+
+    def make(
+        dt: float = STEP, rewards: dict[str, float] | None = None, timing: dict[str, object] | None = None,
+        sigma: NonNegative = 0.1,
+    ) -> ModCog:  # fmt: skip
+        env = ModCog(tasks=name, sigma=sigma, dt=dt, rewards=rewards, timing=timing)
+        env.metadata = metadata
+        return env
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"{metadata['description'][0].upper()}{metadata['description'][1:]}."
+    make.metadata = metadata  # type: ignore[attr-defined]
+    return make
+
+
+def __getattr__(name: str) -> Callable[..., ModCog]:
+    """Function that makes the task of a name, such as ``dlygointrseql``."""
+    if name in TASKS:
+        return _task(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
