@@ -8,8 +8,9 @@ letter is the direction, right or left.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +27,8 @@ FIRST_RULE = 1 + 2 * DIRECTIONS
 SIGNS = {"": 0, "r": 1, "l": -1}
 
 
-class Parts(NamedTuple):
+@dataclass(frozen=True)
+class Parts:
     """Parts of which a task is composed.
 
     Attributes:
@@ -77,8 +79,8 @@ def compose(base: dict[str, Parts]) -> dict[str, Parts]:
     Only tasks with a delay can be integrated over it.
     """
     return {
-        name + f"int{along}" * bool(along) + f"seq{moved}" * bool(moved): parts._replace(
-            integrate=SIGNS[along], sequence=SIGNS[moved]
+        name + f"int{along}" * bool(along) + f"seq{moved}" * bool(moved): replace(
+            parts, integrate=SIGNS[along], sequence=SIGNS[moved]
         )
         for along, moved in product(SIGNS, SIGNS)
         for name, parts in base.items()
@@ -133,7 +135,8 @@ class ModCog(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         names = [str(name) for name in trials.draw("task")] if self._row_of else [self.tasks] * trials.n
         parts = [TASKS[name] for name in names]
-        of = {field: np.array([getattr(each, field) for each in parts]) for field in Parts._fields[:5]}
+        kinds = ("family", "reaction", "delayed", "anti", "category")
+        of = {kind: np.array([getattr(each, kind) for each in parts]) for kind in kinds}
         moves = np.array([(each.integrate, each.sequence) for each in parts])
         delay = self._lay_out(trials, of, moves)
         places, strengths, answer = self._stimuli(trials, parts, of, moves[:, 0] * delay)
@@ -239,7 +242,7 @@ class ModCog(TrialEnv):
 def _words(name: str) -> str:
     """Say what a task asks for: its base task, and what this is composed with."""
     parts = TASKS[name]
-    base = next(key for key, each in BASE.items() if each == parts._replace(integrate=0, sequence=0))
+    base = next(key for key, each in BASE.items() if each == replace(parts, integrate=0, sequence=0))
     said, way = str(getattr(yang19, base).metadata["description"]), {1: "right", -1: "left"}
     if parts.integrate:
         said += f"; the answer is shifted to the {way[parts.integrate]} by the length of the delay"
