@@ -51,6 +51,11 @@ static int named_size(struct function *f, const char *name, size_t length) {
 
 /* Reads a signature; signatures are part of this program, so that only their form is trusted. */
 static void parse(struct function *f) {
+    for (const char *at = f->kernel->sizes; *at;) {
+        size_t length = strcspn(at, ",");
+        named_size(f, at, length);
+        at += length + strspn(at + length, ", ");
+    }
     for (const char *at = f->kernel->signature; *at;) {
         struct argument *a = &f->argument[f->arguments++];
         at += strspn(at, " ");
@@ -63,7 +68,7 @@ static void parse(struct function *f) {
         at += length;
         while (*at == '[' || *at == ',') {
             length = strcspn(++at, ",]");
-            a->size[a->dimensions++] = named_size(f, at, length);
+            if (length) a->size[a->dimensions++] = named_size(f, at, length);
             at += length;
         }
         length = strcspn(at, ";");

@@ -4,79 +4,6 @@
 
 enum { CORRECT = 1, MISS = 4, END = 8 }; /* events, as in rules.py */
 
-/* The steps from start to end of each trial, one trial after the other: index, trial, step within it. */
-static void rows(int64_t trials, const int64_t *offset, const int64_t *start, const int64_t *end, int64_t *index,
-                 int64_t *trial, int64_t *step) {
-    for (int64_t k = 0; k < trials; k++)
-        for (int64_t s = start[k]; s < end[k]; s++) {
-            *index++ = (int64_t)((uint64_t)offset[k] + (uint64_t)s);
-            *trial++ = k;
-            *step++ = s;
-        }
-}
-
-/* Adds to some neighbouring columns of n rows of an array of this width. The values for a row begin at `stride` times
-   `which[row]`, or times its place among the n if `which` is null: one for each column, or a single one for all. */
-static void add(float *to, int64_t width, int64_t first, int64_t columns, int64_t n, const int64_t *index,
-                const float *values, int64_t stride, int single, const int64_t *which) {
-    for (int64_t i = 0; i < n; i++) {
-        float *row = to + index[i] * width + first;
-        const float *from = values + stride * (which ? which[i] : i);
-        if (single)
-            for (int64_t j = 0; j < columns; j++) row[j] += *from;
-        else
-            for (int64_t j = 0; j < columns; j++) row[j] += from[j];
-    }
-}
-
-/* Below, rewards, performance and events are tables (row, action); `hold` is the action that is no response, or -1. */
-
-/* What any response earns and means in n rows; rewards (trial). */
-static void respond(int64_t actions, double *rewards, uint8_t *events, int64_t hold, int64_t n, const int64_t *index,
-                    const int64_t *trial, const double *reward, int64_t event) {
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t a = 0; a < actions; a++)
-            if (a != hold) {
-                rewards[index[i] * actions + a] = reward[trial[i]];
-                events[index[i] * actions + a] = event;
-            }
-}
-
-/* What the right response earns in n rows; marks trials in which there is one. Returns how many rows were filled before
-   one whose right action does not exist. */
-static int64_t answer(int64_t actions, double *rewards, uint8_t *events, double *performance, int64_t hold, int64_t n,
-                      const int64_t *index, const int64_t *trial, const int64_t *right, const double *reward,
-                      uint8_t *needed) {
-    for (int64_t i = 0; i < n; i++) {
-        int64_t action = right[index[i]];
-        if (action == hold) continue;
-        if (action < 0 || action >= actions) return i;
-        int64_t cell = index[i] * actions + action;
-        rewards[cell] = reward[trial[i]];
-        performance[cell] = 1;
-        events[cell] = CORRECT | END;
-        needed[trial[i]] = 1;
-    }
-    return n;
-}
-
-/* What ends each trial in its last row if nothing did before: rewards (trial) of missing an answer and of rightly
-   giving none; no rewards if nothing was to be answered at one moment. */
-static void run_out(int64_t actions, double *rewards, uint8_t *events, double *performance, int64_t trials,
-                    const int64_t *last, const uint8_t *needed, const double *miss, const double *withhold) {
-    for (int64_t k = 0; k < trials; k++)
-        for (int64_t cell = last[k] * actions; cell < (last[k] + 1) * actions; cell++) {
-            if (events[cell] >= END) continue;
-            events[cell] = END;
-            if (!miss) continue;
-            events[cell] |= needed[k] ? MISS : CORRECT;
-            rewards[cell] += needed[k] ? miss[k] : withhold[k];
-            performance[cell] += !needed[k];
-        }
-}
-
-/* -- as Python calls them ------------------------------------------------------------------------------------------ */
-
 static const char OUTSIDE[] = "a row or trial is outside the block";
 static const char ROWS_MISFIT[] = "there is not one place for each row";
 
@@ -87,90 +14,143 @@ static int inside(const int64_t *places, int64_t n, int64_t length) {
     return !outside;
 }
 
+/* The steps from start to end of each trial, one trial after the other: index, trial, step within it. */
+#define ROWS(X)                                                                                                        \
+    X(IN, offset, int64, trials) X(IN, start, int64, trials) X(IN, end, int64, trials) X(OUT, index, int64, n)         \
+    X(OUT, trial, int64, n) X(OUT, step, int64, n)
+DECLARE(rows, ROWS, trials, n)
+
+static void rows(const struct rows_arguments *a, const struct rows_sizes *s) {
+    int64_t *index = a->index, *trial = a->trial, *step = a->step;
+    for (int64_t k = 0; k < s->trials; k++)
+        for (int64_t t = a->start[k]; t < a->end[k]; t++) {
+            *index++ = (int64_t)((uint64_t)a->offset[k] + (uint64_t)t);
+            *trial++ = k;
+            *step++ = t;
+        }
+}
+
 static const char *run_rows(struct call *c) {
-    enum { OFFSET, START, STOP, INDEX, TRIAL, STEP };
-    const union value *v = c->value;
-    const int64_t *start = v[START].array, *end = v[STOP].array;
-    int64_t trials = c->size[0], n = 0;
-    for (int64_t k = 0; k < trials; k++) {
-        if (end[k] <= start[k]) continue;
-        uint64_t length = (uint64_t)end[k] - (uint64_t)start[k]; /* the sum of all lengths may exceed any integer */
-        if (length > (uint64_t)(c->size[1] - n)) return ROWS_MISFIT;
+    TAKE(rows);
+    int64_t n = 0;
+    for (int64_t k = 0; k < size.trials; k++) {
+        if (given.end[k] <= given.start[k]) continue;
+        uint64_t length = (uint64_t)given.end[k] - (uint64_t)given.start[k]; /* all together may exceed any integer */
+        if (length > (uint64_t)(size.n - n)) return ROWS_MISFIT;
         n += (int64_t)length;
     }
-    if (n != c->size[1]) return ROWS_MISFIT;
-    rows(trials, v[OFFSET].array, start, end, v[INDEX].array, v[TRIAL].array, v[STEP].array);
+    if (n != size.n) return ROWS_MISFIT;
+    rows(&given, &size);
     return 0;
+}
+
+/* Adds to some neighbouring columns of n rows. The values are one for each column, or a single one, of each row (or of
+   the place `which` of each row), or the same for all rows. */
+#define ADD(X)                                                                                                         \
+    X(OUT, to, float32, block,width) X(INT, first) X(INT, columns) X(IN, index, int64, n)                              \
+    X(IN, values, float32, given,each) X(MAYBE, which, int64, n)
+DECLARE(add, ADD, block, width, n, given, each)
+
+static void add(const struct add_arguments *a, const struct add_sizes *s) {
+    int64_t columns = a->columns;
+    for (int64_t i = 0; i < s->n; i++) {
+        float *row = a->to + a->index[i] * s->width + a->first;
+        const float *from = a->values + (s->given == 1 ? 0 : s->each * (a->which ? a->which[i] : i));
+        if (s->each == 1)
+            for (int64_t j = 0; j < columns; j++) row[j] += *from;
+        else
+            for (int64_t j = 0; j < columns; j++) row[j] += from[j];
+    }
 }
 
 static const char *run_add(struct call *c) {
-    enum { TO, FIRST, COLUMNS, INDEX, VALUES, WHICH };
-    enum { BLOCK, WIDTH, N, GIVEN, EACH };
-    const union value *v = c->value;
-    const int64_t *which = v[WHICH].array, *s = c->size;
-    int64_t first = v[FIRST].integer, columns = v[COLUMNS].integer;
-    if (first < 0 || columns < 0 || first > s[WIDTH] || columns > s[WIDTH] - first) return "there are no such columns";
-    if (s[EACH] != 1 && s[EACH] != columns) return "there is not one value, or one for each column";
-    if (!inside(v[INDEX].array, s[N], s[BLOCK])) return OUTSIDE;
-    if (s[GIVEN] == 1) which = 0;
-    else if (which ? !inside(which, s[N], s[GIVEN]) : s[GIVEN] != s[N]) return "there are not values for each row";
-    add(v[TO].array, s[WIDTH], first, columns, s[N], v[INDEX].array, v[VALUES].array, s[GIVEN] == 1 ? 0 : s[EACH],
-        s[EACH] == 1, which);
+    TAKE(add);
+    if (given.first < 0 || given.columns < 0 || given.first > size.width || given.columns > size.width - given.first)
+        return "there are no such columns";
+    if (size.each != 1 && size.each != given.columns) return "there is not one value, or one for each column";
+    if (!inside(given.index, size.n, size.block)) return OUTSIDE;
+    if (size.given != 1 && (given.which ? !inside(given.which, size.n, size.given) : size.given != size.n))
+        return "there are not values for each row";
+    add(&given, &size);
     return 0;
 }
 
+/* Below, rewards, performance and events are tables (row, action); `hold` is the action that is no response, or -1. */
+
+/* What any response earns and means in n rows; rewards (trial). */
+#define RESPOND(X)                                                                                                     \
+    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions) X(INT, hold) X(IN, index, int64, n)   \
+    X(IN, trial, int64, n) X(IN, reward, float64, trials) X(INT, event)
+DECLARE(respond, RESPOND, block, actions, n, trials)
+
 static const char *run_respond(struct call *c) {
-    enum { REWARDS, EVENTS, HOLD, INDEX, TRIAL, REWARD, EVENT };
-    enum { BLOCK, ACTIONS, N, TRIALS };
-    const union value *v = c->value;
-    const int64_t *s = c->size;
-    if (!inside(v[INDEX].array, s[N], s[BLOCK]) || !inside(v[TRIAL].array, s[N], s[TRIALS])) return OUTSIDE;
-    respond(s[ACTIONS], v[REWARDS].array, v[EVENTS].array, v[HOLD].integer, s[N], v[INDEX].array, v[TRIAL].array,
-            v[REWARD].array, v[EVENT].integer);
+    TAKE(respond);
+    if (!inside(given.index, size.n, size.block) || !inside(given.trial, size.n, size.trials)) return OUTSIDE;
+    for (int64_t i = 0; i < size.n; i++)
+        for (int64_t action = 0; action < size.actions; action++)
+            if (action != given.hold) {
+                given.rewards[given.index[i] * size.actions + action] = given.reward[given.trial[i]];
+                given.events[given.index[i] * size.actions + action] = given.event;
+            }
     return 0;
+}
+
+/* What the right response earns in n rows; marks trials in which there is one. Returns how many rows were filled before
+   one whose right action does not exist. */
+#define ANSWER(X)                                                                                                      \
+    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions)                                       \
+    X(OUT, performance, float64, block,actions) X(INT, hold) X(IN, index, int64, n) X(IN, trial, int64, n)             \
+    X(IN, right, int64, block) X(IN, reward, float64, trials) X(OUT, needed, uint8, trials)
+DECLARE(answer, ANSWER, block, actions, n, trials)
+
+static int64_t answer(const struct answer_arguments *a, const struct answer_sizes *s) {
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t action = a->right[a->index[i]];
+        if (action == a->hold) continue;
+        if (action < 0 || action >= s->actions) return i;
+        int64_t cell = a->index[i] * s->actions + action;
+        a->rewards[cell] = a->reward[a->trial[i]];
+        a->performance[cell] = 1;
+        a->events[cell] = CORRECT | END;
+        a->needed[a->trial[i]] = 1;
+    }
+    return s->n;
 }
 
 static const char *run_answer(struct call *c) {
-    enum { REWARDS, EVENTS, PERFORMANCE, HOLD, INDEX, TRIAL, RIGHT, REWARD, NEEDED };
-    enum { BLOCK, ACTIONS, N, TRIALS };
-    const union value *v = c->value;
-    const int64_t *s = c->size;
-    if (!inside(v[INDEX].array, s[N], s[BLOCK]) || !inside(v[TRIAL].array, s[N], s[TRIALS])) return OUTSIDE;
-    c->result = answer(s[ACTIONS], v[REWARDS].array, v[EVENTS].array, v[PERFORMANCE].array, v[HOLD].integer, s[N],
-                       v[INDEX].array, v[TRIAL].array, v[RIGHT].array, v[REWARD].array, v[NEEDED].array);
+    TAKE(answer);
+    if (!inside(given.index, size.n, size.block) || !inside(given.trial, size.n, size.trials)) return OUTSIDE;
+    c->result = answer(&given, &size);
     return 0;
+}
+
+/* What ends each trial in its last row if nothing did before: rewards (trial) of missing an answer and of rightly
+   giving none; no rewards if nothing was to be answered at one moment. */
+#define RUN_OUT(X)                                                                                                     \
+    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions)                                       \
+    X(OUT, performance, float64, block,actions) X(IN, last, int64, trials) X(IN, needed, uint8, trials)                \
+    X(MAYBE, miss, float64, trials) X(MAYBE, withhold, float64, trials)
+DECLARE(run_out, RUN_OUT, block, actions, trials)
+
+static void run_out(const struct run_out_arguments *a, const struct run_out_sizes *s) {
+    for (int64_t k = 0; k < s->trials; k++)
+        for (int64_t cell = a->last[k] * s->actions; cell < (a->last[k] + 1) * s->actions; cell++) {
+            if (a->events[cell] >= END) continue;
+            a->events[cell] = END;
+            if (!a->miss) continue;
+            a->events[cell] |= a->needed[k] ? MISS : CORRECT;
+            a->rewards[cell] += a->needed[k] ? a->miss[k] : a->withhold[k];
+            a->performance[cell] += !a->needed[k];
+        }
 }
 
 static const char *run_run_out(struct call *c) {
-    enum { REWARDS, EVENTS, PERFORMANCE, LAST, NEEDED, MISS, WITHHOLD };
-    enum { BLOCK, ACTIONS, TRIALS };
-    const union value *v = c->value;
-    const int64_t *s = c->size;
-    if (!inside(v[LAST].array, s[TRIALS], s[BLOCK])) return OUTSIDE;
-    if (v[MISS].array && !v[WITHHOLD].array) return "rewards of missing an answer need those of rightly giving none";
-    run_out(s[ACTIONS], v[REWARDS].array, v[EVENTS].array, v[PERFORMANCE].array, s[TRIALS], v[LAST].array,
-            v[NEEDED].array, v[MISS].array, v[WITHHOLD].array);
+    TAKE(run_out);
+    if (!inside(given.last, size.trials, size.block)) return OUTSIDE;
+    if (given.miss && !given.withhold) return "rewards of missing an answer need those of rightly giving none";
+    run_out(&given, &size);
     return 0;
 }
 
-#define EARNED "rewards float64[block,actions] out; events uint8[block,actions] out; "
-#define SCORED EARNED "performance float64[block,actions] out; "
-#define ROWS "index int64[n]; trial int64[n]; "
-
 const struct kernel FILLING_KERNELS[] = {
-    {"rows",
-     "offset int64[trials]; start int64[trials]; end int64[trials]; index int64[n] out; trial int64[n] out; "
-     "step int64[n] out",
-     run_rows, 0},
-    {"add",
-     "to float32[block,width] out; first int; columns int; index int64[n]; values float32[given,each]; "
-     "which int64[n] optional",
-     run_add, 0},
-    {"respond", EARNED "hold int; " ROWS "reward float64[trials]; event int", run_respond, 0},
-    {"answer",
-     SCORED "hold int; " ROWS "right int64[block]; reward float64[trials]; needed uint8[trials] out", run_answer, 0},
-    {"run_out",
-     SCORED "last int64[trials]; needed uint8[trials]; miss float64[trials] optional; "
-            "withhold float64[trials] optional",
-     run_run_out, 0},
-    {0}};
+    KERNEL(rows, 0), KERNEL(add, 0), KERNEL(respond, 0), KERNEL(answer, 0), KERNEL(run_out, 0), {0}};

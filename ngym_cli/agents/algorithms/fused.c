@@ -53,64 +53,73 @@ static const char *parse_agent(struct agent *a, const int64_t *shape, int64_t le
 static const char BUFFER_TOO_SMALL[] = "a buffer is too small for the agent";
 static const char SIZE_MISMATCH[] = "the rollout does not fit the sizes of the agent";
 
+#define SIZES(X) X(IN, shape, int64, length) X(INT, noisy) X(INT, envs) X(INT, longest) X(OUT, found, int64, 5)
+DECLARE(sizes, SIZES, length)
+
 static const char *run_sizes(struct call *c) {
-    enum { SHAPE, NOISY, ENVS, LONGEST, FOUND };
-    const union value *v = c->value;
-    int64_t *found = v[FOUND].array;
+    TAKE(sizes);
     struct agent a;
     struct packed_weights p;
     struct gradient_sums s;
     struct workspace w;
-    const char *problem = parse_agent(&a, v[SHAPE].array, c->size[0]);
+    const char *problem = parse_agent(&a, given.shape, size.length);
     if (problem) return problem;
-    if (v[ENVS].integer < 1 || v[ENVS].integer > MAX_SIZE || v[LONGEST].integer < 1 || v[LONGEST].integer > MAX_SIZE)
-        return SIZE_MISMATCH;
-    found[0] = a.weights;
-    found[1] = layout_weights(&a, &p, 0);
-    found[2] = layout_gradient_sums(&a, &s, 0);
-    found[3] = layout_workspace(&a, max_group_steps(v[ENVS].integer, v[LONGEST].integer), v[NOISY].integer != 0, &w, 0);
-    found[4] = MAX_CHUNKS;
+    if (given.envs < 1 || given.envs > MAX_SIZE || given.longest < 1 || given.longest > MAX_SIZE) return SIZE_MISMATCH;
+    given.found[0] = a.weights;
+    given.found[1] = layout_weights(&a, &p, 0);
+    given.found[2] = layout_gradient_sums(&a, &s, 0);
+    given.found[3] = layout_workspace(&a, max_group_steps(given.envs, given.longest), given.noisy != 0, &w, 0);
+    given.found[4] = MAX_CHUNKS;
     return 0;
 }
+
+#define PREPARE(X) X(IN, shape, int64, length) X(IN, weights, float32, n) X(OUT, packed, float32, packed)
+DECLARE(prepare, PREPARE, length, n, packed)
 
 static const char *run_prepare(struct call *c) {
-    enum { SHAPE, GIVEN, PACKED };
-    enum { LENGTH, N, BUFFER_SIZE };
-    const union value *v = c->value;
+    TAKE(prepare);
     struct agent a;
     struct packed_weights p;
-    const char *problem = parse_agent(&a, v[SHAPE].array, c->size[LENGTH]);
+    const char *problem = parse_agent(&a, given.shape, size.length);
     if (problem) return problem;
-    if (c->size[N] != a.weights) return "there are not as many weights as the agent has";
-    if (c->size[BUFFER_SIZE] < layout_weights(&a, &p, 0)) return BUFFER_TOO_SMALL;
-    layout_weights(&a, &p, v[PACKED].array);
-    agent_prepare(&a, v[GIVEN].array, &p);
+    if (size.n != a.weights) return "there are not as many weights as the agent has";
+    if (size.packed < layout_weights(&a, &p, 0)) return BUFFER_TOO_SMALL;
+    layout_weights(&a, &p, given.packed);
+    agent_prepare(&a, given.weights, &p);
     return 0;
 }
 
-/* The arguments that `act`, `learn` and `teach` have in common, in their order, and the sizes that these name; then
-   those that `act` and `learn` have; those of an update, of `learn` and `teach`, follow. */
-#define AGENT_ARGUMENTS SHAPE, ALPHA, NOISE_SCALE, PACKED, WORK, OBS, NOISE, H, C, CHOSEN, MOVED
-#define CRITIC_ARGUMENTS CRITIC_NOISE, CRITIC_H, CRITIC_C, VALUES, OLD_LOG
-#define SHARED_SIZES                                                                                                   \
-    LENGTH, PACKED_SIZE, WORKSPACE_SIZE, TIMES, ENVS, FEATURES, LAYERS, UNITS, MOMENTS, ACTIONS
+/* `act`, `learn` and `teach` begin with the agent and its rollout; `act` and `learn` go on with the critic's part of
+   the rollout. Whether weights, states, actions and values are read or written differs. */
+#define AGENT(X, PACKED, STATE, ACTION)                                                                                \
+    X(IN, shape, int64, length) X(FLOAT, alpha) X(FLOAT, noise_scale) X(PACKED, packed, float32, packed)               \
+    X(OUT, work, float32, work) X(IN, obs, float32, times,envs,features)                                               \
+    X(MAYBE, noise, float32, times,layers,envs,units) X(STATE, h, float32, moments,layers,envs,units)                  \
+    X(STATE, c, float32, moments,layers,envs,units) X(ACTION, chosen, int64, times,envs)                               \
+    X(ACTION, moved, float32, times,envs,actions)
+#define CRITIC(X, STATE, VALUE)                                                                                        \
+    X(MAYBE, critic_noise, float32, times,layers,envs,units) X(STATE, critic_h, float32, moments,layers,envs,units)    \
+    X(STATE, critic_c, float32, moments,layers,envs,units) X(VALUE, values, float32, times,envs)                       \
+    X(VALUE, old, float32, times,envs)
+#define ROLLOUT_SIZES length, packed, work, times, envs, features, layers, units, moments, actions
 
-enum { AGENT_ARGUMENTS, CRITIC_ARGUMENTS, OWN, WITHOUT_CRITIC = CRITIC_NOISE };
-enum { SHARED_SIZES, OWN_SIZE };
+#define ROLLOUT(X)                                                                                                     \
+    AGENT(X, OUT, MAYBE_OUT, MAYBE_OUT) CRITIC(X, MAYBE_OUT, OUT)
+STRUCTS(rollout, ROLLOUT, ROLLOUT_SIZES)
 
 /* Fills in the agent and the rollout, all but the critic's part. */
 static const char *parse_shared_arguments(const struct call *c, struct agent *a, struct rollout *o) {
-    const union value *v = c->value;
-    const int64_t *s = c->size;
-    const char *problem = parse_agent(a, v[SHAPE].array, s[LENGTH]);
+    TAKE(rollout);
+    const char *problem = parse_agent(a, given.shape, size.length);
     if (problem) return problem;
     *o = (struct rollout){
-        .envs = s[ENVS], .times = s[TIMES], .obs = v[OBS].array, .noise = {v[NOISE].array}, .h = {v[H].array},
-        .c = {v[C].array}, .chosen = v[CHOSEN].array, .moved = v[MOVED].array, .alpha = v[ALPHA].real,
-        .noise_scale = v[NOISE_SCALE].real};
-    if (s[FEATURES] != a->features || s[ENVS] < 1 || s[TIMES] < 1) return SIZE_MISMATCH;
-    if ((o->noise[0] || o->h[0] || o->c[0]) && (s[LAYERS] != a->layers || s[UNITS] != a->units)) return SIZE_MISMATCH;
-    if (a->continuous ? !o->moved || s[ACTIONS] != a->actions : !o->chosen) return SIZE_MISMATCH;
+        .envs = size.envs, .times = size.times, .obs = given.obs, .noise = {given.noise}, .h = {given.h},
+        .c = {given.c}, .chosen = given.chosen, .moved = given.moved, .alpha = given.alpha,
+        .noise_scale = given.noise_scale};
+    if (size.features != a->features || size.envs < 1 || size.times < 1) return SIZE_MISMATCH;
+    if ((o->noise[0] || o->h[0] || o->c[0]) && (size.layers != a->layers || size.units != a->units))
+        return SIZE_MISMATCH;
+    if (a->continuous ? !o->moved || size.actions != a->actions : !o->chosen) return SIZE_MISMATCH;
     if (o->noise[0] && a->gate_rows != a->units) return "there is no noise in such a cell";
     if (a->cell == LSTM ? !o->h[0] != !o->c[0] : o->c[0] != 0) return "an LSTM has a state c, others have none";
     return 0;
@@ -118,13 +127,13 @@ static const char *parse_shared_arguments(const struct call *c, struct agent *a,
 
 /* Fills in the critic's part, too. */
 static const char *parse_rollout(const struct call *c, struct agent *a, struct rollout *o) {
-    const union value *v = c->value;
+    TAKE(rollout);
     const char *problem = parse_shared_arguments(c, a, o);
     if (problem) return problem;
-    o->noise[1] = v[CRITIC_NOISE].array, o->h[1] = v[CRITIC_H].array, o->c[1] = v[CRITIC_C].array;
-    o->values = v[VALUES].array, o->old = v[OLD_LOG].array;
-    if (!((int64_t *)v[SHAPE].array)[VALUED]) return "the agent has no value";
-    if (c->size[MOMENTS] != o->times + 1) return SIZE_MISMATCH;
+    o->noise[1] = given.critic_noise, o->h[1] = given.critic_h, o->c[1] = given.critic_c;
+    o->values = given.values, o->old = given.old;
+    if (!given.shape[VALUED]) return "the agent has no value";
+    if (size.moments != o->times + 1) return SIZE_MISMATCH;
     for (int net = 0; net < a->networks; net++) {
         if (!o->h[net] || (a->cell == LSTM) != (o->c[net] != 0)) return "a network has no states";
         if (!o->noise[net] != !o->noise[0]) return "one network has noise, the other has none";
@@ -134,19 +143,23 @@ static const char *parse_rollout(const struct call *c, struct agent *a, struct r
 
 /* Lays weights and workspace out in the buffers from Python, if these are large enough for so many steps. */
 static const char *layout_buffers(const struct call *c, const struct agent *a, int64_t steps, struct packed_weights *p,
-                             struct workspace *w) {
-    const union value *v = c->value;
-    int noisy = v[NOISE].array != 0;
-    if (c->size[PACKED_SIZE] < layout_weights(a, p, 0)) return BUFFER_TOO_SMALL;
-    if (c->size[WORKSPACE_SIZE] < layout_workspace(a, steps, noisy, w, 0)) return BUFFER_TOO_SMALL;
-    layout_weights(a, p, v[PACKED].array);
-    layout_workspace(a, steps, noisy, w, v[WORK].array);
+                                  struct workspace *w) {
+    TAKE(rollout);
+    int noisy = given.noise != 0;
+    if (size.packed < layout_weights(a, p, 0)) return BUFFER_TOO_SMALL;
+    if (size.work < layout_workspace(a, steps, noisy, w, 0)) return BUFFER_TOO_SMALL;
+    layout_weights(a, p, given.packed);
+    layout_workspace(a, steps, noisy, w, given.work);
     return 0;
 }
 
+#define ACT(X)                                                                                                         \
+    AGENT(X, IN, MAYBE_OUT, MAYBE_OUT) CRITIC(X, MAYBE_OUT, OUT) X(INT, time) X(INT, begin) X(INT, end)                \
+    X(OUT, logits, float32, times,envs,actions) X(IN, draws, float32, envs,actions)
+DECLARE(act, ACT, ROLLOUT_SIZES)
+
 static const char *run_act(struct call *c) {
-    enum { TIME = OWN, BEGIN, END, LOGITS, DRAWS };
-    const union value *v = c->value;
+    TAKE(act);
     struct agent a;
     struct packed_weights p;
     struct rollout o;
@@ -154,12 +167,11 @@ static const char *run_act(struct call *c) {
     const char *problem = parse_rollout(c, &a, &o);
     if (!problem) problem = layout_buffers(c, &a, o.envs, &p, &w);
     if (problem) return problem;
-    if (v[TIME].integer < 0 || v[TIME].integer >= o.times) return "there is no such step";
-    if (c->size[ACTIONS] != a.actions) return SIZE_MISMATCH;
-    if (v[BEGIN].integer < 0 || v[END].integer > o.envs || v[BEGIN].integer >= v[END].integer)
-        return "there are no such environments";
-    o.logits = v[LOGITS].array;
-    agent_act(&a, &p, &o, &w, v[TIME].integer, v[BEGIN].integer, v[END].integer, v[DRAWS].array);
+    if (given.time < 0 || given.time >= o.times) return "there is no such step";
+    if (size.actions != a.actions) return SIZE_MISMATCH;
+    if (given.begin < 0 || given.end > o.envs || given.begin >= given.end) return "there are no such environments";
+    o.logits = given.logits;
+    agent_act(&a, &p, &o, &w, given.time, given.begin, given.end, given.draws);
     return 0;
 }
 
@@ -195,104 +207,93 @@ static const char *misfit(const struct update *u, const struct agent *a) {
     return u->parts && weights != a->weights ? "the parts are not those of the agent" : 0;
 }
 
-/* Lets a thread take its part in an update, whose arguments begin with that in place `first`: the thread of rank 0
-   leads, and finds how many minibatches it looked at; others help. `u` says what is minimised. */
+/* An update of `learn` or `teach`: thread and minibatches, weights and gradient, and what Adam needs. */
+#define UPDATE(X)                                                                                                      \
+    X(INT, rank) X(INT, threads) X(OUT, board, int64, 96) X(IN, first, int64, sequences)                               \
+    X(IN, length, int64, sequences) X(IN, begin, int64, bounds) X(OUT, sums, float32, most,sums)                       \
+    X(OUT, numbers, float64, minibatches,6) X(IN, weights, float32, n) X(OUT, slopes, float32, n)                      \
+    X(IN, place, int64, parts) X(IN, size, int64, parts) X(OUT, gradient, float32, all)                                \
+    X(MAYBE_OUT, vector, float32, all) X(MAYBE_OUT, mean, float32, all) X(MAYBE_OUT, square, float32, all)             \
+    X(MAYBE_OUT, step, float32) X(FLOAT, rate) X(FLOAT, keep_mean) X(FLOAT, keep_square) X(FLOAT, small)               \
+    X(FLOAT, most)
+#define UPDATE_SIZES ROLLOUT_SIZES, sequences, bounds, most, sums, minibatches, n, parts, all
+STRUCTS(update, UPDATE, UPDATE_SIZES)
+
+/* Lets a thread take its part in an update: the thread of rank 0 leads, and finds how many minibatches it looked at;
+   others help. `u` says what is minimised; the arguments of the update are those from the byte `begin` on. */
 static const char *share_update(struct call *c, const struct agent *a, const struct rollout *o, struct update *u,
-                                int64_t first) {
-    enum { RANK, THREADS, BOARD, FIRST, LENGTHS, BEGIN, SUMS, NUMBERS, WEIGHTS, SLOPES, PLACE, PART_SIZE, GRADIENT,
-           VECTOR, MEAN, SQUARE, STEP, RATE, KEEP_MEAN, KEEP_SQUARE, SMALL, MOST };
-    enum { SEQUENCES = OWN_SIZE, BOUNDS, CHUNKS, SUMS_SIZE, MINIBATCHES, N, PARTS, ALL };
-    const union value *v = c->value + first;
-    const int64_t *s = c->size;
-    struct minibatches m = {v[FIRST].array, v[LENGTHS].array, v[BEGIN].array, s[MINIBATCHES]};
+                                size_t begin) {
+    struct update_arguments given;
+    struct update_sizes size;
+    memcpy(&given, (const char *)c->value + begin, sizeof given);
+    memcpy(&size, c->size, sizeof size);
+    struct board *board = (void *)given.board;
+    struct minibatches m = {given.first, given.length, given.begin, size.minibatches};
     struct packed_weights p;
     struct workspace w;
     struct gradient_sums sums;
     const char *problem;
-    if (s[BOUNDS] != m.n + 1) return "each minibatch begins somewhere, and the last ends";
-    if ((problem = misplaced(&m, s[SEQUENCES], o))) return problem;
-    for (int64_t i = 0; o->weight && o->h[0] && i < s[SEQUENCES]; i++)
+    if (size.bounds != m.n + 1) return "each minibatch begins somewhere, and the last ends";
+    if ((problem = misplaced(&m, size.sequences, o))) return problem;
+    for (int64_t i = 0; o->weight && o->h[0] && i < size.sequences; i++)
         if (m.first[i] >= o->envs) return "states are known at the beginning only";
     for (int64_t i = 0; !a->continuous && i < o->envs * o->times; i++)
         if ((uint64_t)o->chosen[i] >= (uint64_t)a->actions) return "there is no such action";
-    if (s[N] != a->weights) return "there are not as many weights as the agent has";
-    if (s[CHUNKS] < MAX_CHUNKS || s[SUMS_SIZE] < layout_gradient_sums(a, &sums, 0)) return BUFFER_TOO_SMALL;
-    int64_t longest = 0, threads = v[THREADS].integer;
+    if (size.n != a->weights) return "there are not as many weights as the agent has";
+    if (size.most < MAX_CHUNKS || size.sums < layout_gradient_sums(a, &sums, 0)) return BUFFER_TOO_SMALL;
+    int64_t longest = 0;
     for (int64_t k = 0; k < m.n; k++) longest = m.length[m.begin[k]] > longest ? m.length[m.begin[k]] : longest;
     if ((problem = layout_buffers(c, a, max_group_steps(o->envs, longest), &p, &w))) return problem;
-    u->weights = v[WEIGHTS].array, u->slopes = v[SLOPES].array;
-    u->place = v[PLACE].array, u->size = v[PART_SIZE].array, u->parts = v[VECTOR].array ? s[PARTS] : 0;
-    u->adam = (struct adam){v[VECTOR].array, v[MEAN].array, v[SQUARE].array, v[STEP].array, v[GRADIENT].array,
-                            v[RATE].real, v[KEEP_MEAN].real, v[KEEP_SQUARE].real, v[SMALL].real, v[MOST].real};
-    u->gradient = v[GRADIENT].array, u->vector = s[ALL], u->sums = v[SUMS].array, u->sums_apart = s[SUMS_SIZE];
-    u->numbers = v[NUMBERS].array;
-    if (threads < 1 || threads > MAX_CHUNKS) return "there cannot be so many threads";
+    u->weights = given.weights, u->slopes = given.slopes;
+    u->place = given.place, u->size = given.size, u->parts = given.vector ? size.parts : 0;
+    u->adam = (struct adam){given.vector, given.mean, given.square, given.step, given.gradient,
+                            given.rate, given.keep_mean, given.keep_square, given.small, given.most};
+    u->gradient = given.gradient, u->vector = size.all, u->sums = given.sums, u->sums_apart = size.sums;
+    u->numbers = given.numbers;
+    if (given.threads < 1 || given.threads > MAX_CHUNKS) return "there cannot be so many threads";
     if (u->adam.weights && !(u->adam.mean && u->adam.square && u->adam.step)) return "Adam has no state";
     if ((problem = misfit(u, a))) return problem;
-    if (!v[RANK].integer) c->result = agent_update(a, &p, o, &m, u, &w, v[BOARD].array, threads);
-    else agent_help(a, &p, o, &m, u, &w, v[BOARD].array, v[RANK].integer);
+    if (!given.rank) c->result = agent_update(a, &p, o, &m, u, &w, board, given.threads);
+    else agent_help(a, &p, o, &m, u, &w, board, given.rank);
     return 0;
 }
 
-enum { UPDATE_ARGUMENTS = 22 };
+#define LEARN(X)                                                                                                       \
+    AGENT(X, OUT, MAYBE, MAYBE) CRITIC(X, MAYBE, IN) UPDATE(X) X(IN, advantages, float32, times,envs)                  \
+    X(IN, returns, float32, times,envs) X(IN, counts, uint8, times,envs) X(INT, normalize) X(FLOAT, clip)              \
+    X(FLOAT, reach) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl)
+DECLARE(learn, LEARN, UPDATE_SIZES)
 
 static const char *run_learn(struct call *c) {
-    enum { ADVANTAGES = OWN + UPDATE_ARGUMENTS, RETURNS, COUNTS, NORMALIZE, CLIP, REACH, ENT_COEF, VF_COEF, MOST_KL };
-    const union value *v = c->value;
+    TAKE(learn);
     struct agent a;
     struct rollout o;
     const char *problem = parse_rollout(c, &a, &o);
     if (problem) return problem;
-    o.advantages = v[ADVANTAGES].array, o.returns = v[RETURNS].array, o.counts = v[COUNTS].array;
+    o.advantages = given.advantages, o.returns = given.returns, o.counts = given.counts;
     struct update u = {
-        .normalize = v[NORMALIZE].integer, .most_kl = v[MOST_KL].real,
-        .objective = {v[CLIP].real, v[REACH].real, v[ENT_COEF].real, v[VF_COEF].real, .scale = 1}};
-    return share_update(c, &a, &o, &u, OWN);
+        .normalize = given.normalize, .most_kl = given.most_kl,
+        .objective = {given.clip, given.reach, given.ent_coef, given.vf_coef, .scale = 1}};
+    return share_update(c, &a, &o, &u, offsetof(struct learn_arguments, rank));
 }
 
+#define TEACH(X)                                                                                                       \
+    AGENT(X, OUT, MAYBE_OUT, MAYBE) UPDATE(X) X(IN, weight, float32, times,envs) X(IN, due, uint8, times,envs)         \
+    X(FLOAT, l1) X(FLOAT, l2)
+DECLARE(teach, TEACH, UPDATE_SIZES)
+
 static const char *run_teach(struct call *c) {
-    enum { WEIGHT_OF_STEP = WITHOUT_CRITIC + UPDATE_ARGUMENTS, IS_DUE, L1, L2 };
-    const union value *v = c->value;
+    TAKE(teach);
     struct agent a;
     struct rollout o;
     const char *problem = parse_shared_arguments(c, &a, &o);
     if (problem) return problem;
     if (a.heads + a.joint > 1) return "an agent that is taught has no value";
-    if (o.h[0] && c->size[MOMENTS] < 1) return SIZE_MISMATCH;
-    o.weight = v[WEIGHT_OF_STEP].array, o.due = v[IS_DUE].array;
-    struct update u = {.most_kl = INFINITY, .objective = {.l1 = v[L1].real, .l2 = v[L2].real}};
-    return share_update(c, &a, &o, &u, WITHOUT_CRITIC);
+    if (o.h[0] && size.moments < 1) return SIZE_MISMATCH;
+    o.weight = given.weight, o.due = given.due;
+    struct update u = {.most_kl = INFINITY, .objective = {.l1 = given.l1, .l2 = given.l2}};
+    return share_update(c, &a, &o, &u, offsetof(struct teach_arguments, rank));
 }
 
-#define AGENT(packs, steps, acts)                                                                                      \
-    "shape int64[length]; alpha float; noise_scale float; packed float32[packed]" packs "; work float32[work] out; "   \
-    "obs float32[times,envs,features]; noise float32[times,layers,envs,units] optional; "                              \
-    "h float32[moments,layers,envs,units] optional" steps "; c float32[moments,layers,envs,units] optional" steps "; " \
-    "chosen int64[times,envs] optional" acts "; moved float32[times,envs,actions] optional" acts "; "
-#define CRITIC(acts)                                                                                                   \
-    "critic_noise float32[times,layers,envs,units] optional; "                                                         \
-    "critic_h float32[moments,layers,envs,units] optional" acts "; "                                                   \
-    "critic_c float32[moments,layers,envs,units] optional" acts "; "                                                   \
-    "values float32[times,envs]" acts "; old float32[times,envs]" acts "; "
-#define UPDATE                                                                                                         \
-    "rank int; threads int; board int64[96] out; first int64[sequences]; length int64[sequences]; "                    \
-    "begin int64[bounds]; sums float32[most,sums] out; numbers float64[minibatches,6] out; weights float32[n]; "       \
-    "slopes float32[n] out; place int64[parts]; size int64[parts]; gradient float32[all] out; "                        \
-    "vector float32[all] optional out; mean float32[all] optional out; square float32[all] optional out; "             \
-    "step float32 optional out; rate float; keep_mean float; keep_square float; small float; most float; "
-
 const struct kernel FUSED_KERNELS[] = {
-    {"sizes", "shape int64[length]; noisy int; envs int; longest int; found int64[5] out", run_sizes, 0},
-    {"prepare", "shape int64[length]; weights float32[n]; packed float32[packed] out", run_prepare, 0},
-    {"act",
-     AGENT("", " out", " out") CRITIC(" out") "time int; begin int; end int; "
-     "logits float32[times,envs,actions] out; draws float32[envs,actions]",
-     run_act, 1},
-    {"learn",
-     AGENT(" out", "", "") CRITIC("") UPDATE "advantages float32[times,envs]; returns float32[times,envs]; "
-     "counts uint8[times,envs]; normalize int; clip float; reach float; ent_coef float; vf_coef float; most_kl float",
-     run_learn, 1},
-    {"teach",
-     AGENT(" out", " out", "") UPDATE "weight float32[times,envs]; due uint8[times,envs]; l1 float; l2 float",
-     run_teach, 1},
-    {0}};
+    KERNEL(sizes, 0), KERNEL(prepare, 0), KERNEL(act, 1), KERNEL(learn, 1), KERNEL(teach, 1), {0}};

@@ -27,18 +27,18 @@ void adam_step(const struct adam *a, int64_t n) {
     }
 }
 
+#define ADAM(X)                                                                                                        \
+    X(OUT, weights, float32, n) X(OUT, mean, float32, n) X(OUT, square, float32, n) X(OUT, step, float32)              \
+    X(IN, gradient, float32, n) X(FLOAT, rate) X(FLOAT, keep_mean) X(FLOAT, keep_square) X(FLOAT, small)               \
+    X(FLOAT, most)
+DECLARE(adam, ADAM, n)
+
 static const char *run_adam(struct call *c) {
-    enum { WEIGHTS, MEAN, SQUARE, STEP, GRADIENT, RATE, KEEP_MEAN, KEEP_SQUARE, SMALL, MOST };
-    const union value *v = c->value;
-    struct adam a = {v[WEIGHTS].array, v[MEAN].array, v[SQUARE].array, v[STEP].array, v[GRADIENT].array, v[RATE].real,
-                     v[KEEP_MEAN].real, v[KEEP_SQUARE].real, v[SMALL].real, v[MOST].real};
-    adam_step(&a, c->size[0]);
+    TAKE(adam);
+    struct adam a = {given.weights, given.mean, given.square, given.step, given.gradient, given.rate,
+                     given.keep_mean, given.keep_square, given.small, given.most};
+    adam_step(&a, size.n);
     return 0;
 }
 
-const struct kernel DESCENT_KERNELS[] = {
-    {"adam",
-     "weights float32[n] out; mean float32[n] out; square float32[n] out; step float32 out; gradient float32[n]; "
-     "rate float; keep_mean float; keep_square float; small float; most float",
-     run_adam, 0},
-    {0}};
+const struct kernel DESCENT_KERNELS[] = {KERNEL(adam, 0), {0}};

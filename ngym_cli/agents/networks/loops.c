@@ -191,68 +191,65 @@ static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps
     return total == steps ? 0 : "sequences are not packed";
 }
 
+/* The arguments of both directions: the loop and its sequences, and the values of a forward pass. */
+#define SEQUENCES(X)                                                                                                   \
+    X(INT, cell) X(FLOAT, alpha) X(INT, first) X(INT, end) X(IN, counts, int64, times)
+#define VALUES(X)                                                                                                      \
+    X(IN, h0, float32, sequences,units) X(MAYBE, c0, float32, sequences,units) X(OUT, rows, float32, steps,depth)      \
+    X(OUT, gates, float32, steps,wide) X(MAYBE_OUT, c, float32, steps,units)                                           \
+    X(MAYBE_OUT, squashed, float32, steps,units) X(OUT, h, float32, steps,units)
+
+#define FORWARD(X)                                                                                                     \
+    SEQUENCES(X) X(IN, x, float32, steps,features) X(MAYBE, noise, float32, steps,wide)                                \
+    X(MAYBE, weight, float32, wide,depth) VALUES(X) X(OUT, panels, float32, room)
+DECLARE(forward, FORWARD, times, steps, features, wide, depth, sequences, units, room)
+
 static const char *run_forward(struct call *c) {
-    enum { CELL, ALPHA, FIRST, END, COUNTS, X, NOISE, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, PANELS };
-    enum { TIMES, STEPS, FEATURES, WIDE, DEPTH, SEQUENCES, UNITS, PANELS_SIZE };
-    const union value *v = c->value;
-    const int64_t *s = c->size;
+    TAKE(forward);
     struct loop l = {
-        .cell = v[CELL].integer, .times = s[TIMES], .features = s[FEATURES], .units = s[UNITS],
-        .counts = v[COUNTS].array, .alpha = v[ALPHA].real, .x = v[X].array, .noise = v[NOISE].array,
-        .weight = v[WEIGHT].array, .h0 = v[H0].array,
-        .c0 = v[C0].array, .rows = v[ROWS].array, .gates = v[GATE].array, .c = v[C].array,
-        .squashed = v[SQUASHED].array, .h = v[H].array, .panels = v[PANELS].array};
-    int64_t first = v[FIRST].integer, end = v[END].integer;
-    const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE], first, end);
+        .cell = given.cell, .times = size.times, .features = size.features, .units = size.units,
+        .counts = given.counts, .alpha = given.alpha, .x = given.x, .noise = given.noise, .weight = given.weight,
+        .h0 = given.h0, .c0 = given.c0, .rows = given.rows, .gates = given.gates, .c = given.c,
+        .squashed = given.squashed, .h = given.h, .panels = given.panels};
+    const char *problem = misfit(&l, size.sequences, size.steps, size.depth, size.wide, given.first, given.end);
     if (problem) return problem;
-    if (s[PANELS_SIZE] < packed_size(s[DEPTH], s[WIDE])) return "the buffer for packed weights is too small";
-    loop_forward_some(&l, first, end);
+    if (size.room < packed_size(size.depth, size.wide)) return "the buffer for packed weights is too small";
+    loop_forward_some(&l, given.first, given.end);
     return 0;
 }
+
+#define BACKWARD(X)                                                                                                    \
+    SEQUENCES(X) X(IN, weight, float32, wide,depth) VALUES(X) X(IN, dh, float32, steps,units)                          \
+    X(MAYBE, dc, float32, steps,units) X(OUT, dh0, float32, sequences,units)                                           \
+    X(MAYBE_OUT, dc0, float32, sequences,units) X(OUT, panels, float32, room)
+DECLARE(backward, BACKWARD, times, wide, depth, sequences, units, steps, room)
 
 static const char *run_backward(struct call *c) {
-    enum { CELL, ALPHA, FIRST, END, COUNTS, WEIGHT, H0, C0, ROWS, GATE, C, SQUASHED, H, DH, DC, DH0, DC0, PANELS };
-    enum { TIMES, WIDE, DEPTH, SEQUENCES, UNITS, STEPS, PANELS_SIZE };
-    const union value *v = c->value;
-    const int64_t *s = c->size;
+    TAKE(backward);
     struct loop l = {
-        .cell = v[CELL].integer, .times = s[TIMES], .features = s[DEPTH] - s[UNITS] - 1, .units = s[UNITS],
-        .counts = v[COUNTS].array, .alpha = v[ALPHA].real, .weight = v[WEIGHT].array, .h0 = v[H0].array,
-        .c0 = v[C0].array, .rows = v[ROWS].array, .gates = v[GATE].array, .c = v[C].array,
-        .squashed = v[SQUASHED].array, .h = v[H].array, .panels = v[PANELS].array, .dh = v[DH].array,
-        .dc = v[DC].array, .dh0 = v[DH0].array, .dc0 = v[DC0].array};
-    int64_t first = v[FIRST].integer, end = v[END].integer;
-    const char *problem = misfit(&l, s[SEQUENCES], s[STEPS], s[DEPTH], s[WIDE], first, end);
+        .cell = given.cell, .times = size.times, .features = size.depth - size.units - 1, .units = size.units,
+        .counts = given.counts, .alpha = given.alpha, .weight = given.weight, .h0 = given.h0, .c0 = given.c0,
+        .rows = given.rows, .gates = given.gates, .c = given.c, .squashed = given.squashed, .h = given.h,
+        .panels = given.panels, .dh = given.dh, .dc = given.dc, .dh0 = given.dh0, .dc0 = given.dc0};
+    const char *problem = misfit(&l, size.sequences, size.steps, size.depth, size.wide, given.first, given.end);
     if (problem) return problem;
     if (l.cell == LSTM && !l.dc0) return "an LSTM has a state c";
-    if (s[PANELS_SIZE] < packed_size(s[WIDE], s[UNITS])) return "the buffer for packed weights is too small";
-    loop_backward_some(&l, first, end);
+    if (size.room < packed_size(size.wide, size.units)) return "the buffer for packed weights is too small";
+    loop_backward_some(&l, given.first, given.end);
     return 0;
 }
+
+#define PACKED_SIZE(X) X(INT, depth) X(INT, columns)
+DECLARE(packed_size, PACKED_SIZE, none)
 
 static const char *run_packed_size(struct call *c) {
-    int64_t depth = c->value[0].integer, columns = c->value[1].integer;
-    if (depth < 0 || columns < 0) return "a matrix has no negative size";
-    int64_t panels = columns / WIDTH + 1;
-    if (depth && panels > INT64_MAX / (int64_t)sizeof(float) / WIDTH / depth) return "the matrix is too large";
-    c->result = packed_size(depth, columns);
+    TAKE(packed_size);
+    if (given.depth < 0 || given.columns < 0) return "a matrix has no negative size";
+    int64_t panels = given.columns / WIDTH + 1;
+    if (given.depth && panels > INT64_MAX / (int64_t)sizeof(float) / WIDTH / given.depth)
+        return "the matrix is too large";
+    c->result = packed_size(given.depth, given.columns);
     return 0;
 }
 
-#define LEFT_BEHIND                                                                                                    \
-    "h0 float32[sequences,units]; c0 float32[sequences,units] optional; rows float32[steps,depth] out; "               \
-    "gates float32[steps,wide] out; c float32[steps,units] optional out; squashed float32[steps,units] optional out; " \
-    "h float32[steps,units] out; "
-
-const struct kernel LOOPS_KERNELS[] = {
-    {"forward",
-     "cell int; alpha float; first int; end int; counts int64[times]; x float32[steps,features]; "
-     "noise float32[steps,wide] optional; weight float32[wide,depth] optional; " LEFT_BEHIND "panels float32[room] out",
-     run_forward, 1},
-    {"backward",
-     "cell int; alpha float; first int; end int; counts int64[times]; weight float32[wide,depth]; " LEFT_BEHIND
-     "dh float32[steps,units]; dc float32[steps,units] optional; dh0 float32[sequences,units] out; "
-     "dc0 float32[sequences,units] optional out; panels float32[room] out",
-     run_backward, 1},
-    {"packed_size", "depth int; columns int", run_packed_size, 0},
-    {0}};
+const struct kernel LOOPS_KERNELS[] = {KERNEL(forward, 1), KERNEL(backward, 1), KERNEL(packed_size, 0), {0}};

@@ -141,7 +141,7 @@ def found(place):
 @pytest.mark.parametrize("name", KERNELS)
 def test_places_in_the_table_exist(name):
     kernel = KERNELS[name]
-    assert f'{{"{name}"' in (CHECKOUT / kernel.source).read_text()
+    assert f"KERNEL({name}, " in (CHECKOUT / kernel.source).read_text()
     assert callable(found(kernel.plain)) and callable(found(kernel.caller))
     assert f'"{name}"' in Path(sys.modules[kernel.caller.partition(":")[0]].__file__).read_text()
     text = (CHECKOUT / kernel.test).read_text()
