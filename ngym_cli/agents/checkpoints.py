@@ -152,10 +152,10 @@ def found_in(folder: Path) -> list[Path]:
     return [path for path in named if path.name[5:].isdecimal() and path.is_dir() and not path.is_symlink()]
 
 
-def best_of(folder: Path) -> dict[str, Any]:
-    """Return the best checkpoint's ``name``, ``step`` and ``performance``; nothing if there is none."""
+def best_of(folder: Path) -> records.Best | None:
+    """Return the record of the best checkpoint, or None if there is none."""
     if not (folder / BEST).is_file():
-        return {}
+        return None
     return records.read(folder / BEST, records.Best)
 
 
@@ -166,9 +166,9 @@ def mark_best(folder: Path, path: Path, step: int, performance: float) -> None:
 
 def prune(folder: Path, keep: int) -> None:
     """Remove all checkpoints except the most recent and the best."""
-    best = best_of(folder).get("name")
+    best = best_of(folder)
     for path in found_in(folder)[:-keep]:
-        if path.name != best:
+        if best is None or path.name != best["name"]:
             remove_folder(path, FILES)
 
 
@@ -184,7 +184,8 @@ def discard_after(folder: Path, step: int) -> None:
     for path in found_in(folder):
         if int(path.name[5:]) > step:
             remove_folder(path, FILES)
-    if best_of(folder) and not (folder / str(best_of(folder).get("name"))).is_dir():
+    best = best_of(folder)
+    if best is not None and not (folder / best["name"]).is_dir():
         (folder / BEST).unlink()
 
 

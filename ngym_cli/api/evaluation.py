@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ngym_cli.figures.registry import FigureSpec
     from ngym_cli.figures.view import View
+    from ngym_cli.runs.records import Summary
 
 logger = logging.getLogger(__name__)
 
@@ -120,11 +121,12 @@ class Evaluation(WithFigures):
         return self.folder.name
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Performance with interval, rewards, and results by condition, as in ``summary.json``."""
         from ngym_cli.files.reading import read_json
 
-        return dict(read_json(self.folder / "summary.json"))
+        found: Summary = read_json(self.folder / "summary.json")
+        return found
 
     @property
     def performance(self) -> float | None:
@@ -144,7 +146,7 @@ class Evaluation(WithFigures):
 
     def _repr_html_(self) -> str:
         shown = ("trials", "performance", "performance_ci", "reward_per_trial", "chance", "blind", "ceiling")
-        return settings.html(f"Evaluation {self.name}", {k: self.summary[k] for k in shown if k in self.summary})
+        return settings.html(f"Evaluation {self.name}", {k: self.summary.get(k) for k in shown if k in self.summary})
 
 
 def compare(

@@ -12,6 +12,7 @@ from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.config.flags import FLAGS
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.runs import records
 from ngym_cli.runs.trial_table import read_trials
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Run(WithFigures):
         """Name of the run."""
         return self.path.name
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> records.Manifest:
         """Return the record of the run, as in ``manifest.json``."""
         return self.run.manifest()
 
@@ -266,7 +267,7 @@ class Run(WithFigures):
     def _repr_html_(self) -> str:
         manifest = self.manifest()
         shown = ("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "chance", "ceiling")
-        table = settings.html(f"Run {self.path}", {k: manifest[k] for k in shown if manifest.get(k) is not None})
+        table = settings.html(f"Run {self.path}", {k: manifest.get(k) for k in shown if manifest.get(k) is not None})
         return table + self._curve()
 
     def _curve(self) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,6 +17,7 @@ from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_fig
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.populations import WHOLE, columns_of, condition_names, period_spans, read_parts
 from ngym_cli.runs.recordings import ENDINGS, Recording
+from ngym_cli.runs.records import ActivityAgreement, ActivityComparison
 from ngym_cli.runs.trial_table import Table
 
 #: Fewest steps of a part of a trial, name of the whole trial, column of the correct choice.
@@ -38,7 +39,7 @@ def check(path: Path) -> None:
 
 def compare(
     table: Table, folder: Path, run: runs.RunFolder, path: Path, by: Sequence[str], conditions: Sequence[str]
-) -> dict[str, Any]:
+) -> ActivityComparison:
     """Compare recorded activity of an evaluation with a file; write ``activity_comparison.json`` and a figure.
 
     Args:
@@ -64,7 +65,8 @@ def compare(
         if name not in table:
             raise unknown(f"column of the trials of {run.name}", name, [*conditions, TRUTH])
     ours, theirs = of_recording(recording, table, run.name, columns), read_parts(path, columns)
-    rows, left_out = [], []
+    rows: list[ActivityAgreement] = []
+    left_out: list[str] = []
     for part in ours:
         if part not in theirs:
             left_out.append(f"period {part}, which {path.name} does not name")
@@ -76,7 +78,7 @@ def compare(
                 raise UserError(f"{path.name}: {error}") from None
             left_out.append(f"period {part}: {error}")
             continue
-        rows += [{"part": part or TRIAL, **each.to_dict()} for each in found]
+        rows += [cast(ActivityAgreement, {"part": part or TRIAL, **each.to_dict()}) for each in found]
     left_out += [f"period {part} of {path.name}, which the agent's trials do not have" for part in theirs
                  if part not in ours]  # fmt: skip
     if len({row["measure"] for row in rows}) < len(AGREEMENTS):
@@ -86,7 +88,9 @@ def compare(
     figure = run.path / "figures" / f"activity-{path.stem}.png"
     with styled():
         save_figure(draw(rows, run.name, path.stem), figure)
-    result = {"data": str(path), "by": list(columns), "agreement": rows, "left_out": left_out, "figure": str(figure)}
+    result: ActivityComparison = {
+        "data": str(path), "by": list(columns), "agreement": rows, "left_out": left_out, "figure": str(figure),
+    }  # fmt: skip
     write_json(folder / "activity_comparison.json", result)
     return result
 
@@ -124,7 +128,7 @@ def of_recording(recording: Recording, table: Table, label: str, by: Sequence[st
     return found
 
 
-def draw(rows: Sequence[Mapping[str, Any]], ours: str, theirs: str) -> Figure:
+def draw(rows: Sequence[ActivityAgreement], ours: str, theirs: str) -> Figure:
     """Draw agreement by part of the trial: measured, corrected for noise, and with shuffled conditions.
 
     Args:
@@ -143,7 +147,7 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: str, theirs: str) -> Figure:
             ("value", COLOURS[0], "o", "measured"),
             ("shuffled", GREY, "_", "conditions shuffled"),
         ):
-            values = np.array([np.nan if row[key] is None else row[key] for row in own.values()], float)
+            values = np.array([row.get(key) for row in own.values()], float)  # nan for None
             panel.plot(place, values, marker, color=colour, label=word, markersize=9 if marker == "_" else 5)
         guide(panel, y=0)
         lowest = min([*panel.dataLim.intervaly, 0.0])

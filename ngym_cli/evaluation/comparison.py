@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -28,6 +28,7 @@ from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import COLOURS, Unavailable, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.fitting.settings import read_table
+from ngym_cli.runs.records import AnimalComparison, Statistic
 from ngym_cli.runs.trial_table import Table
 
 #: Bootstrap draws behind the standard errors.
@@ -48,7 +49,7 @@ def read(data: Path, columns: Path | None) -> Behaviour:
     return read_table(data, {}, columns)
 
 
-def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns: Path | None) -> dict[str, Any]:
+def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns: Path | None) -> AnimalComparison:
     """Compare the trials of an evaluation with a table of an animal's; write ``comparison.json`` and a figure.
 
     Args:
@@ -83,10 +84,10 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         except Unavailable:
             drawn = estimates(rows, names)
         save_figure(drawn, figure)
-    result = {
+    result: AnimalComparison = {
         "data": str(data),
         "columns": None if columns is None else str(columns),
-        "statistics": [row.to_dict() for row in rows],
+        "statistics": [cast(Statistic, row.to_dict()) for row in rows],
         "distance": distance(tuple(rows)),
         "left_out": left_out,
         "figure": str(figure),

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import gymnasium as gym
 import numpy as np
@@ -29,6 +29,7 @@ from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import FILE as ACTIVITY
+from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import Table, write_table
 
@@ -71,7 +72,7 @@ class EvaluatedTrials:
     """
 
     table: Table
-    summary: dict[str, Any]
+    summary: Summary
 
 
 @dataclass(frozen=True)
@@ -184,12 +185,14 @@ def evaluate(
     table = _counted(recorder.collect(), quota)
     found = summarise(table, facts, settings.references)
     if settings.balanced and facts.links_trials:
-        found.update(ceiling=None, no_ceiling="balanced conditions do not follow each other as in the task")
-    found.update(
-        deterministic=settings.deterministic, seed=settings.seed, reset_state=config.reset_state, steps=steps,
-        balanced=settings.balanced, combinations=cells, recorded=list(settings.record) or None,
-        perturbations=[asdict(each) for each in units], seconds=round(time.perf_counter() - began, 3),
-    )  # fmt: skip
+        found["ceiling"], found["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
+    found.update({
+        "deterministic": settings.deterministic, "seed": settings.seed, "reset_state": config.reset_state,
+        "steps": steps, "balanced": settings.balanced, "combinations": cells,
+        "recorded": list(settings.record) or None,
+        "perturbations": [cast(PerturbationRecord, asdict(each)) for each in units],
+        "seconds": round(time.perf_counter() - began, 3),
+    })  # fmt: skip
     evaluation = EvaluatedTrials(table, found)
     if settings.measured:
         measure(evaluation, facts)
@@ -198,7 +201,8 @@ def evaluate(
 
 def measure(evaluation: EvaluatedTrials, facts: Facts) -> None:
     """Add the task's ``measures`` to an evaluation."""
-    evaluation.summary["measures"] = [each.to_dict() for each in measures(facts.measures, evaluation.table)]
+    found = [each.to_dict() for each in measures(facts.measures, evaluation.table)]
+    evaluation.summary["measures"] = cast(list[MeasureRecord], found)
 
 
 def _around(
@@ -336,7 +340,7 @@ def _counted(table: Table, quota: TrialQuota) -> Table:
     return {name: values[keep] for name, values in table.items()} | {"trial": np.arange(len(keep))}
 
 
-def summarise(table: Table, facts: Facts, references: bool = True) -> dict[str, Any]:
+def summarise(table: Table, facts: Facts, references: bool = True) -> Summary:
     """Return the summary of an evaluation; scores of reference agents are None unless ``references`` are asked for.
 
     Returns:
@@ -352,9 +356,11 @@ def summarise(table: Table, facts: Facts, references: bool = True) -> dict[str, 
     names = summary.condition_names(facts.conditions, table)
     rows = summary.by_condition(table, names)
     for row in rows if references else ():
-        row.update(facts.tasks.get(row["value"], {}) if row["condition"] == "task" else {})
+        if row["condition"] == "task" and row["value"] in facts.tasks:
+            scores = facts.tasks[str(row["value"])]
+            row["chance"], row["blind"], row["ceiling"] = scores["chance"], scores["blind"], scores["ceiling"]
     ceiling, groups = (facts.ceiling if references else None) or {}, clusters(table)
-    return {
+    found = {
         **summary.summarise(table),
         "performance_ci": summary.interval(table),
         "sessions": None if groups is None else len(np.unique(groups)),
@@ -370,6 +376,7 @@ def summarise(table: Table, facts: Facts, references: bool = True) -> dict[str, 
         "conditions": rows,
         "choices": summary.choice_probabilities(table),
     }
+    return cast(Summary, found)
 
 
 def save(evaluation: EvaluatedTrials, folder: Path) -> None:

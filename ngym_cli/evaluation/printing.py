@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import terminal
 from ngym_cli.terminal import REFERENCES, cell, print_columns
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from ngym_cli.runs.records import ActivityComparison, EstimateRecord, Summary
+
 #: Monte-Carlo error of a ceiling above which the error is printed.
 NOTABLE = 0.003
 
 
-def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
+def print_evaluation(found: Summary, heading: str = "") -> None:
     """Print the result of an evaluation: measures of the task, performance next to chance and ceiling, and conditions.
 
     Args:
@@ -35,7 +37,8 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
     rows.append(("performance", f"{found['performance']:.4f}  {interval}"))
     beside = references_in_words(found)
     rows += [("", text) for text in beside]
-    if found.get("blind") is not None and found["performance_ci"][0] <= found["blind"]:
+    blind = found.get("blind")
+    if blind is not None and found["performance_ci"][0] <= blind:
         rows.append(("", "not significantly above the stimulus-blind baseline (blind)"))
     if found.get("no_ceiling"):
         rows.append(("ceiling", f"not known: {found['no_ceiling']}"))
@@ -53,7 +56,7 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
         known = [name for name in REFERENCES if any(name in row for row in conditions)]
         lines = [
             (row["condition"], cell(row["value"]), f"{row['performance']:.4f}", _range(row["performance_ci"]),
-             f"{row['trials']:,}", *(cell(row[name]) if name in row else "" for name in known))
+             f"{row['trials']:,}", *(cell(row.get(name)) if name in row else "" for name in known))
             for row in conditions
         ]  # fmt: skip
         out.print()
@@ -61,11 +64,12 @@ def print_evaluation(found: Mapping[str, Any], heading: str = "") -> None:
         print_columns(lines, header, right=len(header) - 1)
 
 
-def _reward_in_words(found: Mapping[str, Any]) -> str:
+def _reward_in_words(found: Summary) -> str:
     """Return the mean reward with an interval and, where known, the reward of the ideal observer."""
     text = f"{found['reward_per_trial']:.4f}"
-    if found.get("reward_ci"):
-        text += f"  95 % interval {_range(found['reward_ci'])}"
+    interval = found.get("reward_ci")
+    if interval is not None:
+        text += f"  95 % interval {_range(interval)}"
     return text + (f"; ceiling {found['reward_ceiling']:.4f}" if found.get("reward_ceiling") is not None else "")
 
 
@@ -79,7 +83,7 @@ def measure_in_words(row: Mapping[str, object]) -> str:
     return text + (f"  95 % interval {low:.{digits}f} to {high:.{digits}f}" if known else "")
 
 
-def references_in_words(found: Mapping[str, Any]) -> list[str]:
+def references_in_words(found: Summary) -> list[str]:
     """Return lines with the reference scores and the performance relative to chance and ceiling."""
     known = [(name, found.get(name)) for name in REFERENCES]
     known.insert(1, ("chance among answers", found.get("chance_among_answers")))
@@ -95,7 +99,7 @@ def references_in_words(found: Mapping[str, Any]) -> list[str]:
     return [line for line in lines if line]
 
 
-def _interval(estimate: Mapping[str, Any]) -> str:
+def _interval(estimate: EstimateRecord) -> str:
     low, high = estimate["low"], estimate["high"]
     return "" if low is None or high is None or low != low else f"{cell(low)} to {cell(high)}"
 
@@ -104,7 +108,7 @@ def _range(interval: Sequence[float]) -> str:
     return f"{interval[0]:.4f} to {interval[1]:.4f}"
 
 
-def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = False) -> None:
+def print_evaluated(found: Summary, folder: Path, several: bool = False) -> None:
     """Print an evaluation, in full or as a single line, then the written files and the distances to other data."""
     out = terminal.console()
     if several:
@@ -117,7 +121,7 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         later = "" if found.get("fit") else ", other than those at the end of training"
         print_evaluation(found, f"evaluation on {trials}{later}")
         out.print(f"\ntrials and summary: {folder}", soft_wrap=True)
-    for path in found.get("exports", ()):
+    for path in found.get("exports") or ():
         out.print(f"exported: {path}", soft_wrap=True)
     comparison = found.get("comparison")
     if comparison:
@@ -125,7 +129,7 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         rows = [
             (
                 row["name"],
-                *(part for key in "ab" for part in (cell(row[key]["value"]), _interval(row[key]))),
+                *(part for each in (row["a"], row["b"]) for part in (cell(each["value"]), _interval(each))),
                 *map(cell, (row["difference"]["value"], row["distance"])),
             )
             for row in comparison["statistics"]
@@ -141,13 +145,13 @@ def print_evaluated(found: Mapping[str, Any], folder: Path, several: bool = Fals
         _print_activity(found["activity"])
 
 
-def _print_activity(found: Mapping[str, Any]) -> None:
+def _print_activity(found: ActivityComparison) -> None:
     """Print the agreement of activity with a recording, by part of the trial."""
     out = terminal.console()
     out.print(f"\nactivity compared with {found['data']}, by {', '.join(found['by'])}", soft_wrap=True)
     keys = ("value", "corrected", "shuffled", "p")
     rows = [
-        (row["part"], row["measure"], *(cell(row[key]) if row[key] is not None else "-" for key in keys),
+        (row["part"], row["measure"], *(cell(row.get(key)) if row.get(key) is not None else "-" for key in keys),
          str(row["conditions"]))
         for row in found["agreement"]
     ]  # fmt: skip
@@ -158,7 +162,7 @@ def _print_activity(found: Mapping[str, Any]) -> None:
     out.print(f"figure: {found['figure']}", soft_wrap=True)
 
 
-def print_simulated(found: Mapping[str, Any], folder: Path) -> None:
+def print_simulated(found: Summary, folder: Path) -> None:
     """Print the simulation of a fitted model: model, parameters, evaluation, warnings."""
     out = terminal.console()
     fit = found["fit"]

@@ -21,6 +21,7 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings, summary
 from ngym_cli.runs.recordings import NEEDED, OWN, Recording
+from ngym_cli.runs.records import Summary
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -188,7 +189,7 @@ def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Pat
 
 def evaluate(
     references: Sequence[str], root: Path, asked: RequestedEvaluation, progress: Progress | None = None
-) -> Iterator[tuple[dict[str, Any], Path]]:
+) -> Iterator[tuple[Summary, Path]]:
     """Evaluate runs in sequence and yield each summary with the folder of the evaluation.
 
     Args:
@@ -276,7 +277,7 @@ def _redrawn(path: Path, asked: RequestedEvaluation) -> bool:
 
 def _evaluate_run(
     run: runs.RunFolder, asked: RequestedEvaluation, progress: Progress | None
-) -> Iterator[tuple[dict[str, Any], Path]]:
+) -> Iterator[tuple[Summary, Path]]:
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
     from ngym_cli.environments import facts as of_task
@@ -301,13 +302,13 @@ def _evaluate_run(
         with atomic_folder(folder, runs.EVALUATION) as temporary:
             settings = replace(asked, trials=trials, record=wanted, folder=temporary)
             result = fresh_trials.evaluate(policy, config, facts, settings, progress)
-            result.summary.update(
-                run=str(run.path), model_steps=steps, checkpoint=steps if at_checkpoint else None,
-                changes=dict(asked.changes),
-            )  # fmt: skip
+            result.summary.update({
+                "run": str(run.path), "model_steps": steps, "checkpoint": steps if at_checkpoint else None,
+                "changes": dict(asked.changes),
+            })  # fmt: skip
             fresh_trials.write(result, temporary)
-        for form in asked.exports:
-            result.summary.setdefault("exports", []).append(str(export.export(folder, run, form)))
+        if asked.exports:
+            result.summary["exports"] = [str(export.export(folder, run, form)) for form in asked.exports]
         if asked.compare is not None:
             result.summary["comparison"] = comparison.compare(result.table, folder, run, *asked.compare)
         if asked.activity is not None:
@@ -343,8 +344,8 @@ def _policies(
     there = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
     if not there:
         raise UserError(f"{run.path} kept no checkpoints")
-    best = checkpoints.best_of(run.path / checkpoints.FOLDER).get("step")
-    for step in _steps(wanted, there, best):
+    best = checkpoints.best_of(run.path / checkpoints.FOLDER)
+    for step in _steps(wanted, there, best["step"] if best else None):
         saving.fill(policy, saving.read_weights(there[step] / checkpoints.WEIGHTS), there[step] / checkpoints.WEIGHTS)
         yield policy, step, True
 

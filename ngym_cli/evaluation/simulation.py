@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ngym_cli.evaluation.fitted_agent import FittedModel, actions_of, stimuli_of
 from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry
 from ngym_cli.runs import provenance
+from ngym_cli.runs.records import Summary
 
 ALG = "fitted"  #: entry ``alg`` of the record of a simulation
 USUAL_TRIALS = 2000  #: trials unless given
@@ -76,7 +77,7 @@ def find(reference: str, root: Path) -> fits.FitFolder:
 
 def simulate(
     fit: fits.FitFolder, root: Path, asked: SimulationRequest, progress: Callable[[int, int], None] | None = None
-) -> tuple[dict[str, Any], Path]:
+) -> tuple[Summary, Path]:
     """Let a fitted model act in a task and return the summary with the folder of the evaluation.
 
     The parameters are those fitted to all sessions of the subject.
@@ -109,9 +110,10 @@ def simulate(
     settings = fresh_trials.EvaluationSettings(trials, asked.seed, asked.deterministic, exact=asked.trials is not None)
     found = fresh_trials.evaluate(agent, config, facts, settings, progress)
     if facts.links_trials:
-        found.summary.update(_ceiling(config, agent.by_correctness))
+        found.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
     run = runs.create(path, asked.overwrite, config.to_toml(), opening)
-    found.summary.update(run=str(run.path), model_steps=0, changes={}, warnings=_warnings(names, stimuli, found))
+    warnings = _warnings(names, stimuli, found)
+    found.summary.update({"run": str(run.path), "model_steps": 0, "changes": {}, "warnings": warnings})
     evaluation = run.path / "eval" / "final"
     fresh_trials.save(found, evaluation)
     if asked.compare is not None:

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from neurogym.analysis import Curve, from_trials
 from neurogym.analysis.intervals import clusters, proportion_curve
 from ngym_cli.figures import registry, style, wording
-from ngym_cli.figures.source import Source
+from ngym_cli.figures.source import Evaluated, Source
 from ngym_cli.figures.view import View
+from ngym_cli.runs.records import EvaluationRow
 from ngym_cli.runs.trial_table import Table
 
 if TYPE_CHECKING:
@@ -114,8 +115,12 @@ def _evaluated(axes: Axes, source: Source) -> None:
     """Draw the evaluations made during and after training."""
     found = {row["step"]: row for row in source.manifest.get("evaluations", ())}
     for each in source.evaluations:
-        if each.intact and each.summary.get("model_steps") is not None:
-            found[each.summary["model_steps"]] = {**each.summary, "step": each.summary["model_steps"]}
+        step, said = each.summary.get("model_steps"), each.summary
+        if each.intact and step is not None:
+            found[step] = {
+                "step": step, "trials": said["trials"], "performance": said["performance"],
+                "performance_ci": said["performance_ci"], "deterministic": said.get("deterministic", True),
+            }  # fmt: skip
     for probable, colour in ((True, style.COLOURS[1]), (False, style.COLOURS[3])):
         rows = [row for _, row in sorted(found.items()) if row.get("deterministic", True) == probable]
         if not rows:
@@ -143,9 +148,9 @@ def _checkpoints_evaluated(view: View) -> None:
         raise style.Unavailable("no evaluations along training; ngym eval --checkpoints all makes them")
 
 
-def _development(source: Source) -> dict[int, Any]:
+def _development(source: Source) -> dict[int, Evaluated]:
     """Return the latest evaluation of each checkpoint, in the order of training."""
-    found = {e.summary["checkpoint"]: e for e in source.evaluations if e.along_training and not e.perturbed}
+    found = {e.summary["checkpoint"] or 0: e for e in source.evaluations if e.along_training and not e.perturbed}
     return dict(sorted(found.items()))
 
 
@@ -154,9 +159,10 @@ def development(view: View) -> Figure:
     """Draw performance of the checkpoints, over all trials and at each value of the first condition."""
     figure, (left, right) = style.new_figure(1, 2)
     for source, colour in zip(view.sources, style.colours(len(view.sources)), strict=True):
-        found = [evaluated.summary for evaluated in _development(source).values()]
+        steps = _development(source)
+        found = [evaluated.summary for evaluated in steps.values()]
         if found:
-            curve = style.performance_curve([each["checkpoint"] for each in found], found)
+            curve = style.performance_curve(list(steps), found)
             how = MOST_PROBABLE if found[0].get("deterministic", True) else DRAWN
             label = f"{source.run.name}, {how}, n = {found[0]['trials']:,} trials each"
             style.interval_line(left, curve, colour, label, marker="o", markersize=3)
@@ -168,11 +174,12 @@ def development(view: View) -> Figure:
 
 
 def _by_condition(axes: Axes, source: Source) -> None:
-    found = [evaluated.summary for evaluated in _development(source).values()]
-    rows = [(each["checkpoint"], row) for each in found for row in each["conditions"]]
+    found = _development(source).items()
+    rows = [(step, row) for step, evaluated in found for row in evaluated.summary["conditions"]]
     names = list(dict.fromkeys(row["condition"] for _, row in rows))
     name = "coh" if "coh" in names else names[0] if names else None
-    values = sorted({row["value"] for _, row in rows if row["condition"] == name})
+    values: list[Any] = [row["value"] for _, row in rows if row["condition"] == name]
+    values = sorted(set(values))
     for value, colour in zip(values, style.shades(len(values)), strict=True):
         line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
         words = wording.Wording(source.facts.labels).phrase(str(name), value)
@@ -182,7 +189,7 @@ def _by_condition(axes: Axes, source: Source) -> None:
         style.legend_below(axes, side="right")
 
 
-def _evaluations(source: Source) -> list[dict[str, Any]]:
+def _evaluations(source: Source) -> list[EvaluationRow]:
     """Return the evaluations along training that report each task."""
     return [row for row in source.manifest.get("evaluations", ()) if len(row.get("tasks") or {}) > 1]
 
@@ -232,7 +239,7 @@ def _trained_tasks(axes: Axes, source: Source, colours: dict[str, Any]) -> None:
         axes.broken_barh(spans, (-0.08, 0.05), color=colours[task], linewidth=0)
 
 
-def _losses(axes: Axes, found: list[dict[str, Any]], colours: dict[str, Any]) -> None:
+def _losses(axes: Axes, found: list[EvaluationRow], colours: dict[str, Any]) -> None:
     """Draw the best earlier and the last performance on each task."""
     losses = []
     for place, (task, colour) in enumerate(colours.items()):

@@ -216,7 +216,7 @@ def _activity(source: Source) -> Iterator[dict[str, Any]]:
             "by": ", ".join(found["by"]),
             "drawn": _picture(source, found["figure"], f"activity-figure-{number}", caption),
             "rows": [
-                (r["part"], r["measure"], *(cell(r[key]) if r[key] is not None else "-" for key in keys))
+                (r["part"], r["measure"], *(cell(r.get(key)) if r.get(key) is not None else "-" for key in keys))
                 for r in found["agreement"]
             ],
             "left_out": found["left_out"],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import runs
 from ngym_cli.errors import unknown
@@ -28,7 +28,7 @@ class Evaluated:
     """Evaluation of a run: folder and summary."""
 
     folder: Path
-    summary: Mapping[str, Any]
+    summary: records.Summary
 
     @property
     def perturbed(self) -> bool:

@@ -316,7 +316,7 @@ def common_references(records: Sequence[Mapping[str, Any]]) -> dict[str, float |
 def _what(evaluated: Evaluated) -> str:
     """Return a description of the perturbation, for the legend."""
     words = []
-    for each in evaluated.summary["perturbations"]:
+    for each in evaluated.summary["perturbations"] or ():
         units = len(each["units"] or ())
         amount = f" {each['sd']:g}" if each["kind"] == "noise" else ""
         when = f" during {each['period']}" if each.get("period") else ""

@@ -22,6 +22,7 @@ from ngym_cli.papers.paper_runs import PaperRun
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ngym_cli.runs.records import Summary
     from ngym_cli.runs.trial_table import Table
 
 UNTRAINED = "untrained"
@@ -130,7 +131,7 @@ class Answered(PaperRun):
         """Return the trials of an evaluation as the strategy answers them."""
         return self._strategy(dict(super().trials(name)))
 
-    def summary(self, name: str | None = None) -> dict[str, object]:
+    def summary(self, name: str | None = None) -> Summary:
         """Return the summary of the strategy's answers."""
         from ngym_cli.evaluation import fresh_trials
 

@@ -17,6 +17,7 @@ from ngym_cli.figures.style import COLOURS, Unavailable
 from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings
+from ngym_cli.runs.records import Manifest, Summary
 from ngym_cli.runs.trial_table import Table, concatenate, read_trials
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class PaperRun:
         """Return the trials of an evaluation, a column each."""
         return read_trials(self.evaluation(name).folder / "trials.parquet")
 
-    def summary(self, name: str | None = None) -> Mapping[str, Any]:
+    def summary(self, name: str | None = None) -> Summary:
         """Return the summary of an evaluation, see ``ngym_cli.evaluation.fresh_trials.summarise``."""
         return self.evaluation(name).summary
 
@@ -90,7 +91,7 @@ class PaperRun:
         return recordings.Recording(self.evaluation(name).folder)
 
     @property
-    def manifest(self) -> Mapping[str, Any]:
+    def manifest(self) -> Manifest:
         """Manifest of the run."""
         return self.source.manifest
 

@@ -138,6 +138,17 @@ class Script:
         return found.hexdigest()[:16]
 
 
+def _known(value: float | None, what: str) -> float:
+    """Return a number of a record.
+
+    Raises:
+        ValueError: if the record does not have the number.
+    """
+    if value is None:
+        raise ValueError(f"{what} is not known")
+    return float(value)
+
+
 def performance(run: PaperRun) -> float:
     """Return the performance in the part's first evaluation."""
     return float(run.summary()["performance"])
@@ -145,7 +156,7 @@ def performance(run: PaperRun) -> float:
 
 def reward_per_trial(run: PaperRun) -> float:
     """Return the summed reward of a trial, on average."""
-    return float(run.summary()["reward_per_trial"])
+    return _known(run.summary()["reward_per_trial"], "the reward per trial")
 
 
 def share_of_ceiling(run: PaperRun) -> float:
@@ -155,9 +166,10 @@ def share_of_ceiling(run: PaperRun) -> float:
         ValueError: if the ceiling is not known.
     """
     found = run.summary()
-    if not found.get("ceiling"):
+    ceiling = found.get("ceiling")
+    if not ceiling:
         raise ValueError(f"the ceiling is not known: {found.get('no_ceiling')}")
-    return float(found["performance"]) / float(found["ceiling"])
+    return float(found["performance"]) / ceiling
 
 
 def performance_by_task(run: PaperRun) -> dict[str, float]:
@@ -184,7 +196,7 @@ def abort_rate(run: PaperRun) -> float:
 
 def training_trials(run: PaperRun) -> float:
     """Return the number of trials of training."""
-    return float(run.manifest["trials"])
+    return _known(run.manifest["trials"], "the number of trials")
 
 
 def trials_to_criterion(run: PaperRun) -> float:

@@ -72,7 +72,7 @@ class RunFolder:
         """Whether the folder is a fit of models to behaviour."""
         return (self.path / FIT).exists()
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> records.Manifest:
         """Return the manifest of the run, with the current state.
 
         Raises:

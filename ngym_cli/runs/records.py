@@ -6,11 +6,22 @@ clear message instead of different errors in each command.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import (  # pydantic takes those of typing from Python 3.12 on
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    TypeVar,
+    get_args,
+)
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
 
 from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError
@@ -27,78 +38,84 @@ def _is_moment(text: str) -> str:
 
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
-Interval = Annotated[list[float], Field(min_length=2, max_length=2)]
+Interval = Annotated[Sequence[float], Field(min_length=2, max_length=2)]
 Moment = Annotated[str, AfterValidator(_is_moment)]
 
 
-class Record(BaseModel):
-    """Table of a JSON file with strict types; unknown entries are ignored."""
-
-    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
-
-
-class RunProcess(Record):
+class RunProcess(TypedDict, total=False):
     """The process that writes a run."""
 
-    host: str | None = None
-    pid: int | None = None
-    started: str | None = None
+    host: str | None
+    pid: int | None
+    started: str | None
 
 
-class Resumption(Record):
+class Resumption(TypedDict):
     """A moment at which a run went on."""
 
     at: Moment
     step: Count
 
 
-class Code(Record):
+class Code(TypedDict, total=False):
     """The user's own code in a run, see ``ngym_cli.config.trust``."""
 
-    files: dict[str, str]
-    signature: str | None = None
+    files: Required[dict[str, str]]
+    signature: str | None
 
 
-class Manifest(Record):
+class EvaluationRow(TypedDict, total=False):
+    """Evaluation during a run, as kept in the record of the run."""
+
+    step: Required[Count]
+    trials: Count
+    performance: Required[float]
+    performance_ci: Interval
+    deterministic: bool
+    tasks: dict[str, list[float]]
+
+
+class Manifest(TypedDict, total=False):
     """Record of a run (``manifest.json``)."""
 
-    status: State
-    task: str | None = None
-    task_id: str | None = None
-    alg: str | None = None
-    network: str | None = None
-    seed: Count | None = None
-    seeds: dict[str, int] | None = None
-    reset_state: str | None = None
-    config: dict[str, Any] | None = None
-    command: list[str] | None = None
-    started: Moment | None = None
-    ended: Moment | None = None
-    exit_reason: str | None = None
-    steps: Count | None = None
-    trials: Count | None = None
-    performance: float | None = None
-    performance_ci: Interval | None = None
-    reward_per_trial: float | None = None
-    chance: float | None = None
-    ceiling: float | None = None
-    rt_from: str | None = None
-    process: RunProcess | None = None
-    machine: dict[str, Any] | None = None
-    versions: dict[str, str] | None = None
-    git: dict[str, Any] | None = None
-    wall_seconds: float | None = None
-    cpu_seconds: float | None = None
-    resumed: list[Resumption] | None = None
-    until: dict[str, Any] | None = None
-    stages: list[dict[str, Any]] | None = None
-    init_from: dict[str, Any] | None = None
-    code: Code | None = None
-    tags: list[str] | None = None
-    note: str | None = None
+    status: Required[State]
+    task: str | None
+    task_id: str | None
+    alg: str | None
+    network: str | None
+    seed: Count | None
+    seeds: dict[str, int] | None
+    reset_state: str | None
+    config: dict[str, Any] | None
+    command: list[str] | None
+    started: Moment | None
+    ended: Moment | None
+    exit_reason: str | None
+    steps: Count | None
+    trials: Count | None
+    performance: float | None
+    performance_ci: Interval | None
+    reward_per_trial: float | None
+    chance: float | None
+    ceiling: float | None
+    rt_from: str | None
+    process: RunProcess | None
+    machine: dict[str, Any] | None
+    versions: dict[str, str] | None
+    git: dict[str, Any] | None
+    wall_seconds: float | None
+    cpu_seconds: float | None
+    resumed: list[Resumption] | None
+    until: dict[str, Any] | None
+    evaluations: list[EvaluationRow]
+    stages: list[dict[str, Any]] | None
+    init_from: dict[str, Any] | None
+    code: Code | None
+    tags: list[str] | None
+    note: str | None
 
 
-class Condition(Record):
+class Condition(TypedDict):
     """Performance at a value of a condition."""
 
     condition: str
@@ -106,60 +123,96 @@ class Condition(Record):
     performance: float
     performance_ci: Interval
     trials: Count
+    chance: NotRequired[float | None]
+    blind: NotRequired[float | None]
+    ceiling: NotRequired[float | None]
 
 
-class PerturbationRecord(Record):
+class PerturbationRecord(TypedDict, total=False):
     """Perturbation of units during an evaluation."""
 
-    kind: str
-    units: list[int] | None = None
-    value: float | None = None
-    sd: float | None = None
-    period: str | None = None
+    kind: Required[str]
+    units: list[int] | None
+    fraction: float | None
+    value: float | None
+    sd: float | None
+    period: str | None
 
 
-class Summary(Record):
+class MeasureRecord(TypedDict, total=False):
+    """Measure of behaviour that a task declares."""
+
+    id: Required[str]
+    label: Required[str]
+    value: Required[float]
+    low: float | None
+    high: float | None
+    unit: str | None
+
+
+class FitOrigin(TypedDict):
+    """Fitted model whose choices an evaluation simulates."""
+
+    path: str
+    model: str
+    subject: str
+    parameters: str
+
+
+class Summary(TypedDict, total=False):
     """The result of an evaluation (``summary.json``)."""
 
-    trials: Count
-    performance: float
-    performance_ci: Interval
-    reward_per_trial: float | None
-    abort_rate: float
-    miss_rate: float
-    reaction_time: float | None = None
-    trial_length: float | None = None
-    chance: float | None = None
-    ceiling: float | None = None
-    ceiling_error: float | None = None
-    reward_ci: Interval | None = None
-    reward_ceiling: float | None = None
-    conditions: list[Condition] = Field(default_factory=list)
-    choices: dict[str, float] = Field(default_factory=dict)
-    deterministic: bool = True
-    seed: int | None = None
-    reset_state: str | None = None
-    steps: Count | None = None
-    balanced: bool | None = None
-    combinations: Count | None = None
-    recorded: list[str] | None = None
-    perturbations: list[PerturbationRecord] | None = None
-    seconds: float | None = None
-    run: str | None = None
-    model_steps: Count | None = None
-    checkpoint: Count | None = None
-    changes: dict[str, Any] | None = None
-    exports: list[str] | None = None
-    comparison: dict[str, Any] | None = None
+    trials: Required[Count]
+    performance: Required[float]
+    performance_ci: Required[Interval]
+    reward_per_trial: Required[float | None]
+    abort_rate: Required[float]
+    miss_rate: Required[float]
+    reaction_time: float | None
+    trial_length: float | None
+    chance: float | None
+    ceiling: float | None
+    chance_among_answers: float | None
+    blind: float | None
+    ceiling_error: float | None
+    no_ceiling: str | None
+    sessions: Count | None
+    reaction_times_vary: bool
+    measures: list[MeasureRecord]
+    reward_ci: Interval | None
+    reward_ceiling: float | None
+    conditions: list[Condition]
+    choices: dict[str, float]
+    deterministic: bool
+    seed: int | None
+    reset_state: str | None
+    steps: Count | None
+    balanced: bool | None
+    combinations: Count | None
+    recorded: list[str] | None
+    perturbations: list[PerturbationRecord] | None
+    seconds: float | None
+    run: str | None
+    model_steps: Count | None
+    checkpoint: Count | None
+    changes: dict[str, Any] | None
+    exports: list[str] | None
+    comparison: AnimalComparison | None
+    activity: ActivityComparison
+    fit: FitOrigin
+    until: dict[str, Any]
+    warnings: list[str]
 
 
-class EstimateRecord(Record):
+class EstimateRecord(TypedDict):
     """Statistic of a table of trials."""
 
     value: float | None
+    low: NotRequired[float | None]
+    high: NotRequired[float | None]
 
 
-class Statistic(Record):
+class Statistic(TypedDict):
     """Statistic of an agent and of an animal."""
 
     name: str
@@ -169,16 +222,18 @@ class Statistic(Record):
     distance: float | None
 
 
-class AnimalComparison(Record):
+class AnimalComparison(TypedDict):
     """Comparison of an agent with an animal (``comparison.json``)."""
 
     data: str
     figure: str
     statistics: list[Statistic]
     distance: float | None
+    columns: NotRequired[str | None]
+    left_out: NotRequired[list[str]]
 
 
-class ActivityAgreement(Record):
+class ActivityAgreement(TypedDict):
     """Agreement of activity in a part of the trial, by a measure."""
 
     part: str
@@ -190,7 +245,7 @@ class ActivityAgreement(Record):
     conditions: Count
 
 
-class ActivityComparison(Record):
+class ActivityComparison(TypedDict):
     """Comparison of an agent's activity with a recording (``activity_comparison.json``)."""
 
     data: str
@@ -200,20 +255,20 @@ class ActivityComparison(Record):
     left_out: list[str]
 
 
-class NetworkDescription(Record):
+class NetworkDescription(TypedDict, total=False):
     """Description from which a network is rebuilt (``model.json``)."""
 
-    format: int
-    alg: str
-    network: str | None = None
-    units: int | None = None
-    observation_space: dict[str, Any]
-    action_space: dict[str, Any]
-    tensors: dict[str, list[int]]
-    steps: Count = 0
+    format: Required[int]
+    alg: Required[str]
+    network: str | None
+    units: int | None
+    observation_space: Required[dict[str, Any]]
+    action_space: Required[dict[str, Any]]
+    tensors: Required[dict[str, list[int]]]
+    steps: Count
 
 
-class Best(Record):
+class Best(TypedDict):
     """Best checkpoint so far (``best.json``)."""
 
     name: str
@@ -221,7 +276,18 @@ class Best(Record):
     performance: float
 
 
-def read(path: Path, kind: type[Record]) -> dict[str, Any]:
+Record = TypeVar("Record")
+
+_strict: Any = with_config(ConfigDict(extra="allow", strict=True, allow_inf_nan=False))
+
+
+@functools.cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    """Return what checks a record: types are strict, further entries are allowed."""
+    return TypeAdapter(_strict(kind))
+
+
+def read(path: Path, kind: type[Record]) -> Record:
     """Read and validate a JSON file of a run.
 
     Raises:
@@ -229,10 +295,11 @@ def read(path: Path, kind: type[Record]) -> dict[str, Any]:
     """
     data = read_json(path)
     try:
-        kind.model_validate(data)
+        _adapter(kind).validate_python(data)  # type: ignore[arg-type]
     except ValidationError as error:
         raise UserError(f"{path} is damaged: {_complaint(error)}") from None
-    return dict(data)
+    found: Record = data
+    return found
 
 
 def _complaint(error: ValidationError) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ngym_cli.runs.records import Condition
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
 
 #: Columns with given or correct answers, as opposed to conditions.
@@ -88,7 +89,7 @@ def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
     return [name for name in names if table[name].ndim == 1 and table[name].dtype != object]
 
 
-def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[dict[str, Any]]:
+def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[Condition]:
     """Return performance at each value of each condition, with an interval.
 
     Returns:
@@ -97,7 +98,8 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     from neurogym.analysis.intervals import clusters, mean_interval
     from neurogym.analysis.trial_tables import groups
 
-    rows, linked = [], clusters(table)  # of all trials: a condition may hold in one session only
+    rows: list[Condition] = []
+    linked = clusters(table)  # of all trials: a condition may hold in one session only
     numbered = {**table, ROW: np.arange(len(table["performance"]))}
     for name in names:
         for values, part in groups(numbered, name):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.errors import UserError
+from ngym_cli.runs.records import Manifest
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.worker import PRUNED
@@ -51,7 +52,7 @@ def row(sweep: SweepFolder, entry: Entry) -> Row:
     return found
 
 
-def _of_manifest(manifest: dict[str, Any]) -> Row:
+def _of_manifest(manifest: Manifest) -> Row:
     status, reason = manifest["status"], manifest.get("exit_reason")
     states = {"running": "running", "finished": "done", "failed": "failed"}
     state = PRUNED if status == "interrupted" and reason == PRUNED else states.get(status, "interrupted")
@@ -72,7 +73,7 @@ def _of_manifest(manifest: dict[str, Any]) -> Row:
     return found
 
 
-def _progress(manifest: dict[str, Any], steps: int, total: int) -> Row:
+def _progress(manifest: Manifest, steps: int, total: int) -> Row:
     """Return the seconds since a run was last started or resumed, and the estimated seconds left."""
     resumed = manifest.get("resumed") or []
     begun, at = (resumed[-1]["at"], resumed[-1]["step"]) if resumed else (manifest.get("started"), 0)

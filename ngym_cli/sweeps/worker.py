@@ -10,10 +10,9 @@ import logging
 import time
 import traceback
 import warnings
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,10 +22,11 @@ from ngym_cli.config import RunConfig, lookup
 from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, one_line
 from ngym_cli.files.writing import write_json, write_text
+from ngym_cli.runs.records import Manifest, Summary
 from ngym_cli.sweeps import folder, space, validation
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
 from ngym_cli.sweeps.plan import Entry
-from ngym_cli.sweeps.recipe import SearchSettings
+from ngym_cli.sweeps.recipe import Metric, SearchSettings
 from ngym_cli.training import main_loop
 from ngym_cli.training.session import Watch
 
@@ -47,7 +47,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 def run_one(
     sweep: SweepFolder, entry: Entry, values: Values, trust: bool, watch: Watch | None = None
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, Manifest]:
     """Complete a run of a sweep.
 
     Args:
@@ -74,9 +74,7 @@ def run_one(
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _attempt(
-    sweep: SweepFolder, path: Path, values: Values, trust: bool, watch: Watch | None
-) -> tuple[str, dict[str, Any]]:
+def _attempt(sweep: SweepFolder, path: Path, values: Values, trust: bool, watch: Watch | None) -> tuple[str, Manifest]:
     run, hooks = runs.RunFolder(path), main_loop.Hooks(watch=watch)
     if (path / runs.MANIFEST).exists():
         manifest = run.manifest()
@@ -231,7 +229,7 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
         status, manifest = run_one(sweep, entry, values, trust, watch)
         if status == "interrupted":
             return STOPPED
-        scores.append(float(manifest[metric]))
+        scores.append(float(cast(float, manifest[metric])))
         if status == "pruned":
             break
     if not finished:
@@ -243,11 +241,11 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
     return DONE
 
 
-def _watch(trial: Any, metric: str, before: list[float], steps: int) -> Watch:
+def _watch(trial: Any, metric: Metric, before: list[float], steps: int) -> Watch:
     """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
     done = list(before)
 
-    def watch(step: int, summary: Mapping[str, Any]) -> str | None:
+    def watch(step: int, summary: Summary) -> str | None:
         place = len(done) * steps + step
         trial.report(float(np.mean([*done, summary[metric]])), place)
         return PRUNED if step < steps and trial.should_prune() else None

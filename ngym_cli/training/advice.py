@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.from_config import UNITS, default_steps
@@ -12,6 +11,7 @@ from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError
+from ngym_cli.runs.records import Summary
 
 #: Share of the ceiling below which a performance calls for advice.
 FAR = 0.95
@@ -48,7 +48,7 @@ def advance_notice(config: RunConfig | None, facts: Facts) -> str | None:
     return f"no line learns this task yet ({best}); ngym info {facts.id} says what is missing"
 
 
-def advice(config: RunConfig, facts: Facts, found: Mapping[str, Any]) -> str | None:
+def advice(config: RunConfig, facts: Facts, found: Summary) -> str | None:
     """Return one line on a performance at chance or far below the ceiling, with what to try; None where all is well.
 
     Args:
@@ -68,7 +68,7 @@ def advice(config: RunConfig, facts: Facts, found: Mapping[str, Any]) -> str | N
     return f"{said}; no line learns this task yet, see ngym info {facts.id}" if facts.id in ELSEWHERE else said
 
 
-def shortfall(found: Mapping[str, Any]) -> str | None:
+def shortfall(found: Summary) -> str | None:
     """Return how far a performance is from chance and ceiling, or None if at most 5 % below the ceiling.
 
     Args:

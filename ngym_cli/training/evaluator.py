@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ngym_cli.config import RunConfig, streams
 from ngym_cli.environments.facts import Facts
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
+from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.terminal import REFERENCES
 from ngym_cli.training.curriculum import Stage
 from ngym_cli.training.curves import Board
@@ -55,7 +56,7 @@ class Evaluator:
         self.trials = int(config.evaluation.trials or 0)
         self.step = 0
         self._last: fresh_trials.EvaluatedTrials | None = None
-        self.recorded: list[dict[str, Any]] = []
+        self.recorded: list[EvaluationRow] = []
 
     def due(self, step: int) -> bool:
         """Return whether an evaluation is due."""
@@ -77,14 +78,19 @@ class Evaluator:
         found.summary["model_steps"] = step
         values = summary.scalars(found.table, summary.condition_names(self.facts.conditions, found.table))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
-        row = {"step": step, **{key: found.summary[key] for key in IN_MANIFEST}}
-        self.recorded.append({**row, **(_by_task(found.summary) or self._by_stage(found, step))})
+        said = found.summary
+        row: EvaluationRow = {
+            "step": step, "trials": said["trials"], "performance": said["performance"],
+            "performance_ci": said["performance_ci"], "deterministic": said["deterministic"],
+        }  # fmt: skip
+        tasks = _by_task(said) or self._by_stage(found, step)
+        self.recorded.append({**row, "tasks": tasks} if tasks else row)
         self.run.update(evaluations=self.recorded)
         self.display.say(f"{step:,} steps: {sentence(found.summary)}")
         self.step, self._last = step, found
         return found
 
-    def _by_stage(self, last: fresh_trials.EvaluatedTrials, step: int) -> dict[str, Any]:
+    def _by_stage(self, last: fresh_trials.EvaluatedTrials, step: int) -> dict[str, list[float]]:
         """Return performance on the tasks of all stages as in `_by_task`; empty if the stages have the same task.
 
         Args:
@@ -102,7 +108,7 @@ class Evaluator:
             tasks[task] = [found.summary["performance"], *found.summary["performance_ci"]]
         scores = {f"evaluation/performance_by_task/{task}": values[0] for task, values in tasks.items()}
         self.board.scalars(scores, step)
-        return {"tasks": tasks}
+        return tasks
 
     def on_fresh_trials(self, trials: int, *place: int, stage: Stage | None = None) -> fresh_trials.EvaluatedTrials:
         """Evaluate without recording the result.
@@ -115,9 +121,7 @@ class Evaluator:
         seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
         goal, facts = (stage.config, stage.facts) if stage else (self.config.in_stage(-1), self.facts)
         began = time.monotonic()
-        settings = fresh_trials.EvaluationSettings(
-            trials, seed, self.config.evaluation.deterministic, measured=False
-        )
+        settings = fresh_trials.EvaluationSettings(trials, seed, self.config.evaluation.deterministic, measured=False)
         found = fresh_trials.evaluate(self.policy(), goal, facts, settings, self.display.evaluating)
         self.display.evaluated(time.monotonic() - began)
         return found
@@ -131,16 +135,16 @@ class Evaluator:
             self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
 
 
-def _by_task(found: Mapping[str, Any]) -> dict[str, Any]:
+def _by_task(found: Summary) -> dict[str, list[float]]:
     """Return performance on each of several tasks with the ends of the interval, for the record of a run."""
     rows = [row for row in found["conditions"] if row["condition"] == "task"]
     tasks = {str(row["value"]): [row["performance"], *row["performance_ci"]] for row in rows}
-    return {"tasks": tasks} if len(tasks) > 1 else {}
+    return tasks if len(tasks) > 1 else {}
 
 
-def sentence(found: Mapping[str, Any]) -> str:
+def sentence(found: Summary) -> str:
     """Return the result of an evaluation as a single line."""
     low, high = found["performance_ci"]
     text = f"performance {found['performance']:.3f} [{low:.3f}, {high:.3f}] over {found['trials']:,} fresh trials"
-    beside = [f"{name} {found[name]:.3f}" for name in REFERENCES if found.get(name) is not None]
+    beside = [f"{name} {score:.3f}" for name in REFERENCES if (score := found.get(name)) is not None]
     return f"{text}, {actions_in_words(found['deterministic'])}" + (f" ({', '.join(beside)})" if beside else "")

@@ -21,6 +21,7 @@ from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
+from ngym_cli.runs.records import Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training import tracking
 from ngym_cli.training.curriculum import Curriculum, renew, stages_of
@@ -47,7 +48,7 @@ class RunResult:
 
     run: runs.RunFolder
     status: str
-    summary: Metrics
+    summary: Summary
 
 
 @dataclass(frozen=True)

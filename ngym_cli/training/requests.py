@@ -18,6 +18,7 @@ from ngym_cli.agents.networks import find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.runs import managing
+from ngym_cli.runs.records import Summary
 
 if TYPE_CHECKING:
     from ngym_cli.environments.facts import Facts
@@ -103,11 +104,10 @@ def run(
     return INTERRUPTED if outcome.status == "interrupted" else 0
 
 
-def better_checkpoint(path: Path, final: Mapping[str, Any]) -> str | None:
+def better_checkpoint(path: Path, final: Summary) -> str | None:
     """Return a line that offers the best checkpoint if its performance lies above the interval of the final agent."""
     best = checkpoints.best_of(path / checkpoints.FOLDER)
-    _, high = final.get("performance_ci") or (None, None)
-    if high is None or best.get("performance", high) <= high:
+    if best is None or best["performance"] <= final["performance_ci"][1]:
         return None
     return (
         f"a checkpoint was better: performance {best['performance']:.3f} at {best['step']:,} steps; "

@@ -20,6 +20,7 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import provenance
+from ngym_cli.runs.records import Summary
 from ngym_cli.training.curriculum import Curriculum, Stage
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
@@ -37,7 +38,7 @@ RESULTS = ("performance", "performance_ci", "chance", "blind", "ceiling", "rewar
 Metrics = dict[str, Any]
 
 #: Callback after each evaluation, with step and summary; returns a reason to end the run early, or None.
-Watch = Callable[[int, Mapping[str, Any]], str | None]
+Watch = Callable[[int, Summary], str | None]
 
 
 class Clock:
@@ -245,7 +246,7 @@ class TrainingSession:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def close(self, model: BaseAlgorithm, config: RunConfig, status: str) -> Metrics:
+    def close(self, model: BaseAlgorithm, config: RunConfig, status: str) -> Summary:
         """Write the model, the last trials and the last evaluation, and return the results.
 
         Raises:
@@ -267,16 +268,16 @@ class TrainingSession:
         if finished:
             checkpoints.keep_only_weights(self.run.path / checkpoints.FOLDER)
         until, curriculum = self.until, self.curriculum
-        criterion = {"until": until.record()} if until else {}
+        if until is not None:
+            found.summary["until"] = until.record()
         self.run.update(
             **provenance.closing(self.clock.times(), status, self.stop.reason or "all steps taken"),
             steps=self.step,
             trials=recorder.trials,
-            **{key: found.summary[key] for key in RESULTS},
-            **criterion,
+            **{key: found.summary.get(key) for key in (*RESULTS, *["until"] * (until is not None))},
             **({"stages": curriculum.record()} if curriculum else {}),
         )
-        return {**found.summary, **criterion}
+        return found.summary
 
     def abandon(self, status: str, reason: str) -> None:
         """Save the present results of a run that failed or was interrupted."""
@@ -313,6 +314,6 @@ class TrainingSession:
         curves.reported, curves.step = int(state["reported"]), int(state["point"])
         curves.pending = {str(name): float(value) for name, value in state["pending"].items()}
         evaluator.step = int(state["evaluated"])
-        evaluator.recorded = [dict(row) for row in state.get("evaluations", ())]
+        evaluator.recorded = list(state.get("evaluations", ()))
         if until is not None and kept:
             until.probed, until.reached = int(kept["probed"]), dict(kept["reached"]) if kept["reached"] else None
