@@ -68,18 +68,20 @@ def command(
     from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
+    files = requests.FigureFiles(format, style, out, overwrite)
     sweep = folder.named((words or ["latest"])[0], sweeps)
     if sweep is not None:
         from ngym_cli.sweeps import figures as of_sweep
+        from ngym_cli.sweeps.degeneracy import OutsideTraining
 
         list_ = False
-        tell = terminal.console(stderr=True).print
-        rows = of_sweep.draw(sweep, (words or [])[1:], by, format, style, out, overwrite, outside or (), trust, tell)
+        elsewhere = OutsideTraining(outside or (), trust, terminal.console(stderr=True).print)
+        rows = of_sweep.draw(sweep, (words or [])[1:], by, files, elsewhere)
     elif (fitted := fits.named((words or ["latest"])[0], runs)) is not None:
         from ngym_cli.fitting import figures as of_fit
 
         list_ = False
-        rows = of_fit.draw(fitted, (words or [])[1:], format, style, out, overwrite)
+        rows = of_fit.draw(fitted, (words or [])[1:], files)
     else:
         references, figures = requests.words(words or [], runs)
         references, seen_as = requests.comparison(references, metric, across)
@@ -87,7 +89,7 @@ def command(
         seen.comparison = seen_as
         if figures or list_:
             seen.recorder = recorder(runs, trust, terminal.console(stderr=True).print)
-        rows = requests.available(seen) if list_ else requests.draw(seen, figures, format, style, out, overwrite)
+        rows = requests.available(seen) if list_ else requests.draw(seen, figures, files)
     if json:
         terminal.print_json(rows)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -146,23 +147,49 @@ def _pair(text: str | None) -> tuple[float, float] | None:
     return float(parts[0]), float(parts[1])
 
 
-def draw(
-    seen: View,
-    names: Sequence[str],
-    file_format: str = "png",
-    style: str = "screen",
-    out: Path | None = None,
-    overwrite: bool = False,
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class FigureFiles:
+    """Files that figures are written to.
+
+    Attributes:
+        file_format: png, svg or pdf.
+        style: screen or paper.
+        out: folder that the user names; None for the folder ``figures`` of the run, the sweep or the fit.
+        overwrite: replace figures in the folder that the user names.
+    """
+
+    file_format: str = "png"
+    style: str = "screen"
+    out: Path | None = None
+    overwrite: bool = False
+
+    def places(self, owner: Path, names: Sequence[str]) -> list[Path]:
+        """Return the file of each figure.
+
+        Args:
+            owner: folder of the run, the sweep or the fit.
+            names: names of the files, without suffix.
+
+        Raises:
+            UserError: on an unknown format or style, or if a file exists in the folder that the user names.
+        """
+        for kind, given, known in (("format", self.file_format, FORMATS), ("style", self.style, STYLES)):
+            if given not in known:
+                raise unknown(kind, given, known)
+        found = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
+        for place in found if self.out is not None else ():
+            check_place(place, self.overwrite)
+            check_place(place.with_suffix(".parquet"), self.overwrite)
+        return found
+
+
+def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[dict[str, Any]]:
     """Draw figures.
 
     Args:
         seen: the runs.
         names: names of figures; by default the figures suited to the task.
-        file_format: png, svg or pdf.
-        style: screen or paper.
-        out: output path; default the folder ``figures`` of the first run.
-        overwrite: replace figures in the folder that the user names.
+        files: files to write.
 
     Returns:
         Rows of ``id``, ``path`` (None if it could not be drawn), ``reason`` and ``damaged``.
@@ -171,22 +198,27 @@ def draw(
         UserError: on an unknown figure, format or style; or if nothing was drawn although figures were requested by
             name or the run is damaged.
     """
-    chosen = [find_figure(name) for name in names]
-    for kind, given, known in (("format", file_format, FORMATS), ("style", style, STYLES)):
-        if given not in known:
-            raise unknown(kind, given, known)
-    specs = chosen or natural_figures(seen)
-    folder = out or seen.first.run.path / "figures"
-    places = [folder / f"{spec.name}{suffix(seen)}.{file_format}" for spec in specs]
-    for place in places if out is not None else ():
-        check_place(place, overwrite)
-        check_place(place.with_suffix(".parquet"), overwrite)
-    found = [(drawn(seen, spec, style), dict(seen.left_out), seen.table) for spec in specs]
+    specs = [find_figure(name) for name in names] or natural_figures(seen)
+    places = files.places(seen.first.run.path, [f"{spec.name}{suffix(seen)}" for spec in specs])
+    found = [(drawn(seen, spec, files.style), dict(seen.left_out), seen.table) for spec in specs]
     failed = [(spec.name, result) for spec, (result, *_) in zip(specs, found, strict=True) if result.figure is None]
     refused = failed if len(failed) == len(found) and names else [each for each in failed if each[1].damaged]
     if refused:  # nothing is written of a damaged run
         raise UserError("; ".join(f"{name}: {result.reason}" for name, result in refused))
-    return [_save(spec, *each, style, place) for spec, each, place in zip(specs, found, places, strict=True)]
+    rows = []
+    for spec, (result, left_out, table), place in zip(specs, found, places, strict=True):
+        row: dict[str, Any] = {
+            "id": spec.name,
+            "path": None,
+            "left_out": {},
+            "reason": result.reason,
+            "damaged": result.damaged,
+        }
+        if result.figure is not None:
+            _save(result.figure, table, files.style, place)
+            row |= {"path": str(place), "left_out": left_out}
+        rows.append(row)
+    return rows
 
 
 class FigureResult(NamedTuple):
@@ -230,22 +262,16 @@ def _run_names(seen: View) -> str:
     return f"{short}-{digest[:6]}"
 
 
-def _save(
-    spec: FigureSpec, result: FigureResult, left_out: dict[str, str], table: Table, style: str, path: Path
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": spec.name, "path": None, "left_out": {}}
-    row |= {"reason": result.reason, "damaged": result.damaged}
-    if result.figure is None:
-        return row
+def _save(figure: Figure, table: Table, style: str, path: Path) -> None:
+    """Write a figure and the numbers behind the figure."""
     from ngym_cli.figures.style import styled
 
     with styled(style):
-        save_figure(result.figure, path)
+        save_figure(figure, path)
     if table:
         from ngym_cli.runs.trial_table import write_table
 
         write_table(table, path.with_suffix(".parquet"))
-    return {**row, "path": str(path), "left_out": left_out}
 
 
 def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> FigureResult:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,8 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.figures.requests import FORMATS, save_figure
+from ngym_cli.figures.requests import FigureFiles, save_figure
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
-from ngym_cli.files.writing import check_place
 from ngym_cli.fitting.folder import Fit, FitFolder
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 
@@ -201,18 +199,13 @@ FIGURES: dict[str, Callable[[Fit], Figure]] = {
 }
 
 
-def draw(
-    folder: FitFolder, names: Sequence[str], file_format: str, style: str, out: Path | None, overwrite: bool = False
-) -> list[Row]:
+def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Row]:
     """Draw figures of a fit.
 
     Args:
         folder: of the fit.
         names: of ``FIGURES``; none for all that can be drawn.
-        file_format: png, svg or pdf.
-        style: screen or paper.
-        out: output path; default the fit's ``figures``.
-        overwrite: replace figures in the folder that the user names.
+        files: files to write.
 
     Returns:
         Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
@@ -223,15 +216,10 @@ def draw(
     for name in names:
         if name not in FIGURES:
             raise unknown("figure of a fit", name, FIGURES)
-    if file_format not in FORMATS:
-        raise unknown("format", file_format, FORMATS)
-    fit, rows = Fit(folder), []
-    for name in names or FIGURES:
-        path = (out or folder.path / "figures") / f"{name}.{file_format}"
-        if out is not None:
-            check_place(path, overwrite)
+    fit, rows, chosen = Fit(folder), [], list(names or FIGURES)
+    for name, path in zip(chosen, files.places(folder.path, chosen), strict=True):
         try:
-            with styled(style):
+            with styled(files.style):
                 save_figure(FIGURES[name](fit), path)
         except Unavailable as reason:
             if names:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -72,17 +73,66 @@ class Group(NamedTuple):
         return float(apart[different].mean()) if different.any() else np.nan
 
 
-def draw(
-    rows: Sequence[Row], keys: Sequence[str], outside: Sequence[str], trust: bool, tell: Callable[[str], object]
-) -> tuple[Figure, Table]:
+@dataclass(frozen=True)
+class OutsideTraining:
+    """Evaluations of the runs of a sweep outside the conditions of training.
+
+    Attributes:
+        conditions: changed conditions, as in ``timing.delay=2000``; none for the longest period twice as long.
+        trust: accept user code named in the runs' records.
+        tell: receives one line about each evaluation that is made.
+    """
+
+    conditions: Sequence[str]
+    trust: bool
+    tell: Callable[[str], object]
+
+    def changed(self, source: Source) -> dict[str, str]:
+        """Return the changed conditions of a run by dotted key."""
+        if self.conditions:
+            return parse_assignments(self.conditions, "--outside", str)
+        from neurogym.sampling.distributions import Distribution
+        from ngym_cli.environments.stack import inner_task
+        from ngym_cli.figures.style import Unavailable
+
+        drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.facts.env).timing.items()}
+        rng = np.random.default_rng(0)
+        lengths = {name: float(each.sample(rng, 1000).mean()) for name, each in drawn.items() if each.kind != "until"}
+        if not lengths:
+            raise Unavailable("the task has no periods to make longer; --outside names changed conditions")
+        longest = max(lengths, key=lambda name: lengths[name])
+        return {f"timing.{longest}": f"{2 * round(lengths[longest]):g}"}
+
+    def evaluated(self, path: Path, changed: Mapping[str, str], name: str | None = None) -> float:
+        """Return the performance under changed conditions, or in a recording; evaluated unless that was done before.
+
+        Args:
+            path: folder of the run.
+            changed: changed conditions by dotted key.
+            name: name of the recording; None for an evaluation.
+        """
+        from ngym_cli.evaluation.requests import RequestedEvaluation, evaluate
+        from ngym_cli.files.reading import read_json
+
+        parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
+        asked = RequestedEvaluation(
+            trials=TRIALS, changes=nest(parsed), record=NEEDED if name else (), name=name, overwrite=True,
+            trust=self.trust, references=not changed,  # the figure shows no scores of reference agents
+        )  # fmt: skip
+        folder = path / "eval" / asked.label(TRIALS)
+        if not (folder / "summary.json").exists():
+            for summary, made in evaluate([str(path)], path.parent, asked):
+                self.tell(f"evaluated {summary['trials']:,} trials: {made}")
+        return float(read_json(folder / "summary.json")["performance"])
+
+
+def draw(rows: Sequence[Row], keys: Sequence[str], outside: OutsideTraining) -> tuple[Figure, Table]:
     """Draw the degeneracy of behaviour, dynamics and weights (rows) by each parameter (columns).
 
     Args:
         rows: runs of the sweep.
         keys: parameters.
-        outside: changed conditions, as in ``timing.delay=2000``; none for the longest period twice as long.
-        trust: accept user code named in the runs' records.
-        tell: receives one line about each evaluation that is made.
+        outside: evaluations outside of training.
 
     Returns:
         Figure, and a row for each level, parameter and value.
@@ -93,7 +143,7 @@ def draw(
     """
     from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
 
-    groups, changes = groups_of(rows, outside, trust, tell)
+    groups, changes = groups_of(rows, outside)
     keys = [key for key in keys if key != "seed"] or [""]
     figure, grid = new_figure(len(LEVELS), len(keys), width=3.2, height=2.2, squeeze=False, sharey="row")
     names, found = plan.short_names([key for key in keys if key]), []
@@ -129,16 +179,12 @@ def draw(
     }
 
 
-def groups_of(
-    rows: Sequence[Row], outside: Sequence[str], trust: bool, tell: Callable[[str], object]
-) -> tuple[list[Group], list[str]]:
+def groups_of(rows: Sequence[Row], outside: OutsideTraining) -> tuple[list[Group], list[str]]:
     """Return the settings of a sweep with two seeds or more, and the changed conditions in words.
 
     Args:
         rows: runs of the sweep.
-        outside: changed conditions, see `draw`.
-        trust: accept user code named in the runs' records.
-        tell: receives one line about each evaluation that is made.
+        outside: evaluations outside of training.
 
     Raises:
         Unavailable: if there is none.
@@ -154,7 +200,7 @@ def groups_of(
     if not several:
         raise Unavailable("needs two finished runs or more that differ in the seed only")
     changes: list[str] = []
-    read = [[_member(Path(row["id"]), outside, trust, tell, changes) for row in found] for found in several]
+    read = [[_member(Path(row["id"]), outside, changes) for row in found] for found in several]
     components = _components([member.population for members in read for member in members])
     groups = [
         Group(
@@ -176,21 +222,19 @@ class _Member(NamedTuple):
     recurrent: np.ndarray
 
 
-def _member(
-    path: Path, outside: Sequence[str], trust: bool, tell: Callable[[str], object], changes: list[str]
-) -> _Member:
+def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member:
     from neurogym.dynamics import PopulationTrials
     from ngym_cli.agents.dynamics import system_of
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.style import Unavailable
     from ngym_cli.runs.recordings import Recording
 
-    source = Source(runs.find(str(path), path.parent), trust)
-    changed = _outside(source, outside)
+    source = Source(runs.find(str(path), path.parent), outside.trust)
+    changed = outside.changed(source)
     changes[:] = [f"{key}={value}" for key, value in changed.items()]
-    score = _evaluated(path, None, changed, trust, tell)["performance"]
+    score = outside.evaluated(path, changed)
     if not any(each.has(NEEDED) and each.intact for each in source.evaluations):
-        _evaluated(path, OWN, {}, trust, tell)
+        outside.evaluated(path, {}, OWN)
         source.reread()
     held = [each for each in source.evaluations if each.has(NEEDED) and each.intact][-1]
     values, offsets = Recording(held.folder).first("activity", TRIALS)
@@ -204,44 +248,7 @@ def _member(
     units = recurrent.shape[1]
     gate = {3: 2, 4: 2}.get(len(recurrent) // max(units, 1), 0)  # the candidate of gated cells
     population = PopulationTrials(path.name, trials, np.full(len(trials), "all trials"))
-    return _Member(float(score), population, recurrent[gate * units : (gate + 1) * units])
-
-
-def _outside(source: Source, outside: Sequence[str]) -> dict[str, str]:
-    """Return changed conditions: those that are given, or the longest period twice as long."""
-    if outside:
-        return parse_assignments(outside, "--outside", str)
-    from neurogym.sampling.distributions import Distribution
-    from ngym_cli.environments.stack import inner_task
-    from ngym_cli.figures.style import Unavailable
-
-    drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.facts.env).timing.items()}
-    rng = np.random.default_rng(0)
-    lengths = {name: float(each.sample(rng, 1000).mean()) for name, each in drawn.items() if each.kind != "until"}
-    if not lengths:
-        raise Unavailable("the task has no periods to make longer; --outside names changed conditions")
-    longest = max(lengths, key=lambda name: lengths[name])
-    return {f"timing.{longest}": f"{2 * round(lengths[longest]):g}"}
-
-
-def _evaluated(
-    path: Path, name: str | None, changed: Mapping[str, str], trust: bool, tell: Callable[[str], object]
-) -> dict[str, Any]:
-    """Return the summary of an evaluation under changed conditions, or of a recording; made unless it exists."""
-    from ngym_cli.evaluation.requests import RequestedEvaluation, evaluate
-    from ngym_cli.files.reading import read_json
-
-    parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
-    record = NEEDED if name else ()
-    asked = RequestedEvaluation(
-        trials=TRIALS, changes=nest(parsed), record=record, name=name, overwrite=True, trust=trust,
-        references=not changed,  # the figure shows no scores of reference agents
-    )  # fmt: skip
-    folder = path / "eval" / asked.label(TRIALS)
-    if not (folder / "summary.json").exists():
-        for summary, made in evaluate([str(path)], path.parent, asked):
-            tell(f"evaluated {summary['trials']:,} trials: {made}")
-    return dict(read_json(folder / "summary.json"))
+    return _Member(score, population, recurrent[gate * units : (gate + 1) * units])
 
 
 def _components(populations: Sequence[PopulationTrials]) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.files.writing import check_place
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
@@ -19,6 +18,8 @@ from ngym_cli.sweeps.tables import word
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from ngym_cli.figures.requests import FigureFiles
 
 NAMES = ("performance", "learning", "search")
 
@@ -37,13 +38,8 @@ def draw(
     sweep: SweepFolder,
     names: Sequence[str],
     by: str | None,
-    file_format: str,
-    style: str,
-    out: Path | None,
-    overwrite: bool = False,
-    outside: Sequence[str] = (),
-    trust: bool = False,
-    tell: Callable[[str], object] = lambda _: None,
+    files: FigureFiles,
+    outside: degeneracy.OutsideTraining,
 ) -> list[Row]:
     """Draw figures of a sweep.
 
@@ -51,13 +47,8 @@ def draw(
         sweep: the sweep.
         names: of ``NAMES``, or ``degeneracy``; none for all of ``NAMES`` that suit it.
         by: parameters to draw by, with commas; default all that differ, the seed aside.
-        file_format: png, svg or pdf.
-        style: screen or paper.
-        out: output path; default the sweep's ``figures``.
-        overwrite: replace figures in the folder that the user names.
-        outside: changed conditions of ``degeneracy``, as in ``timing.delay=2000``.
-        trust: accept user code named in the runs' records.
-        tell: receives one line about each evaluation that ``degeneracy`` needs.
+        files: files to write.
+        outside: evaluations that ``degeneracy`` needs.
 
     Returns:
         Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
@@ -65,27 +56,22 @@ def draw(
     Raises:
         UserError: on an unknown figure, format or parameter, or a requested figure that cannot be drawn.
     """
-    from ngym_cli.figures.requests import FORMATS, save_figure
+    from ngym_cli.figures.requests import save_figure
     from ngym_cli.figures.style import Unavailable, styled
 
     for name in names:
         if name not in (*NAMES, DEGENERACY):
             raise unknown("figure of a sweep", name, (*NAMES, DEGENERACY))
-    if file_format not in FORMATS:
-        raise unknown("format", file_format, FORMATS)
     keys = parameters(sweep, by)
     rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
-    folder = out or sweep.path / "figures"
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
-    found = []
-    places = {name: folder / f"{name}{suffix if name != 'search' else ''}.{file_format}" for name in names or NAMES}
-    for place in places.values() if out is not None else ():
-        check_place(place, overwrite)
-    for name, path in places.items():
+    found, chosen = [], list(dict.fromkeys(names)) or NAMES
+    places = files.places(sweep.path, [name if name == "search" else f"{name}{suffix}" for name in chosen])
+    for name, path in zip(chosen, places, strict=True):
         try:
-            with styled(style):
+            with styled(files.style):
                 if name == DEGENERACY:
-                    figure, table = degeneracy.draw(rows, keys, outside, trust, tell)
+                    figure, table = degeneracy.draw(rows, keys, outside)
                     write_table(table, path.with_suffix(".parquet"))
                 else:
                     figure = globals()[f"_{name}"](sweep, rows, keys)

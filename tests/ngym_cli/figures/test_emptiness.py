@@ -107,10 +107,10 @@ def test_figures_are_refused_with_the_reason():
 
 def test_the_exit_code_is_an_error_only_if_nothing_was_drawn(made_up, tmp_path):
     seen = requests.view([str(made_up("GoNogo-v0"))], tmp_path)
-    rows = requests.draw(seen, ["responses", "context"], out=tmp_path / "some")
+    rows = requests.draw(seen, ["responses", "context"], requests.FigureFiles(out=tmp_path / "some"))
     assert [row["path"] is not None for row in rows] == [True, False]
     with pytest.raises(UserError, match="context: the trials have no column"):
-        requests.draw(seen, ["context"], out=tmp_path / "none")
+        requests.draw(seen, ["context"], requests.FigureFiles(out=tmp_path / "none"))
     assert not (tmp_path / "none").exists()
 
 

@@ -12,6 +12,7 @@ from neurogym.behaviour.models.base import Problem, log_likelihoods, predict
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli import fit
 from ngym_cli.errors import UserError
+from ngym_cli.figures.requests import FigureFiles
 from ngym_cli.fitting import registry, requests
 from ngym_cli.fitting.settings import FitSettings
 from ngym_cli.fitting.validation import CrossValidation, mixture, prepared, validate
@@ -53,15 +54,15 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     found = fit(rat, model="psytrack,glm-hmm:states=2", folds=2, runs=tmp_path / "runs", name="f")
     place = folder.named("f", tmp_path / "runs")
     assert str(place.path) == found["path"] == str(folder.named("latest", tmp_path / "runs").path)
-    rows = figures.draw(place, (), "png", "screen", None)
+    rows = figures.draw(place, (), FigureFiles())
     assert [row["id"] for row in rows] == list(figures.FIGURES)
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["id"] != "bottlenecks")
     assert "disentangled" in rows[-1]["reason"]
     fit(rat, model="logistic", folds=2, runs=tmp_path / "runs", name="g")
     with pytest.raises(UserError, match="glm-hmm"):
-        figures.draw(folder.named("g", tmp_path / "runs"), ["states"], "png", "screen", None)
+        figures.draw(folder.named("g", tmp_path / "runs"), ["states"], FigureFiles())
     with pytest.raises(UserError, match="did you mean 'phase'"):
-        figures.draw(place, ["fase"], "png", "screen", None)
+        figures.draw(place, ["fase"], FigureFiles())
 
 
 def test_held_out_sessions_are_not_seen():
@@ -160,7 +161,7 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
                     for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)])  # fmt: skip
     assert mean > scores["bias"] + 0.05
-    rows = figures.draw(fitted, ["bottlenecks", "simulated"], "png", "screen", None)
+    rows = figures.draw(fitted, ["bottlenecks", "simulated"], FigureFiles())
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
 
 
