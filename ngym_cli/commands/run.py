@@ -50,7 +50,7 @@ def command(
     from ngym_cli.agents import threads as of_libraries
     from ngym_cli.config import flags
     from ngym_cli.errors import UserError
-    from ngym_cli.training import requests
+    from ngym_cli.training.requests import RunCommand
 
     of_libraries.learn_with(threads)
     of_libraries.one()
@@ -59,15 +59,14 @@ def command(
     if not (given or config or resume or name or smoke or planned):
         typer.echo(context.get_help())
         raise typer.Exit
+    asked = RunCommand(given, config, runs, name, overwrite, trust, json, tag or ())
     if planned:
         if resume or smoke:
             raise UserError("--dry-run and --print-config go with neither --resume nor --smoke")
-        raise typer.Exit(requests.plan(given, config, runs, name, trust, print_config, json))
+        raise typer.Exit(asked.plan(print_config))
     if smoke:
         if resume or name or tag:
             other = "resume" if resume else "name" if name else "tag"
             raise UserError(f"--smoke keeps nothing; --{other} does not go with it")
-        code = requests.smoke(given, config, json, trust)
-    else:
-        code = requests.run(given, config, runs, name, overwrite, json, resume, trust, tag or ())
-    raise typer.Exit(code)
+        raise typer.Exit(asked.smoke())
+    raise typer.Exit(asked.train() if resume is None else asked.resume(resume))

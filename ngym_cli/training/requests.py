@@ -7,6 +7,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,141 +23,11 @@ from ngym_cli.runs.records import Summary
 
 if TYPE_CHECKING:
     from ngym_cli.environments.facts import Facts
+    from ngym_cli.training.main_loop import RunResult
+    from ngym_cli.training.progress import Display
 
 
 INTERRUPTED = 130
-
-
-def run(
-    flags: Mapping[str, object],
-    file: Path | None,
-    root: Path,
-    name: str | None,
-    overwrite: bool,
-    json: bool,
-    resume: str | None = None,
-    trust: bool = False,
-    tags: Sequence[str] = (),
-) -> int:
-    """Train an agent, print the results and return the exit code.
-
-    Args:
-        flags: from ``ngym_cli.config.flags.settings``.
-        file: configuration file below the flags.
-        root: folder of all runs.
-        name: name of the run.
-        overwrite: replace a run of that name.
-        json: print one JSON document on stdout; progress goes to stderr in any case.
-        resume: the run to continue, instead of starting one.
-        trust: let the file, or the record of the run to continue, name a user's own code.
-        tags: tags of the run.
-    """
-    managing.check_tags(tags)
-    if resume is not None and (flags or file or name or overwrite or tags):
-        raise UserError("--resume continues a run as it was configured; no other settings go with it")
-    config = configuration.load(file, flags, trust) if resume is None else None
-    err = terminal.console(stderr=True)
-    from ngym_cli.evaluation import printing
-    from ngym_cli.training import advice, main_loop, timing
-    from ngym_cli.training.progress import Display, LiveDisplay
-
-    setting: list[tuple[RunConfig, Facts]] = []
-
-    def announce(resolved: RunConfig, facts: Facts) -> None:
-        setting.append((resolved, facts))
-        stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
-        network = f" ({resolved.network})" if resolved.network else ""
-        seconds = timing.expected(resolved, facts) if resume is None else None
-        about = f"; about {terminal.in_words(seconds)}" if seconds else ""
-        steps = f"{int(resolved.timesteps or 0):,} steps{per_task.about_steps(config, facts.id) if config else ''}"
-        err.print(
-            f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}: {steps}{about}",
-            soft_wrap=True,
-        )
-        if resolved.network and find_network(resolved.network).own_class is not None:
-            err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
-        threads.one_in_torch()
-
-    def display(resolved: RunConfig, facts: Facts, path: Path) -> Display:
-        err.print(f"run folder {path}; tensorboard --logdir {root}", soft_wrap=True)
-        said = advice.advance_notice(config, facts)
-        if said:
-            err.print(said, soft_wrap=True)
-        taught = find_algorithm(resolved.alg).needs_truth
-        return Display() if json else LiveDisplay(err, int(resolved.timesteps or 0), facts.references, taught)
-
-    hooks = main_loop.Hooks(announce, display, begun=lambda run: managing.tag(run, tags) if tags else None)
-    if config is None:
-        outcome = main_loop.resume(runs.find(str(resume), root), trust, hooks)
-    else:
-        outcome = main_loop.train(config, root, name, overwrite, hooks)
-    said = advice.advice(*setting[-1], outcome.summary) if setting and outcome.status == "finished" else None
-    if json:
-        found = {"id": str(outcome.run.path), "status": outcome.status, "advice": said, **outcome.summary}
-        terminal.print_json(found)
-    else:
-        printing.print_evaluation(outcome.summary, "evaluation at the end of training")
-        path = outcome.run.path
-        for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
-            terminal.console().print(line, soft_wrap=True)
-        next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
-        terminal.console().print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
-    return INTERRUPTED if outcome.status == "interrupted" else 0
-
-
-def better_checkpoint(path: Path, final: Summary) -> str | None:
-    """Return a line that offers the best checkpoint if its performance lies above the interval of the final agent."""
-    best = checkpoints.best_of(path / checkpoints.FOLDER)
-    if best is None or best["performance"] <= final["performance_ci"][1]:
-        return None
-    return (
-        f"a checkpoint was better: performance {best['performance']:.3f} at {best['step']:,} steps; "
-        f"ngym eval {path} --checkpoint best"
-    )
-
-
-def plan(
-    flags: Mapping[str, object], file: Path | None, root: Path, name: str | None, trust: bool, as_toml: bool, json: bool
-) -> int:
-    """Print the plan of a run, without making anything; return the exit code.
-
-    Args:
-        flags: from ``ngym_cli.config.flags.settings``.
-        file: configuration file below the flags.
-        root: folder of all runs.
-        name: name of the run.
-        trust: let the file name a user's own code.
-        as_toml: print the complete configuration as TOML, for ``--config``.
-        json: print one JSON document.
-    """
-    from ngym_cli.agents.from_config import complete
-    from ngym_cli.environments.defaults import resolve
-    from ngym_cli.training import timing
-
-    config, facts = resolve(configuration.load(file, flags, trust))
-    config = complete(config, facts)
-    if as_toml and not json:
-        sys.stdout.write(config.to_toml())
-        return 0
-    folder = runs.folder_for(root, config.task, config.alg, name, config.seed)
-    seconds = timing.expected(config, facts)
-    if json:
-        found = {"id": str(folder), "exists": folder.exists(), "seconds": seconds, "config": config.model_dump()}
-        terminal.print_json(found)
-        return 0
-    stack = "".join(f" + {entry.name}" for entry in config.wrappers)
-    rows = [
-        ("task", f"{config.task}{stack}"),
-        ("agent", f"{config.alg} ({config.network}, {config.units} units), {config.n_envs} environments"),
-        ("training", f"{config.timesteps:,} steps" + (f", about {terminal.in_words(seconds)}" if seconds else "")),
-        ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
-        ("folder", f"{folder}{' (exists)' if folder.exists() else ''}"),
-    ]
-    for row in rows:
-        terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
-    terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
-    return 0
-
 
 #: Settings of a smoke test; hyperparameters apply to algorithms that have them.
 SMOKE = {"n_envs": 4, "timesteps": 256, "evaluation": {"every": 0, "trials": 4}}
@@ -170,31 +41,189 @@ EXPECTED = (
 )
 
 
-def smoke(flags: Mapping[str, object], file: Path | None, json: bool, trust: bool = False) -> int:
-    """Build, check and briefly train a single task or all tasks; print a row for each task and return the exit code."""
-    from neurogym.envs import registration
-    from ngym_cli.config.tasks import find_task
+@dataclass(frozen=True)
+class RunCommand:
+    """Command line of ``ngym run``.
 
-    base = configuration.merge(configuration.read_toml(file) if file else {}, flags)
-    configuration.load(file, flags, trust)
-    task = base.get("task", "all")
-    if task != "all":
-        find_task(task)
-    threads.one_in_torch()
-    rows = []
-    out = terminal.console()
-    for id_ in registration.every_task() if task == "all" else [task]:
-        row = _smoke_one(_small({**base, "task": id_}))
-        rows.append(row)
-        if not json:
-            numbers = f"{row['steps']:>6,} steps {row['trials']:>5,} trials {row['seconds']:>6.2f} s"
-            out.print(f"{row['id']:<48} {row['status']:<7}{numbers}  {row['error'] or ''}", soft_wrap=True)
-    failed = sum(row["status"] != "ok" for row in rows)
-    if json:
-        terminal.print_json(rows)
-    else:
-        out.print(f"{len(rows) - failed} of {len(rows)} tasks ok")
-    return 1 if failed else 0
+    Attributes:
+        flags: settings, from ``ngym_cli.config.flags.settings``.
+        file: configuration file below the flags.
+        root: folder of all runs.
+        name: name of the run.
+        overwrite: replace a run of that name.
+        trust: let the file, or the record of a run to resume, name a user's own code.
+        json: print one JSON document on stdout; progress goes to stderr in any case.
+        tags: tags of the run.
+    """
+
+    flags: Mapping[str, object]
+    file: Path | None
+    root: Path
+    name: str | None
+    overwrite: bool
+    trust: bool
+    json: bool
+    tags: Sequence[str] = ()
+
+    def load(self) -> RunConfig:
+        """Return the configuration before defaults are spelled out."""
+        return configuration.load(self.file, self.flags, self.trust)
+
+    def train(self) -> int:
+        """Train an agent, print the results and return the exit code."""
+        from ngym_cli.training import main_loop
+
+        managing.check_tags(self.tags)
+        config = self.load()
+        printer = RunPrinter(config, self.root, self.json)
+        tag = lambda run: managing.tag(run, self.tags) if self.tags else None  # noqa: E731
+        hooks = main_loop.Hooks(printer.announce, printer.display, begun=tag)
+        return printer.finish(main_loop.train(config, self.root, self.name, self.overwrite, hooks))
+
+    def resume(self, reference: str) -> int:
+        """Continue an interrupted run, print the results and return the exit code."""
+        from ngym_cli.training import main_loop
+
+        if self.flags or self.file or self.name or self.overwrite or self.tags:
+            raise UserError("--resume continues a run as it was configured; no other settings go with it")
+        printer = RunPrinter(None, self.root, self.json)
+        hooks = main_loop.Hooks(printer.announce, printer.display)
+        return printer.finish(main_loop.resume(runs.find(reference, self.root), self.trust, hooks))
+
+    def plan(self, as_toml: bool) -> int:
+        """Print the plan of a run, without making anything; return the exit code.
+
+        Args:
+            as_toml: print the complete configuration as TOML, for ``--config``.
+        """
+        from ngym_cli.agents.from_config import complete
+        from ngym_cli.environments.defaults import resolve
+        from ngym_cli.training import timing
+
+        config, facts = resolve(self.load())
+        config = complete(config, facts)
+        if as_toml and not self.json:
+            sys.stdout.write(config.to_toml())
+            return 0
+        folder = runs.folder_for(self.root, config.task, config.alg, self.name, config.seed)
+        seconds = timing.expected(config, facts)
+        if self.json:
+            found = {"id": str(folder), "exists": folder.exists(), "seconds": seconds, "config": config.model_dump()}
+            terminal.print_json(found)
+            return 0
+        stack = "".join(f" + {entry.name}" for entry in config.wrappers)
+        rows = [
+            ("task", f"{config.task}{stack}"),
+            ("agent", f"{config.alg} ({config.network}, {config.units} units), {config.n_envs} environments"),
+            ("training", f"{config.timesteps:,} steps" + (f", about {terminal.in_words(seconds)}" if seconds else "")),
+            ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
+            ("folder", f"{folder}{' (exists)' if folder.exists() else ''}"),
+        ]
+        for row in rows:
+            terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
+        terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
+        return 0
+
+    def smoke(self) -> int:
+        """Build, check and briefly train a single task or all tasks; print a row for each and return the exit code."""
+        from neurogym.envs import registration
+        from ngym_cli.config.tasks import find_task
+
+        base = configuration.merge(configuration.read_toml(self.file) if self.file else {}, self.flags)
+        self.load()
+        task = base.get("task", "all")
+        if task != "all":
+            find_task(task)
+        threads.one_in_torch()
+        rows = []
+        out = terminal.console()
+        for id_ in registration.every_task() if task == "all" else [task]:
+            row = _smoke_one(_small({**base, "task": id_}))
+            rows.append(row)
+            if not self.json:
+                numbers = f"{row['steps']:>6,} steps {row['trials']:>5,} trials {row['seconds']:>6.2f} s"
+                out.print(f"{row['id']:<48} {row['status']:<7}{numbers}  {row['error'] or ''}", soft_wrap=True)
+        failed = sum(row["status"] != "ok" for row in rows)
+        if self.json:
+            terminal.print_json(rows)
+        else:
+            out.print(f"{len(rows) - failed} of {len(rows)} tasks ok")
+        return 1 if failed else 0
+
+
+class RunPrinter:
+    """Printed lines about a run: announcement, live display, results.
+
+    Args:
+        config: configuration before defaults are spelled out; None for a resumed run.
+        root: folder of all runs.
+        json: print one JSON document on stdout, and no live display.
+    """
+
+    def __init__(self, config: RunConfig | None, root: Path, json: bool):
+        self.config, self.root, self.json = config, root, json
+        self.err = terminal.console(stderr=True)
+        self._setting: tuple[RunConfig, Facts] | None = None
+
+    def announce(self, resolved: RunConfig, facts: Facts) -> None:
+        """Print what is trained, for how many steps and for how long."""
+        from ngym_cli.training import timing
+
+        self._setting = resolved, facts
+        stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
+        network = f" ({resolved.network})" if resolved.network else ""
+        seconds = timing.expected(resolved, facts) if self.config is not None else None
+        about = f"; about {terminal.in_words(seconds)}" if seconds else ""
+        origin = per_task.about_steps(self.config, facts.id) if self.config is not None else ""
+        steps = f"{int(resolved.timesteps or 0):,} steps{origin}"
+        self.err.print(
+            f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}: {steps}{about}",
+            soft_wrap=True,
+        )
+        if resolved.network and find_network(resolved.network).own_class is not None:
+            self.err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
+        threads.one_in_torch()
+
+    def display(self, resolved: RunConfig, facts: Facts, path: Path) -> Display:
+        """Print the run folder and advice, and return the display of the progress."""
+        from ngym_cli.training import advice
+        from ngym_cli.training.progress import Display, LiveDisplay
+
+        self.err.print(f"run folder {path}; tensorboard --logdir {self.root}", soft_wrap=True)
+        said = advice.advance_notice(self.config, facts)
+        if said:
+            self.err.print(said, soft_wrap=True)
+        taught = find_algorithm(resolved.alg).needs_truth
+        return Display() if self.json else LiveDisplay(self.err, int(resolved.timesteps or 0), facts.references, taught)
+
+    def finish(self, outcome: RunResult) -> int:
+        """Print the results and return the exit code."""
+        from ngym_cli.evaluation import printing
+        from ngym_cli.training import advice
+
+        setting = self._setting if outcome.status == "finished" else None
+        said = None if setting is None else advice.advice(*setting, outcome.summary)
+        path, out = outcome.run.path, terminal.console()
+        if self.json:
+            terminal.print_json({"id": str(path), "status": outcome.status, "advice": said, **outcome.summary})
+        else:
+            printing.print_evaluation(outcome.summary, "evaluation at the end of training")
+            for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
+                out.print(line, soft_wrap=True)
+            next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
+            out.print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
+        return INTERRUPTED if outcome.status == "interrupted" else 0
+
+
+def better_checkpoint(path: Path, final: Summary) -> str | None:
+    """Return a line that offers the best checkpoint if its performance lies above the interval of the final agent."""
+    best = checkpoints.best_of(path / checkpoints.FOLDER)
+    if best is None or best["performance"] <= final["performance_ci"][1]:
+        return None
+    return (
+        f"a checkpoint was better: performance {best['performance']:.3f} at {best['step']:,} steps; "
+        f"ngym eval {path} --checkpoint best"
+    )
 
 
 def _small(settings: Mapping[str, object]) -> RunConfig:
