@@ -23,9 +23,10 @@ from neurogym.trials.block import condition_column
 from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.events import END, MISS, NONE, OUTCOME, StepInfo, outcome_of
 from neurogym.trials.single import NOW, SingleTrial
-from neurogym.wrappers.base import Traits, TrialWrapper
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
+from neurogym.wrappers.tasks import Traits
 
 
 @runtime_checkable

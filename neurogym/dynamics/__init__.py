@@ -13,6 +13,7 @@ from neurogym.analysis.similarity import (
 )
 from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
 from neurogym.dynamics.basins import basins, connections, find_between
+from neurogym.dynamics.branches import Bifurcation, Branch, follow
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
@@ -23,14 +24,11 @@ from neurogym.dynamics.comparison import (
 )
 from neurogym.dynamics.flow import (
     Attractor,
-    Bifurcation,
-    Branch,
     FlowField,
     Linearisation,
     Plane,
     describe_attractor,
     flow_field,
-    follow,
     linearise,
     selected_input,
 )

@@ -8,12 +8,13 @@ on what the agent did, a block is one trial, made when the one before has ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from neurogym.core import TrialEnv
 from neurogym.state.checks import check_batch, check_ready
 from neurogym.trials import Cursor, Trials
 from neurogym.trials.cursor import PreparedTrials
@@ -22,22 +23,8 @@ from neurogym.vector.batch import Batch, BatchStepResult, Seeds
 from neurogym.vector.pools import Pools, SavedRows
 from neurogym.vector.reports import FINISHED, masked
 from neurogym.vector.step import EndedTrials, advance
-from neurogym.wrappers.base import TrialTask, no_action
+from neurogym.wrappers.base import no_action
 from neurogym.wrappers.stack import Stack
-
-
-class BatchedTask(TrialTask, Protocol):
-    """A task whose step is a look-up in tables."""
-
-    ahead: PreparedTrials
-    cursor: Cursor
-    most_steps: float
-
-    def make_ahead(self) -> Trials:
-        """Make the next trials of the session."""
-
-    def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
-        """Record the result of the current trial before the next trial begins."""
 
 
 class TrialVectorEnv(Batch):
@@ -47,16 +34,17 @@ class TrialVectorEnv(Batch):
         envs: Environments with equal stacks, for each of which :func:`is_batchable` holds.
     """
 
-    tasks: list[BatchedTask]
+    tasks: list[TrialEnv]
     autoreset_mode = AutoresetMode.NEXT_STEP  # they never end, so that any mode is true; wrappers ask for this one
 
     def __init__(self, envs: Sequence[gym.Env]):
         super().__init__(envs)
         self._stack = Stack(envs[0])
         self.dt = self.tasks[0].dt
-        hold = self.tasks[0].rule.hold
-        self._pools = Pools(self.num_envs, -1 if hold is None else hold)
-        self._jumps = bool(self.tasks[0].rule.jumps)
+        rule = self.tasks[0].rule
+        assert rule is not None, "the stack is not batchable"
+        self._pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold)
+        self._jumps = bool(rule.jumps)
         self._stale: set[int] = set()  # environments with outdated trials
         self._looked: object = None  # the last change of a parameter when they were looked for
         self._record: dict[str, np.ndarray] = {}  # of the trials that ended

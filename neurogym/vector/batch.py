@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from neurogym.core import TrialEnv
 from neurogym.cycle import can_make_together, make_together
 from neurogym.state import capture, restore
 from neurogym.trials import Trials
@@ -29,7 +30,7 @@ class GroupedTrials:
         tasks: The task of each environment.
     """
 
-    def __init__(self, tasks: Sequence[Any]):
+    def __init__(self, tasks: Sequence[TrialEnv]):
         self._tasks = tasks
         self._compared: object = None  # the last change of parameters when tasks were compared
         self._alike = False
@@ -47,11 +48,12 @@ class GroupedTrials:
             groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
         return [(group, self._begun([tasks[i] for i in group])) for group in groups.values()]
 
-    def _begun(self, several: list[Any]) -> Trials:
+    def _begun(self, several: list[TrialEnv]) -> Trials:
         """Begin trials of tasks with equal descriptions; return the joint block."""
         first = several[0]
         if len(several) == 1:
             first.begin_next()
+            assert first.cursor.block is not None
             return first.cursor.block
         block = make_together(several)
         for k, task in enumerate(several):

@@ -7,7 +7,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol, cast
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -15,9 +15,8 @@ import numpy as np
 from neurogym.compat.members import forgive_reset
 from neurogym.parameters.arguments import within_ranges
 from neurogym.trials import Info, ResetResult, StepResult, Trials
-from neurogym.trials.row_arrays import TaskLike
-from neurogym.trials.single import SingleTrial
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
+from neurogym.wrappers.tasks import Traits, task_of
 
 #: Types of attributes that a step may change in place.
 CHANGING = (list, dict, set, np.ndarray, collections.deque)
@@ -25,14 +24,6 @@ CHANGING = (list, dict, set, np.ndarray, collections.deque)
 Field = Callable[[str], Any]
 
 _signature = functools.cache(inspect.signature)  # of constructors, needed in every environment of a batch
-
-
-class Traits(NamedTuple):
-    """Capabilities of a task, a wrapper or a stack."""
-
-    ahead: bool  #: trials can be made before they begin: none depends on what the agent did
-    batched: bool  #: a step is a look-up in what was made ahead, so that many environments can be stepped as one
-    links_trials: bool  #: a trial depends on earlier ones, so that memory across trials is useful
 
 
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
@@ -51,107 +42,6 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
         if not self.was_reset:
             raise gym.error.ResetNeeded("Cannot call env.step() before calling env.reset()")
         return self.env.step(action)  # type: ignore[return-value]
-
-
-class TrialTask(TaskLike, Protocol):
-    """Interface of tasks as seen by wrappers; :class:`neurogym.core.TrialEnv` implements this protocol."""
-
-    trial: Info
-    r_tmax: float
-    top: Any
-
-    @property
-    def t_ind(self) -> int:
-        """Step within the trial."""
-
-    @property
-    def gt_now(self) -> Any:
-        """Ground truth at the current row."""
-
-    @property
-    def ob(self) -> np.ndarray:
-        """Observations of the current trial."""
-
-    @ob.setter
-    def ob(self, value: Any) -> None: ...
-
-    @property
-    def gt(self) -> np.ndarray:
-        """Ground truth of the current trial."""
-
-    @gt.setter
-    def gt(self, value: Any) -> None: ...
-
-    @property
-    def choices(self) -> Any:
-        """Values that the ground truth can take."""
-
-    @property
-    def traits(self) -> Traits:
-        """Capabilities of the task."""
-
-    @property
-    def wrappers(self) -> list[TrialWrapper]:
-        """Wrappers that act on the task's trials."""
-
-    def in_period(self, period: str) -> bool:
-        """Whether the current step lies in a period."""
-
-    def field(self, name: str) -> Any:
-        """Value of a per-step field at the current row."""
-
-    def set_top(self, wrapper: gym.Env) -> None:
-        """Make a wrapper the source of new trials."""
-
-    def use(self, wrapper: gym.Env) -> None:
-        """Make the hooks of the stepped stack the active hooks."""
-
-    def shown_by(self, wrapper: gym.Env) -> Any:
-        """Wrappers that show observations, provided that all only use hooks."""
-
-    def step(self, action: Any, stack: Any = None) -> StepResult:
-        """Act, and return the observation as shown by a stack of wrappers."""
-
-
-def task_of(env: gym.Env, wrapper: str) -> TrialTask:
-    """The innermost environment of a stack.
-
-    Args:
-        env: The stack.
-        wrapper: Name of the wrapper that is to be put on it, for the message.
-
-    Raises:
-        TypeError: If it is not trial-based.
-    """
-    if not isinstance(env.unwrapped, SingleTrial):
-        raise TypeError(f"{wrapper} needs a trial-based task, not {env.unwrapped}")
-    return cast(TrialTask, env.unwrapped)
-
-
-def require_periods(task: TrialTask, wrapper: str, *needed: str) -> None:
-    """Refuse a task that lacks a period that a wrapper needs.
-
-    Raises:
-        ValueError: If a period is missing; the message lists the periods of the task.
-    """
-    periods = periods_of(task)
-    for name in needed:
-        if name not in periods:
-            raise ValueError(
-                f"{wrapper} needs a period called {name}; {task} has {', '.join(sorted(periods)) or 'none'}"
-            )
-
-
-def periods_of(task: TrialTask) -> set[str]:
-    """Return the names of a task's periods: the keys of ``timing``, or the periods of a sample trial."""
-    return set(task.timing or trial_of(task).starts)
-
-
-def trial_of(task: TrialTask) -> Trials:
-    """Return a trial made by a copy of a task; the task itself is not disturbed."""
-    tried: Any = copy.deepcopy(task)
-    tried.reset(seed=0)
-    return cast(Trials, tried.make_trials(1))
 
 
 class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):

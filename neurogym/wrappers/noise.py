@@ -13,8 +13,9 @@ from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, NonNegative, Probability
 from neurogym.spaces import names_of, unbounded
 from neurogym.trials import Info, Rows, Trials
-from neurogym.wrappers.base import Traits, TrialWrapper, require_periods, task_of
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import remembered
+from neurogym.wrappers.tasks import Traits, require_periods, task_of
 
 
 class Noise(TrialWrapper):

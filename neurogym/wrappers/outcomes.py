@@ -12,9 +12,10 @@ from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, NonNegative, Percent, Probability, Whole
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Info, Trials
-from neurogym.wrappers.base import TrialWrapper, require_periods, task_of
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 from neurogym.wrappers.sampling import remembered
+from neurogym.wrappers.tasks import require_periods, task_of
 
 
 class BiasCorrection(TrialWrapper):

@@ -10,7 +10,8 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES, unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.spaces import append_channels
-from neurogym.wrappers.base import Field, TrialWrapper, task_of, trial_of
+from neurogym.wrappers.base import Field, TrialWrapper
+from neurogym.wrappers.tasks import task_of, trial_of
 
 
 class PassReward(TrialWrapper):

@@ -12,9 +12,10 @@ from neurogym import spaces
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Info
-from neurogym.wrappers.base import TrialWrapper, task_of
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 from neurogym.wrappers.noise import stimulus_columns
+from neurogym.wrappers.tasks import task_of
 
 
 class PerfectIntegrator(TrialWrapper):

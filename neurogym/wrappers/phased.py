@@ -12,8 +12,9 @@ from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, Number, Whole
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Info, Rows, Trials
-from neurogym.wrappers.base import TrialTask, TrialWrapper, require_periods, task_of
+from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import remembered
+from neurogym.wrappers.tasks import TrialTask, require_periods, task_of
 
 
 class NoisyTask(TrialTask, Protocol):

@@ -13,7 +13,8 @@ from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Positive
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialWrapper, periods_of, task_of
+from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.tasks import periods_of, task_of
 
 TRIED = 400  #: trials in which a difference after the stimulus is looked for
 

@@ -13,7 +13,8 @@ from neurogym.compat.leniency import warn_once
 from neurogym.metadata import WrapperInfo
 from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
-from neurogym.wrappers.base import Traits, TrialTask, TrialWrapper, task_of
+from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.tasks import Traits, TrialTask, task_of
 
 
 class ScheduleAttr(TrialWrapper):

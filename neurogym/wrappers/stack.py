@@ -10,8 +10,9 @@ import numpy as np
 
 from neurogym.trials import Info, Trials
 from neurogym.trials.single import SingleTrial
-from neurogym.wrappers.base import Field, Traits, TrialTask, TrialWrapper
+from neurogym.wrappers.base import Field, TrialWrapper
 from neurogym.wrappers.forwarding import layers
+from neurogym.wrappers.tasks import Traits, TrialTask
 
 #: Wrappers of Gymnasium that let a batch pass.
 PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)

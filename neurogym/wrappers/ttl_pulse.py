@@ -13,7 +13,8 @@ from neurogym.ceilings.effects import LEAVES
 from neurogym.messages.names import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Info, Trials
-from neurogym.wrappers.base import TrialWrapper, task_of
+from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.tasks import task_of
 
 logger = logging.getLogger(__name__)
 

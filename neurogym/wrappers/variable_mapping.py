@@ -11,7 +11,8 @@ from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, PositiveProbability
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialTask, TrialWrapper, task_of
+from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.tasks import TrialTask, task_of
 from neurogym.wrappers.transitions import label
 
 

@@ -28,9 +28,10 @@ from neurogym.rules import OUTCOMES
 from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.scores import Score
 from neurogym.trials import Info, StepResult, Trials
-from neurogym.wrappers.base import Traits, first_observation
+from neurogym.wrappers.base import first_observation
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
+from neurogym.wrappers.tasks import Traits
 
 STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have made ahead
 MOST_IN_STOCK = 512  #: trials of one task

@@ -14,7 +14,7 @@ import neurogym as ngym
 from neurogym.ceilings.effects import LEAVES
 from neurogym.ceilings.stack import verdict
 from neurogym.wrappers import WRAPPERS, module_of
-from neurogym.wrappers.base import trial_of
+from neurogym.wrappers.tasks import trial_of
 
 TRIALS = 1500
 ARGUMENTS = {
