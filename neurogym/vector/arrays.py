@@ -75,7 +75,7 @@ class TrialVectorEnv(Batch):
 
     def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
         """Records of the present trials of some environments; see :meth:`Batch.present`."""
-        return self._pools.records(env, self._pools.trial[env])
+        return self._pools.records.of(env, self._pools.trial[env])
 
     def _used_up(self, env: np.ndarray) -> list[int]:
         """Environments that need new trials because none is left or a parameter has changed."""
@@ -282,7 +282,7 @@ class TrialVectorEnv(Batch):
 
     def _columns_of(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
         """Trials that ended, in the format of ``finished``."""
-        self._record = record = self._pools.records(ended.env, ended.trial)
+        self._record = record = self._pools.records.of(ended.env, ended.trial)
         own = {
             "env": ended.env,
             "performance": ended.performance,

@@ -23,6 +23,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.trials import Trials
+from neurogym.vector.columns import RecordColumns, widened
 from neurogym.vector.step import CODE, KINDS, BatchPositions, RuleTables, distinct
 
 #: Entries of the tables that there is room for at first.
@@ -41,7 +42,8 @@ class Pools:
             entry of the tables that holds for a row.
         tables: What actions earn and mean and what is right (see :mod:`neurogym.vector.step`), name to array
             (environment, entry, ...).
-        trials: Everything with one entry per trial, name to array (environment, trial).
+        records: What describes each trial.
+        offset: The row at which each trial begins in its block, (environment, trial); ``go`` its go cue, in steps.
         at: The row of each environment in the flattened ``rows``; ``first`` the row at which its trial began.
         trial: Its trial in its block; ``n_trials`` how many the block has.
         score, sum, aborts: Performance, reward and breaks of fixation in its trial so far.
@@ -52,8 +54,9 @@ class Pools:
         self.n, self.hold = n, hold
         self.rows: dict[str, np.ndarray] = {}
         self.tables: dict[str, np.ndarray] = {}
-        self.trials: dict[str, np.ndarray] = {}
-        self._capacity = self._trial_capacity = 0
+        self.records = RecordColumns(n)
+        self.offset, self.go = np.zeros((2, n, 0), np.int64)
+        self._capacity = 0
         self._room = FEWEST_ENTRIES
         self._filled = [0] * n  # rows of the block of each environment
         self._entries = [0] * n  # and of its tables
@@ -61,11 +64,10 @@ class Pools:
         self.score, self.sum = np.zeros((2, n))
         self._places: BatchPositions | None = None  # remade after a pool or table has moved
         self._views: list[RuleTables] = []  # tables of each environment, remade after a move
-        self._by_kind: list[tuple[list[str], np.ndarray]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """Drop views, so that a copy has its own arrays."""
-        return {**self.__dict__, "_places": None, "_views": [], "_by_kind": []}
+        return {**self.__dict__, "_places": None, "_views": []}
 
     # -- filling ------------------------------------------------------------------------------------------------------
 
@@ -83,7 +85,7 @@ class Pools:
                 pool[i, : block.total] = values
         self._fill_tables(i, block, self.rows["_code"][i, : block.total])
         self._filled[i] = block.total
-        if block.n > self._trial_capacity:
+        if block.n > self.offset.shape[1]:
             self._grow_trials(block.n)
         self._describe(i, slice(block.n), block, block.offset)
         self.trial[i], self.n_trials[i] = 0, block.n
@@ -112,27 +114,10 @@ class Pools:
             self._filled[i], self._entries[i] = filled, entries
 
     def _describe(self, i: Any, at: Any, block: Trials, offset: np.ndarray) -> None:
-        """Keep what describes trials, in the columns of environments ``i`` at the trials ``at``."""
-        columns = block.scalars()
-        columns["_offset"], columns["_go"] = offset, block.go  # type: ignore[assignment]
-        known = bool(self.trials)
-        for name, values in columns.items():
-            column = self.trials.get(name)
-            if column is None and known:  # no record had it so far
-                column = self._lacking(name, self._widen(name, None, values.dtype), slice(None))
-            if column is None or (column.dtype is not values.dtype and not _holds(column.dtype, values.dtype)):
-                column = self._widen(name, column, values.dtype)
-            column[i, at] = values
-        if len(columns) < len(self.trials):
-            for name in self.trials.keys() - columns.keys():
-                self._lacking(name, self.trials[name], i)
-
-    def _lacking(self, name: str, column: np.ndarray, i: Any) -> np.ndarray:
-        """A per-trial column that the records of environments ``i`` do not have."""
-        if column.dtype.kind in "biu":
-            column = self._widen(name, column, np.dtype(float))
-        column[i] = None if column.dtype == object else np.nan
-        return column
+        """Keep what describes trials, of environments ``i`` at the trials ``at``."""
+        assert block.go is not None, "the trials are not complete"
+        self.offset[i, at], self.go[i, at] = offset, block.go
+        self.records.put(i, at, block.scalars())
 
     def _fill_tables(self, i: int, block: Trials, code: np.ndarray) -> None:
         """Write the distinct rows of a block's tables as the entries of environment ``i``, and the code of each row."""
@@ -166,19 +151,6 @@ class Pools:
         tables = {name: table[i].take(code, axis=0) for name, table in self.tables.items()}
         return {**{name: pool[i, at] for name, pool in self.rows.items() if name != "_code"}, **tables}
 
-    def _widen(self, name: str, column: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
-        """Widen a per-trial column to also accept ``dtype``."""
-        if dtype.kind not in "biuf" or (column is not None and column.dtype == object):
-            wide = np.empty((self.n, self._trial_capacity), dtype=object)
-        else:
-            known = dtype if column is None else np.promote_types(column.dtype, dtype)
-            wide = np.zeros((self.n, self._trial_capacity), dtype=known)
-        if column is not None:
-            wide[...] = column
-        self.trials[name] = wide
-        self._places, self._by_kind = None, []
-        return wide
-
     def _grow(self, rows: int) -> None:
         """Allocate memory for longer blocks, and shift the positions in the flattened pools."""
         capacity = int(rows * 1.25)
@@ -192,18 +164,17 @@ class Pools:
         self._capacity, self._places = capacity, None
 
     def _grow_trials(self, trials: int) -> None:
+        """Allocate memory for blocks of more trials."""
         capacity = int(trials * 1.25)
-        for name, old in self.trials.items():
-            self.trials[name] = new = np.zeros((self.n, capacity), old.dtype)
-            new[:, : self._trial_capacity] = old
-        self._trial_capacity, self._places, self._by_kind = capacity, None, []
+        self.offset, self.go = widened(self.offset, capacity), widened(self.go, capacity)
+        self.records.grow(capacity)
+        self._places = None
 
     # -- where environments are ---------------------------------------------------------------------------------------
 
     def begin(self, i: Any) -> None:
         """Place environments ``i`` at the first row of the present trial."""
-        offset = self.trials["_offset"].take(i * self._trial_capacity + self.trial[i])
-        self.at[i] = self.first[i] = i * self._capacity + offset
+        self.at[i] = self.first[i] = i * self._capacity + self.offset[i, self.trial[i]]
 
     def forget_sums(self, i: Any) -> None:
         """Reset the sums of the present trials of environments ``i``."""
@@ -247,7 +218,7 @@ class Pools:
             sums = {"aborts": self.aborts, "score": self.score, "sum": self.sum}
             where = {"at": self.at, "first": self.first, "trial": self.trial, "n_trials": self.n_trials}
             tables = {"code": self.rows["_code"], **self.tables, "gt": self.tables.get("gt")}
-            trials = {"offset": self.trials["_offset"], "go": self.trials["_go"]}
+            trials = {"offset": self.offset, "go": self.go}
             self._places = BatchPositions(hold=self.hold, **tables, **trials, **where, **sums)  # type: ignore[arg-type]
         return self._places
 
@@ -261,26 +232,6 @@ class Pools:
         else:
             pool = self.rows[name]
         return pool.reshape(-1, *pool.shape[2:]).take(at, axis=0)
-
-    def records(self, env: np.ndarray, trial: np.ndarray) -> dict[str, np.ndarray]:
-        """Records of some trials: name to array (trials,), in no particular order."""
-        if not self._by_kind:
-            self._by_kind = self._together()
-        cell, found = env * self._trial_capacity + trial, dict[str, np.ndarray]()
-        for names, table in self._by_kind:
-            found.update(zip(names, table.take(cell, axis=0).T, strict=True))
-        return found
-
-    def _together(self) -> list[tuple[list[str], np.ndarray]]:
-        """Group per-trial columns by type into tables (environment and trial, column), for one look-up per type."""
-        tables = []
-        public = {name: column for name, column in self.trials.items() if not name.startswith("_")}
-        for dtype in dict.fromkeys(column.dtype for column in public.values()):
-            names = [name for name, column in public.items() if column.dtype == dtype]
-            table = np.stack([public[name] for name in names], axis=-1)
-            self.trials.update({name: table[:, :, k] for k, name in enumerate(names)})
-            tables.append((names, table.reshape(-1, len(names))))
-        return tables
 
     def state(self) -> list[np.ndarray]:
         """Steps taken in the present trials, and their accumulated scores."""
@@ -303,11 +254,6 @@ class Pools:
         self.at += steps
         for mine, saved in zip((self.score, self.sum, self.aborts), own, strict=True):
             mine[:] = saved
-
-
-def _holds(column: np.dtype, values: np.dtype) -> bool:
-    """Whether a column can hold values of a type."""
-    return column == values or column.kind == "O" or np.can_cast(values, column)
 
 
 def _plain(values: np.ndarray | None, kind: np.dtype) -> np.ndarray | None:
