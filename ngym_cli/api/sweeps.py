@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.agents import threads
 from ngym_cli.api import settings
@@ -14,6 +14,10 @@ from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.trained import Run
 from ngym_cli.config.flags import Flag
 from ngym_cli.errors import UserError
+
+if TYPE_CHECKING:
+    from ngym_cli.sweeps.folder import SweepFolder
+    from ngym_cli.sweeps.status import RunRow
 
 
 def sweep(
@@ -118,7 +122,7 @@ class Sweep:
         self.path = Path(path)
 
     @cached_property
-    def _rows(self) -> tuple[Any, list[dict[str, Any]]]:
+    def _rows(self) -> tuple[SweepFolder, list[RunRow]]:
         from ngym_cli.sweeps import folder, status
 
         found = folder.load(self.path)

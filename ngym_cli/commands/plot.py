@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ngym_cli.commands import completion
 from ngym_cli.commands.options import RunsFolder, TrustRecord, option
+
+if TYPE_CHECKING:
+    from ngym_cli.figures.requests import AvailableFigure
 
 
 def command(
@@ -74,13 +77,11 @@ def command(
         from ngym_cli.sweeps import figures as of_sweep
         from ngym_cli.sweeps.degeneracy import OutsideTraining
 
-        list_ = False
         elsewhere = OutsideTraining(outside or (), trust, terminal.console(stderr=True).print)
         rows = of_sweep.draw(sweep, (words or [])[1:], by, files, elsewhere)
     elif (fitted := fits.named((words or ["latest"])[0], runs)) is not None:
         from ngym_cli.fitting import figures as of_fit
 
-        list_ = False
         rows = of_fit.draw(fitted, (words or [])[1:], files)
     else:
         references, figures = requests.words(words or [], runs)
@@ -89,15 +90,27 @@ def command(
         seen.comparison = seen_as
         if figures or list_:
             seen.recorder = recorder(runs, trust, terminal.console(stderr=True).print)
-        rows = requests.available(seen) if list_ else requests.draw(seen, figures, files)
+        if list_:
+            _print_available(requests.available(seen), json)
+            return
+        rows = requests.draw(seen, figures, files)
     if json:
         terminal.print_json(rows)
         return
     for row in rows:
-        if list_:
-            mark = "drawn by default" if row["default"] else "available" if row["available"] else row["reason"]
-            where = f"{row['description']}  [{mark}]" if row["available"] else f"not available: {mark}"
-        else:
-            where = row["path"] or f"not drawn: {row['reason']}"
-            where += "".join(f"\n{'':<14}without {label}: {why}" for label, why in row.get("left_out", {}).items())
+        where = row["path"] or f"not drawn: {row['reason']}"
+        where += "".join(f"\n{'':<14}without {label}: {why}" for label, why in row.get("left_out", {}).items())
+        terminal.console().print(f"{row['id']:<14}{where}", soft_wrap=True)
+
+
+def _print_available(rows: list[AvailableFigure], json: bool) -> None:
+    """Print which figures can be drawn, and why others cannot."""
+    from ngym_cli import terminal
+
+    if json:
+        terminal.print_json(rows)
+        return
+    for row in rows:
+        mark = "drawn by default" if row["default"] else "available" if row["available"] else row["reason"]
+        where = f"{row['description']}  [{mark}]" if row["available"] else f"not available: {mark}"
         terminal.console().print(f"{row['id']:<14}{where}", soft_wrap=True)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 from ngym_cli import runs
 from ngym_cli.config import parts
@@ -183,16 +183,49 @@ class FigureFiles:
         return found
 
 
-def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[dict[str, Any]]:
+class FigureRow(TypedDict):
+    """Result of drawing a figure.
+
+    Attributes:
+        id: name of the figure.
+        path: file of the figure; None if the figure could not be drawn.
+        reason: why the figure could not be drawn.
+        damaged: whether the run is damaged.
+        left_out: why a run, an evaluation or a condition is missing in the figure, by its label.
+    """
+
+    id: str
+    path: str | None
+    reason: str | None
+    damaged: NotRequired[bool]
+    left_out: NotRequired[dict[str, str]]
+
+
+class AvailableFigure(TypedDict):
+    """Entry of the list of figures of a run.
+
+    Attributes:
+        id: name of the figure.
+        description: one line.
+        available: whether the figure can be drawn.
+        default: whether the figure is drawn unless figures are named.
+        reason: why the figure cannot be drawn.
+    """
+
+    id: str
+    description: str
+    available: bool
+    default: bool
+    reason: str | None
+
+
+def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[FigureRow]:
     """Draw figures.
 
     Args:
         seen: the runs.
         names: names of figures; by default the figures suited to the task.
         files: files to write.
-
-    Returns:
-        Rows of ``id``, ``path`` (None if it could not be drawn), ``reason`` and ``damaged``.
 
     Raises:
         UserError: on an unknown figure, format or style; or if nothing was drawn although figures were requested by
@@ -205,9 +238,9 @@ def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[dict[str,
     refused = failed if len(failed) == len(found) and names else [each for each in failed if each[1].damaged]
     if refused:  # nothing is written of a damaged run
         raise UserError("; ".join(f"{name}: {result.reason}" for name, result in refused))
-    rows = []
+    rows: list[FigureRow] = []
     for spec, (result, left_out, table), place in zip(specs, found, places, strict=True):
-        row: dict[str, Any] = {
+        row: FigureRow = {
             "id": spec.name,
             "path": None,
             "left_out": {},
@@ -216,7 +249,7 @@ def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[dict[str,
         }
         if result.figure is not None:
             _save(result.figure, table, files.style, place)
-            row |= {"path": str(place), "left_out": left_out}
+            row["path"], row["left_out"] = str(place), left_out
         rows.append(row)
     return rows
 
@@ -319,16 +352,12 @@ def best_figure(run: runs.RunFolder, quick: bool = True, facts: Facts | None = N
     return None
 
 
-def available(seen: View) -> list[dict[str, Any]]:
-    """Return every figure with availability, default and reason.
-
-    Returns:
-        Rows of ``id``, ``description``, ``available``, ``default`` and ``reason``.
-    """
+def available(seen: View) -> list[AvailableFigure]:
+    """Return every figure with availability, default and reason."""
     from ngym_cli.figures.style import Unavailable
 
     tags = tags_of(seen)
-    rows = []
+    rows: list[AvailableFigure] = []
     for spec in FIGURES.values():
         reason = None
         try:

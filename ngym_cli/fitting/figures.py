@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.figures.requests import FigureFiles, save_figure
+from ngym_cli.figures.requests import FigureFiles, FigureRow, save_figure
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
 from ngym_cli.fitting.folder import Fit, FitFolder
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
@@ -199,7 +199,7 @@ FIGURES: dict[str, Callable[[Fit], Figure]] = {
 }
 
 
-def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Row]:
+def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[FigureRow]:
     """Draw figures of a fit.
 
     Args:
@@ -207,16 +207,14 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Ro
         names: of ``FIGURES``; none for all that can be drawn.
         files: files to write.
 
-    Returns:
-        Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
-
     Raises:
         UserError: on an unknown figure or format, or a requested figure that cannot be drawn.
     """
     for name in names:
         if name not in FIGURES:
             raise unknown("figure of a fit", name, FIGURES)
-    fit, rows, chosen = Fit(folder), [], list(names or FIGURES)
+    rows: list[FigureRow] = []
+    fit, chosen = Fit(folder), list(names or FIGURES)
     for name, path in zip(chosen, files.places(folder.path, chosen), strict=True):
         try:
             with styled(files.style):

@@ -169,14 +169,14 @@ def _train(
     place: Path,
     launch: LaunchSettings,
     launcher: launchers.Launcher,
-) -> tuple[list[status.Row], bool]:
+) -> tuple[list[status.RunRow], bool]:
     """Train the missing networks, prerequisites first; return the state of all runs."""
     err = terminal.console(stderr=True)
     done = sum(engine.is_done(each.path) for each in planned.values())
     err.print(f"{paper.id}: {done} of {len(planned)} networks are trained; {place}", soft_wrap=True)
     if done == len(planned):
         return [], False
-    rows: list[status.Row] = []
+    rows: list[status.RunRow] = []
     here = [each for each in planned.values() if each.path.is_relative_to(place)]  # other runs are complete
     for wave in filter(None, engine.waves(paper, here)):
         sweep = engine.as_sweep(place, wave, launch)
@@ -187,7 +187,7 @@ def _train(
     return rows, False
 
 
-def _print_failures(rows: Sequence[status.Row]) -> None:
+def _print_failures(rows: Sequence[status.RunRow]) -> None:
     err = terminal.console(stderr=True)
     for row in rows:
         if row["state"] == "failed":

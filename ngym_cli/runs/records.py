@@ -97,6 +97,7 @@ class Manifest(TypedDict, total=False):
     performance_ci: Interval | None
     reward_per_trial: float | None
     chance: float | None
+    blind: float | None
     ceiling: float | None
     rt_from: str | None
     process: RunProcess | None

@@ -19,6 +19,7 @@ from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.launchers import Order
 from ngym_cli.sweeps.recipe import Recipe
+from ngym_cli.sweeps.results import SweepDocument
 
 INTERRUPTED = 130
 
@@ -89,7 +90,7 @@ def open_sweep(
 
 def do_jobs(
     sweep: SweepFolder, launcher: launchers.Launcher, trust: bool, detach: bool = False
-) -> tuple[list[status.Row], bool]:
+) -> tuple[list[status.RunRow], bool]:
     """Do a sweep's remaining jobs with live progress; return the state of all runs, and whether the sweep stopped.
 
     Args:
@@ -136,12 +137,8 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def result(sweep: SweepFolder, rows: list[status.Row]) -> status.Row:
-    """Return the state and the result of a sweep as a single document.
-
-    Returns:
-        ``id``, ``counts``, ``runs``, ``settings`` and ``importance``.
-    """
+def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
+    """Return the state and the result of a sweep as a single document."""
     found: dict[str, float] = {}
     if sweep.recipe.search is not None and (sweep.path / folder.STUDY).exists():
         from ngym_cli.sweeps import worker

@@ -22,7 +22,7 @@ from ngym_cli.config.values import parse_assignments, parse_value
 from ngym_cli.runs.recordings import NEEDED, OWN
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import plan
-from ngym_cli.sweeps.status import Row
+from ngym_cli.sweeps.status import RunRow
 from ngym_cli.sweeps.tables import word
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class OutsideTraining:
         return float(read_json(folder / "summary.json")["performance"])
 
 
-def draw(rows: Sequence[Row], keys: Sequence[str], outside: OutsideTraining) -> tuple[Figure, Table]:
+def draw(rows: Sequence[RunRow], keys: Sequence[str], outside: OutsideTraining) -> tuple[Figure, Table]:
     """Draw the degeneracy of behaviour, dynamics and weights (rows) by each parameter (columns).
 
     Args:
@@ -179,7 +179,7 @@ def draw(rows: Sequence[Row], keys: Sequence[str], outside: OutsideTraining) -> 
     }
 
 
-def groups_of(rows: Sequence[Row], outside: OutsideTraining) -> tuple[list[Group], list[str]]:
+def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[Group], list[str]]:
     """Return the settings of a sweep with two seeds or more, and the changed conditions in words.
 
     Args:
@@ -191,7 +191,7 @@ def groups_of(rows: Sequence[Row], outside: OutsideTraining) -> tuple[list[Group
     """
     from ngym_cli.figures.style import Unavailable
 
-    settings: dict[str, list[Row]] = {}
+    settings: dict[str, list[RunRow]] = {}
     for row in rows:
         if row["state"] == "done":
             values = {key: value for key, value in row["values"].items() if key != "seed"}
@@ -200,7 +200,7 @@ def groups_of(rows: Sequence[Row], outside: OutsideTraining) -> tuple[list[Group
     if not several:
         raise Unavailable("needs two finished runs or more that differ in the seed only")
     changes: list[str] = []
-    read = [[_member(Path(row["id"]), outside, changes) for row in found] for found in several]
+    read = [[_member(Path(str(row["id"])), outside, changes) for row in found] for found in several]
     components = _components([member.population for members in read for member in members])
     groups = [
         Group(

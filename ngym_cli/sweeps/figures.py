@@ -12,14 +12,14 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
-from ngym_cli.sweeps.status import Row
+from ngym_cli.sweeps.status import RunRow
 from ngym_cli.sweeps.tables import word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ngym_cli.figures.requests import FigureFiles
+    from ngym_cli.figures.requests import FigureFiles, FigureRow
 
 NAMES = ("performance", "learning", "search")
 
@@ -40,7 +40,7 @@ def draw(
     by: str | None,
     files: FigureFiles,
     outside: degeneracy.OutsideTraining,
-) -> list[Row]:
+) -> list[FigureRow]:
     """Draw figures of a sweep.
 
     Args:
@@ -49,9 +49,6 @@ def draw(
         by: parameters to draw by, with commas; default all that differ, the seed aside.
         files: files to write.
         outside: evaluations that ``degeneracy`` needs.
-
-    Returns:
-        Rows of ``id``, ``path`` (None if it could not be drawn) and ``reason``.
 
     Raises:
         UserError: on an unknown figure, format or parameter, or a requested figure that cannot be drawn.
@@ -65,7 +62,8 @@ def draw(
     keys = parameters(sweep, by)
     rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
-    found, chosen = [], list(dict.fromkeys(names)) or NAMES
+    found: list[FigureRow] = []
+    chosen = list(dict.fromkeys(names)) or NAMES
     places = files.places(sweep.path, [name if name == "search" else f"{name}{suffix}" for name in chosen])
     for name, path in zip(chosen, places, strict=True):
         try:
@@ -100,7 +98,7 @@ def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
     return [names[name] for name in by.split(",")]
 
 
-def _performance(sweep: SweepFolder, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+def _performance(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw the performance of every run against each parameter, with mean and interval where values repeat."""
     from ngym_cli.figures.style import Unavailable, legend_below, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
@@ -132,7 +130,7 @@ def _ranges(sweep: SweepFolder) -> dict[str, space.SearchParameter]:
     return {key: kind for key, kind in kinds.items() if kind.name != "choice"}
 
 
-def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
+def _categories(axes: Axes, done: Sequence[RunRow], key: str) -> None:
     """Draw points for each value of a parameter next to each other, with mean and bootstrap interval."""
     from ngym_cli.figures.style import COLOURS, category_ticks
     from ngym_cli.sweeps.results import statistics
@@ -140,21 +138,21 @@ def _categories(axes: Axes, done: Sequence[Row], key: str) -> None:
     values = _values(done, key)
     rng = np.random.default_rng(0)
     for place, value in enumerate(values):
-        scores = np.array([row["performance"] for row in done if row["values"].get(key) == value])
+        scores = np.array([row["performance"] for row in done if row["values"].get(key) == value], float)
         axes.plot(place + rng.uniform(-0.12, 0.12, len(scores)), scores, "o", color=COLOURS[0], markersize=3, alpha=0.5)
-        found = statistics(scores)
-        low, high = found["mean_ci"] or (found["mean"], found["mean"])
-        error = [[found["mean"] - low], [high - found["mean"]]]
-        axes.errorbar(place + 0.25, found["mean"], error, fmt="s", color=COLOURS[1], markersize=4)
+        mean = float(scores.mean())
+        low, high = statistics(scores)["mean_ci"] or (mean, mean)
+        error = [[mean - low], [high - mean]]
+        axes.errorbar(place + 0.25, mean, error, fmt="s", color=COLOURS[1], markersize=4)
     category_ticks(axes, [word(value) for value in values])
     axes.set_xlim(-0.5, len(values) - 0.5)
 
 
-def _values(rows: Sequence[Row], key: str) -> list[Any]:
+def _values(rows: Sequence[RunRow], key: str) -> list[Any]:
     return plan.distinct(row["values"].get(key) for row in rows)
 
 
-def _learning(sweep: SweepFolder, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
     from ngym_cli.figures.style import COLOURS, Unavailable, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
@@ -189,12 +187,12 @@ def _learning(sweep: SweepFolder, rows: Sequence[Row], keys: Sequence[str]) -> F
     return figure
 
 
-def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
+def _curve(row: RunRow, edges: np.ndarray) -> np.ndarray:
     """Return the mean performance of a run's training trials between edges of steps; nan where there are none."""
     from ngym_cli import runs
     from ngym_cli.runs.trial_table import read_trials
 
-    table = read_trials(Path(row["id"]) / runs.TRIALS, ("step", "performance"))
+    table = read_trials(Path(str(row["id"])) / runs.TRIALS, ("step", "performance"))
     if "step" not in table:
         return np.full(len(edges) - 1, np.nan)
     place = np.clip(np.searchsorted(edges, table["step"]) - 1, 0, len(edges) - 2)
@@ -203,7 +201,7 @@ def _curve(row: Row, edges: np.ndarray) -> np.ndarray:
     return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
 
-def _search(sweep: SweepFolder, rows: Sequence[Row], keys: Sequence[str]) -> Figure:
+def _search(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw the results of a search in the order of trials, and the importance of each parameter."""
     from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
     from ngym_cli.sweeps import worker

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, TypedDict
 
 import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.config import plain_text
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.folder import SweepFolder
-from ngym_cli.sweeps.status import Row
-from ngym_cli.terminal import REFERENCES
+from ngym_cli.sweeps.recipe import Metric
+from ngym_cli.sweeps.status import RunRow
+from ngym_cli.terminal import REFERENCES, Row
 
 FILE = "summary.parquet"
 RESAMPLES = 2_000
 LEVEL = 0.95
-METRIC = "performance"
+METRIC: Metric = "performance"
 
 #: Entries copied from the record of each run.
 RECORDED = (
@@ -39,7 +42,34 @@ RECORDED = (
 )
 
 
-def table(sweep: SweepFolder, rows: Sequence[Row]) -> list[Row]:
+class Spread(TypedDict):
+    """Mean and interquartile mean of scores, with bootstrap intervals where there are two scores or more."""
+
+    mean: float | None
+    mean_ci: list[float] | None
+    iqm: float | None
+    iqm_ci: list[float] | None
+
+
+class SettingRow(Spread):
+    """Results of a setting over seeds.
+
+    Attributes:
+        values: parameter to value, the seed left out.
+        n: runs that are done.
+        failed: runs that failed.
+        missing: runs that are not done.
+        pruned: runs that were ended early.
+    """
+
+    values: Values
+    n: int
+    failed: int
+    missing: int
+    pruned: int
+
+
+def table(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     """Return a flat row per run: folder, state, parameters under short names, and results."""
     keys = sweep.recipe.swept()
     names = plan.short_names(keys)
@@ -54,38 +84,52 @@ def table(sweep: SweepFolder, rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def _record(row: Row) -> Row:
+def _record(row: RunRow) -> Row:
     manifest: Mapping[str, Any] = {}
     if row["id"] is not None and row["state"] != "queued":
         try:
-            manifest = runs.RunFolder(row["id"]).manifest()
+            manifest = runs.RunFolder(Path(row["id"])).manifest()
         except UserError:
             pass
     return {name: manifest.get(name) for name in RECORDED}
 
 
-def write(sweep: SweepFolder, rows: Sequence[Row]) -> list[Row]:
+class SweepDocument(TypedDict):
+    """State and result of a sweep.
+
+    Attributes:
+        id: folder of the sweep.
+        counts: number of runs in each state.
+        runs: state of each run.
+        settings: results of each setting over seeds.
+        importance: importance of each parameter of a search.
+    """
+
+    id: str
+    counts: dict[str, int]
+    runs: list[RunRow]
+    settings: list[SettingRow]
+    importance: dict[str, float]
+
+
+def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     """Write ``summary.parquet`` and return the rows."""
     lines = table(sweep, rows)
     write_table({name: np.array([line[name] for line in lines], object) for name in lines[0]}, sweep.path / FILE)
     return lines
 
 
-def settings(sweep: SweepFolder, rows: Sequence[Row], metric: str = METRIC) -> list[Row]:
-    """Return a row per setting with the results over seeds.
-
-    Returns:
-        ``values`` (parameter to value, the seed left out), ``n``, ``mean``, ``mean_ci``, ``iqm`` (interquartile mean),
-        ``iqm_ci`` (bootstrap over seeds), ``failed`` and ``missing``.
-    """
-    groups: dict[Any, list[Row]] = {}
+def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: Metric = METRIC) -> list[SettingRow]:
+    """Return a row per setting with the results over seeds."""
+    groups: dict[tuple[tuple[str, str], ...], list[RunRow]] = {}
     for row in rows:
         groups.setdefault(plan.setting_of(row["values"]), []).append(row)
     return [_setting(members, metric) for members in groups.values()]
 
 
-def _setting(members: list[Row], metric: str) -> Row:
-    scores = [float(row[metric]) for row in members if row["state"] == "done" and row.get(metric) is not None]
+def _setting(members: list[RunRow], metric: Metric) -> SettingRow:
+    done = [row.get(metric) for row in members if row["state"] == "done"]
+    scores = [score for score in done if score is not None]
     return {
         "values": {key: value for key, value in members[0]["values"].items() if key != "seed"},
         "n": len(scores),
@@ -96,20 +140,19 @@ def _setting(members: list[Row], metric: str) -> Row:
     }
 
 
-def statistics(scores: np.ndarray) -> Row:
+def statistics(scores: np.ndarray) -> Spread:
     """Return ``mean`` and ``iqm`` of scores, and bootstrap intervals where there are two or more."""
     from neurogym.analysis import interquartile_mean
 
     if not len(scores):
-        return dict.fromkeys(("mean", "mean_ci", "iqm", "iqm_ci"))
-    found: Row = {"mean": float(scores.mean()), "iqm": float(interquartile_mean(scores))}
+        return {"mean": None, "mean_ci": None, "iqm": None, "iqm_ci": None}
+    mean, iqm = float(scores.mean()), float(interquartile_mean(scores))
     if len(scores) < 2:
-        return found | {"mean_ci": None, "iqm_ci": None}
-    drawn = scores[resamples(len(scores))]
-    tail = 100 * (1 - LEVEL) / 2
-    for name, draws in (("mean", drawn.mean(axis=1)), ("iqm", interquartile_mean(drawn, axis=1))):
-        found[f"{name}_ci"] = [float(value) for value in np.percentile(draws, [tail, 100 - tail])]
-    return found
+        return {"mean": mean, "mean_ci": None, "iqm": iqm, "iqm_ci": None}
+    drawn, tail = scores[resamples(len(scores))], 100 * (1 - LEVEL) / 2
+    means, iqms = drawn.mean(axis=1), interquartile_mean(drawn, axis=1)
+    mean_ci, iqm_ci = (np.percentile(draws, [tail, 100 - tail]).tolist() for draws in (means, iqms))
+    return {"mean": mean, "mean_ci": mean_ci, "iqm": iqm, "iqm_ci": iqm_ci}
 
 
 @lru_cache(maxsize=8)

@@ -5,32 +5,65 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from ngym_cli import runs
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 from ngym_cli.runs.records import Manifest
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.worker import PRUNED
-from ngym_cli.terminal import REFERENCES
 
 #: States of a run in a sweep, and the final states.
 STATES = ("queued", "running", "done", "pruned", "interrupted", "failed")
 FINAL = ("done", "pruned")
 
-Row = dict[str, Any]
 
+class RunRow(TypedDict):
+    """State of a run of a sweep.
 
-def row(sweep: SweepFolder, entry: Entry) -> Row:
-    """Return the state of a run.
-
-    Returns:
-        ``id``, ``name``, ``job``, ``values``, ``state`` (``interrupted``: stopped or crashed, and to be resumed),
-        ``performance``, ``steps``, ``timesteps``, ``seconds`` (taken), ``left`` (seconds), ``error``, ``reason``.
+    Attributes:
+        id: folder of the run; None before its parameters are drawn.
+        name: name of the run.
+        job: number of the job.
+        values: parameters by dotted key.
+        state: one of `STATES`; ``interrupted`` is stopped or crashed, and to be resumed.
+        performance: performance in the last evaluation of the run itself.
+        steps: training steps so far.
+        timesteps: training steps of the whole run.
+        seconds: seconds taken.
+        left: estimated seconds left.
+        error: why the run failed.
+        reason: why the run ended.
+        reward_per_trial: mean summed reward of a trial.
+        chance: performance of random actions.
+        blind: performance of the best agent that sees nothing.
+        ceiling: performance of the ideal observer.
     """
+
+    id: str | None
+    name: str
+    job: int
+    values: Values
+    state: str
+    performance: float | None
+    steps: int
+    timesteps: int | None
+    seconds: float | None
+    left: float | None
+    error: str | None
+    reason: str | None
+    reward_per_trial: NotRequired[float | None]
+    chance: NotRequired[float | None]
+    blind: NotRequired[float | None]
+    ceiling: NotRequired[float | None]
+
+
+def row(sweep: SweepFolder, entry: Entry) -> RunRow:
+    """Return the state of a run."""
     values = sweep.values(entry)
-    found: Row = {
+    found: RunRow = {
         "id": None, "name": entry.name, "job": entry.job, "values": values or dict(entry.values), "state": "queued",
         "performance": None, "steps": 0, "timesteps": None, "seconds": None, "left": None, "error": None,
         "reason": None,
@@ -40,40 +73,42 @@ def row(sweep: SweepFolder, entry: Entry) -> Row:
         found["id"] = str(path)
         if (path / runs.MANIFEST).exists():
             try:
-                found.update(_of_manifest(runs.RunFolder(path).manifest()))
+                _take_manifest(found, runs.RunFolder(path).manifest())
             except UserError as error:
-                found.update(state="failed", error=str(error))
+                found["state"], found["error"] = "failed", str(error)
     if found["state"] == "queued" and sweep.recipe.search is not None and sweep.reported_path(entry.job).exists():
         found["state"] = "pruned"
     if found["state"] in ("queued", "interrupted", "failed"):
         why = sweep.error(entry.job)
         if why is not None:
-            found.update(state="failed", error=why)
+            found["state"], found["error"] = "failed", why
     return found
 
 
-def _of_manifest(manifest: Manifest) -> Row:
+def _take_manifest(found: RunRow, manifest: Manifest) -> None:
+    """Enter the record of a run."""
     status, reason = manifest["status"], manifest.get("exit_reason")
     states = {"running": "running", "finished": "done", "failed": "failed"}
     state = PRUNED if status == "interrupted" and reason == PRUNED else states.get(status, "interrupted")
     config = manifest.get("config") or {}
-    found: Row = {
+    found.update({
         "state": state,
         "performance": manifest.get("performance"),
         "reward_per_trial": manifest.get("reward_per_trial"),
         "steps": manifest.get("steps") or 0,
         "timesteps": steps if isinstance(steps := config.get("timesteps"), int) else None,
         "seconds": manifest.get("wall_seconds"),
-        **{name: manifest.get(name) for name in REFERENCES},
+        "chance": manifest.get("chance"),
+        "blind": manifest.get("blind"),
+        "ceiling": manifest.get("ceiling"),
         "reason": reason,
         "error": reason if state == "failed" else None,
-    }
+    })  # fmt: skip
     if state == "running":
-        found.update(_progress(manifest, found["steps"], found["timesteps"] or 0))
-    return found
+        found["seconds"], found["left"] = _progress(manifest, found["steps"], found["timesteps"] or 0)
 
 
-def _progress(manifest: Manifest, steps: int, total: int) -> Row:
+def _progress(manifest: Manifest, steps: int, total: int) -> tuple[float, float | None]:
     """Return the seconds since a run was last started or resumed, and the estimated seconds left."""
     resumed = manifest.get("resumed") or []
     begun, at = (resumed[-1]["at"], resumed[-1]["step"]) if resumed else (manifest.get("started"), 0)
@@ -81,7 +116,7 @@ def _progress(manifest: Manifest, steps: int, total: int) -> Row:
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     seconds = (datetime.now(UTC) - moment).total_seconds()
     left = seconds * (total - steps) / (steps - at) if steps > at and total else None
-    return {"seconds": seconds, "left": left}
+    return seconds, left
 
 
 class StatusReader:
@@ -93,13 +128,13 @@ class StatusReader:
 
     def __init__(self, sweep: SweepFolder):
         self.sweep = sweep
-        self._final: dict[str, Row] = {}
+        self._final: dict[str, RunRow] = {}
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[RunRow]:
         """Return the state of every run."""
         return [self._row(entry) for entry in self.sweep.entries]
 
-    def _row(self, entry: Entry) -> Row:
+    def _row(self, entry: Entry) -> RunRow:
         known = self._final.get(entry.name)
         if known is None:
             known = row(self.sweep, entry)
@@ -108,13 +143,13 @@ class StatusReader:
         return known
 
 
-def counts(rows: Sequence[Row]) -> dict[str, int]:
+def counts(rows: Sequence[RunRow]) -> dict[str, int]:
     """Return the number of runs in each state."""
     found = Counter(item["state"] for item in rows)
     return {state: found[state] for state in STATES}
 
 
-def unfinished_jobs(sweep: SweepFolder, rows: Sequence[Row]) -> list[int]:
+def unfinished_jobs(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[int]:
     """Return the unfinished jobs in order of number."""
     by_job: dict[int, list[str]] = {}
     for item in rows:
@@ -129,7 +164,7 @@ def _over(sweep: SweepFolder, job: int, states: list[str]) -> bool:
     return sweep.reported_path(job).exists()
 
 
-def time_left(rows: Sequence[Row], workers: int) -> float | None:
+def time_left(rows: Sequence[RunRow], workers: int) -> float | None:
     """Return the approximate seconds left of a sweep, or None before anything is known."""
     took = [item["seconds"] for item in rows if item["state"] == "done" and item["seconds"]]
     running = [item["left"] for item in rows if item["state"] == "running" and item["left"] is not None]

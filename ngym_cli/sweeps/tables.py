@@ -14,7 +14,8 @@ from rich.text import Text
 from ngym_cli.sweeps import plan, results, status
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.recipe import Recipe
-from ngym_cli.sweeps.status import Row, StatusReader
+from ngym_cli.sweeps.results import SettingRow, SweepDocument
+from ngym_cli.sweeps.status import RunRow, StatusReader
 from ngym_cli.sweeps.validation import Forecast
 from ngym_cli.terminal import SECONDS_PER_LINE, in_words, plain_table
 
@@ -72,7 +73,7 @@ class LiveTable:
             self.console.print(line, soft_wrap=True)
 
 
-def headline(rows: Sequence[Row], workers: int) -> str:
+def headline(rows: Sequence[RunRow], workers: int) -> str:
     """Return the state of a sweep as a single line."""
     found = {state: count for state, count in status.counts(rows).items() if count or state in ("done", "running")}
     text = ", ".join(f"{count:,} {state}" for state, count in found.items()) + f" of {len(rows):,} runs"
@@ -81,7 +82,7 @@ def headline(rows: Sequence[Row], workers: int) -> str:
     return text + (f", about {in_words(left)} left" if left is not None and unfinished else "")
 
 
-def picture(rows: Sequence[Row], workers: int = 1, most: int = MOST_ROWS) -> Group:
+def picture(rows: Sequence[RunRow], workers: int = 1, most: int = MOST_ROWS) -> Group:
     """Return the headline and the table of the runs that matter most."""
     chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:most]
     lines: list[Any] = [table(sorted(chosen, key=lambda row: row["name"]))]
@@ -90,7 +91,7 @@ def picture(rows: Sequence[Row], workers: int = 1, most: int = MOST_ROWS) -> Gro
     return Group(*lines, Text(headline(rows, workers)))
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[RunRow]) -> Table:
     """Return a table with a line for each run."""
     keys = list(dict.fromkeys(key for row in rows for key in row["values"]))
     numbers = ("performance", "steps", "time left")
@@ -139,7 +140,7 @@ def print_plan(out: Console, recipe: Recipe, found: Forecast) -> None:
     )
 
 
-def print_progress(out: Console, sweep: SweepFolder, rows: list[Row], settings: Sequence[Mapping[str, Any]]) -> None:
+def print_progress(out: Console, sweep: SweepFolder, rows: list[RunRow], settings: Sequence[SettingRow]) -> None:
     """Print the state of all runs, and the results so far."""
     out.print(f"{sweep.path}", soft_wrap=True)
     out.print(picture(rows))
@@ -148,7 +149,7 @@ def print_progress(out: Console, sweep: SweepFolder, rows: list[Row], settings: 
         print_settings(out, settings, sweep.recipe.search is not None)
 
 
-def print_result(out: Console, sweep: SweepFolder, document: Mapping[str, Any]) -> None:
+def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> None:
     """Print the results of a sweep: settings, importance of parameters, and errors."""
     print_settings(out, document["settings"], sweep.recipe.search is not None)
     print_importance(out, document["importance"])
@@ -164,12 +165,12 @@ MOST_SETTINGS = 200
 MOST_ERRORS = 10
 
 
-def print_settings(out: Console, settings: Sequence[Mapping[str, Any]], search: bool) -> None:
+def print_settings(out: Console, settings: Sequence[SettingRow], search: bool) -> None:
     """Print a line for each setting; of a search, the best."""
     chosen = list(settings)
     if search:
-        scored = [setting for setting in settings if setting["mean"] is not None]
-        chosen = sorted(scored, key=lambda setting: -setting["mean"])[:SHOWN]
+        scored = [(setting["mean"], setting) for setting in settings if setting["mean"] is not None]
+        chosen = [setting for _, setting in sorted(scored, key=lambda pair: -pair[0])][:SHOWN]
     if not chosen:
         out.print("no run is done yet")
         return

@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ngym_cli import processes
 from ngym_cli.agents import threads
@@ -193,7 +193,7 @@ class ArrayTask:
                 break
         return states
 
-    def _rows(self, job: int, name: str) -> set[str | None]:
+    def _rows(self, job: int, name: Literal["state", "reason"]) -> set[str | None]:
         """Return the distinct values of a status field over a job's runs."""
         sweep = folder.load(Path(self.path))
         return {status.row(sweep, entry)[name] for entry in sweep.jobs[job]}
