@@ -37,7 +37,7 @@ import numpy as np
 from neurogym.cycle import TaskDefinition, env_string, make_trials, trial_lengths
 from neurogym.parameters import BaseEnv, EnvMeta
 from neurogym.plotting.frames import TrialSoFar, picture
-from neurogym.spaces import checked_action
+from neurogym.spaces import Action, checked_action
 from neurogym.trials import Cursor, Info, InvalidOperationError, StepResult, Trials
 from neurogym.trials.events import ABORT, END, NONE, OUTCOME, StepInfo, outcome_of
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
@@ -179,7 +179,7 @@ class TrialEnv(TaskDefinition):
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
-    def step(self, action: Any, stack: Stack | None = None) -> StepResult:
+    def step(self, action: Action, stack: Stack | None = None) -> StepResult:
         """Act on the current row.
 
         Args:
@@ -217,7 +217,7 @@ class TrialEnv(TaskDefinition):
             self._last_gt = info["gt"] = cursor.gt[row]
         return cursor.ob[row + 1].copy(), 0.0, False, False, info
 
-    def act_in_trial(self, action: Any) -> tuple[bool, Any, float, Info, StepInfo | None]:
+    def act_in_trial(self, action: Action) -> tuple[bool, Any, float, Info, StepInfo | None]:
         """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
 
         The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.
@@ -250,7 +250,7 @@ class TrialEnv(TaskDefinition):
         return event >= END, action, reward, info, programmed
 
     def step_result(
-        self, stack: Stack | None, action: Any, reward: float, info: Info, programmed: StepInfo | None
+        self, stack: Stack | None, action: Action, reward: float, info: Info, programmed: StepInfo | None
     ) -> StepResult:
         """Return the result of :meth:`step`, with the observation of the new current row: second part of :meth:`step`.
 
@@ -282,7 +282,7 @@ class TrialEnv(TaskDefinition):
         stack = self.stack if wrapper is self.top else Stack(wrapper)
         return stack if stack.only_hooks else None
 
-    def act_at(self, row: int, action: Any) -> tuple[int, float, StepInfo | None]:
+    def act_at(self, row: int, action: Action) -> tuple[int, float, StepInfo | None]:
         """Effect of an action at a row of the current trial; no other place defines the effect.
 
         What it adds to performance, to the trial's reward and to the breaks of fixation is added; the session stays at
@@ -312,7 +312,7 @@ class TrialEnv(TaskDefinition):
                 event |= int(outcome_of(self.performance))
         return event, reward, None
 
-    def _report_trial(self, action: Any, outcome: int, info: Info) -> None:
+    def _report_trial(self, action: Action, outcome: int, info: Info) -> None:
         """Report the trial that an action has ended in ``info``, and to the task and the wrappers."""
         self.num_finished += 1
         self.last = info
@@ -321,7 +321,7 @@ class TrialEnv(TaskDefinition):
             self.trial_ended(info)
             self.stack.trial_ended(info)
 
-    def follow(self, action: Any, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
+    def follow(self, action: Action, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
         """Report the current trial after a batch has stepped through every row; the next trial is not begun.
 
         For trials that depend on what the agent did: all is as if the trial had been stepped through here.

@@ -35,6 +35,9 @@ __all__ = [
 
 Index = Any  # an index, a range, or a sequence of indices
 
+#: An action as tasks receive it: a number of a discrete space, or a vector.
+Action = int | np.ndarray
+
 
 class Labels(dict[str, Index]):
     """Labels of the entries of a space, with older names of the same entries that are found but not listed.
@@ -171,7 +174,7 @@ def unbounded(space: Any) -> Box:
     return Box(-np.inf, np.inf, name=names_of(space) or None, shape=space.shape, dtype=space.dtype.type)
 
 
-def checked_action(action: Any, space: _spaces.Space, n_actions: int) -> Any:
+def checked_action(action: Any, space: _spaces.Space, n_actions: int) -> Action:
     """Return an action in the form that tasks receive: an integer or an array.
 
     Args:

@@ -18,6 +18,7 @@ from neurogym.plotting.frames import TrialSoFar
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible
 from neurogym.scores import Score
+from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.block import condition_column
 from neurogym.trials.cursor import PreparedTrials
@@ -184,7 +185,7 @@ class TaskDefinition(SingleTrial):
         """
         return None
 
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Last word on what ``step`` returns; the observation is already that of the next row."""
         return ob, reward, terminated, truncated, info
 
@@ -284,7 +285,7 @@ class TaskDefinition(SingleTrial):
             self.block_described = outer
         trials.info = {name: condition_column(value, 1) for name, value in (self.trial or {}).items()}
 
-    def act_by_program(self, row: int, action: Any) -> tuple[int, float, StepInfo]:
+    def act_by_program(self, row: int, action: Action) -> tuple[int, float, StepInfo]:
         """Effect of an action at a row of the current trial by ``_step``; see :meth:`neurogym.core.TrialEnv.act_at`."""
         cursor = self.cursor
         cursor.row = row
@@ -308,7 +309,7 @@ class TaskDefinition(SingleTrial):
             event = int(outcome_of(self.performance))
         now = self._now
         if ob is NOW or (now is not None and (ob is now or (ended and np.array_equal(ob, now)))):
-            ob = None
+            ob = None  # type: ignore[assignment]
         programmed = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of StepInfo(...)
         return event + END * ended, reward, programmed
 

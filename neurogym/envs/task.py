@@ -19,6 +19,7 @@ from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Positi
 from neurogym.rules import Jump, Rule
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors
 from neurogym.scores import Score
+from neurogym.spaces import Action
 from neurogym.trials import Info, Period, Rows, StepResult, Trials
 from neurogym.trials.single import NOW
 
@@ -98,7 +99,7 @@ class Tracking(TrialEnv):
     tolerance: float = 1.0
     unpaid: float = 1.0
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: Action) -> StepResult:
         error = np.abs(np.asarray(action, float) - self.gt_now)
         steps = len(self.gt)
         self.performance += float((error < self.tolerance).mean()) / steps

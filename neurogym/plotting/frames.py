@@ -11,6 +11,7 @@ import numpy as np
 
 from neurogym.plotting.runs import draw_actions, draw_observations, draw_rewards
 from neurogym.plotting.training import SETTINGS
+from neurogym.spaces import Action
 
 
 @dataclass
@@ -32,7 +33,9 @@ class TrialSoFar:
     steps: int = 1
 
     @classmethod
-    def after(cls, seen: TrialSoFar | None, env: Any, row: int, action: Any, reward: float, ended: bool) -> TrialSoFar:
+    def after(
+        cls, seen: TrialSoFar | None, env: Any, row: int, action: Action, reward: float, ended: bool
+    ) -> TrialSoFar:
         """Add a step to the trial so far, or to a new trial after the last step of a trial.
 
         Args:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from neurogym.spaces import Action
 from neurogym.trials.block import Trials
 
 FIRST_BLOCK, GROWTH = 8, 8  #: trials made ahead after a reset, and how many times more each time thereafter
@@ -84,7 +85,7 @@ class Cursor:
         """Step within the trial."""
         return self.row - self.first
 
-    def jump_from(self, row: int, action: int, most: float) -> None:
+    def jump_from(self, row: int, action: Action, most: float) -> None:
         """Move to the row that follows an action; to the last one before the trial gets longer than ``most`` steps."""
         late = row - self.first - self.skipped + 2 >= most
         skipped = self.jump.item(row, -1 if late else action)

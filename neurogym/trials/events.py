@@ -13,9 +13,9 @@ END = 8  #: added to an event that ends the trial
 #: Report of a step or a trial: name to value.
 Info = dict[str, Any]
 #: What a reset returns: observation, info.
-ResetResult = tuple[Any, Info]
+ResetResult = tuple[np.ndarray, Info]
 #: What a step returns: observation, reward, terminated, truncated, info.
-StepResult = tuple[Any, float, bool, bool, Info]
+StepResult = tuple[np.ndarray, float, bool, bool, Info]
 
 OUTCOMES = np.array(["none", "correct", "error", "abort", "miss"], dtype=object)
 
@@ -23,7 +23,7 @@ OUTCOMES = np.array(["none", "correct", "error", "abort", "miss"], dtype=object)
 class StepInfo(NamedTuple):
     """Results of an overridden step apart from the reward."""
 
-    ob: Any  #: None: the observation of the row that comes next
+    ob: np.ndarray | None  #: None: the observation of the row that comes next
     terminated: bool
     truncated: bool
     info: Info

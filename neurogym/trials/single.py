@@ -15,6 +15,7 @@ import numpy as np
 from neurogym.compat.members import built, end_of_periods, in_order, older_name, zero_filled
 from neurogym.messages.names import unknown
 from neurogym.parameters.base import BaseEnv
+from neurogym.spaces import Action
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
 from neurogym.trials.events import ABORT, CORRECT, ERROR, NONE, OUTCOMES, Info, outcome_of
@@ -35,7 +36,7 @@ class _Now:
         return "NOW"
 
 
-NOW = _Now()
+NOW: Any = _Now()
 
 
 class SingleTrial(BaseEnv):
@@ -300,7 +301,7 @@ class SingleTrial(BaseEnv):
         """Record the choice of the trial now; otherwise the choice is the action that ends the trial."""
         self.trial_choice = choice, self.cursor.step
 
-    def complete_report(self, info: Info, action: Any, outcome: int, spans: Mapping[str, float]) -> None:
+    def complete_report(self, info: Info, action: Action, outcome: int, spans: Mapping[str, float]) -> None:
         """Add the report of a trial that has ended to what ``step`` returns.
 
         Args:

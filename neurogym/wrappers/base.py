@@ -7,13 +7,15 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.compat.members import forgive_reset
 from neurogym.parameters.arguments import within_ranges
+from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
 from neurogym.wrappers.tasks import Traits, task_of
@@ -21,7 +23,10 @@ from neurogym.wrappers.tasks import Traits, task_of
 #: Types of attributes that a step may change in place.
 CHANGING = (list, dict, set, np.ndarray, collections.deque)
 
+#: Looks up a per-step field at the rows observed.
 Field = Callable[[str], Any]
+#: Last reward of an environment, or of each environment of a batch.
+Reward = SupportsFloat | np.ndarray
 
 _signature = functools.cache(inspect.signature)  # of constructors, needed in every environment of a batch
 
@@ -37,7 +42,7 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
         self.was_reset = True
         return super().reset(seed=seed, options=options)
 
-    def step(self, action: Any) -> StepResult:
+    def step(self, action: Action) -> StepResult:
         """Act, after a reset."""
         if not self.was_reset:
             raise gym.error.ResetNeeded("Cannot call env.step() before calling env.reset()")
@@ -111,7 +116,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def revise(self, trials: Trials) -> None:
         """Change trials that were just made: periods, observations, ground truth, rewards."""
 
-    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+    def appended(self, action: Action, reward: Reward, field: Field) -> ArrayLike | SupportsFloat:
         """Channels that the wrapper appends to the observation(s); arguments as in :meth:`observe`.
 
         Returns:
@@ -119,7 +124,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         """
         raise NotImplementedError
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Field) -> Any:
+    def observe(self, ob: np.ndarray, action: Action, reward: Reward, field: Field) -> np.ndarray:
         """Return the observation(s) as the agent sees them.
 
         Args:
@@ -210,7 +215,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         self._shown_by = self.task.shown_by(self)
         return self.first(ob, info), info
 
-    def first(self, ob: Any, info: Info) -> Any:
+    def first(self, ob: np.ndarray, info: Info) -> Any:
         """First observation of a session as the agent sees it.
 
         A wrapper that changes observations in ``step`` without overriding ``observe`` is called with a step that did
@@ -226,7 +231,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             vars(self).clear()
             vars(self).update(before)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+    def step(self, action: Any) -> tuple[np.ndarray, Any, bool, bool, Info]:
         """Act; the observation passes through :meth:`observe`."""
         task = self.task
         if self._shown_by is None:
@@ -240,11 +245,11 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 class _NoStep(Forwarding, gym.Wrapper):
     """Environment in which a step has no effect."""
 
-    def __init__(self, env: gym.Env, ob: Any, info: Info):
+    def __init__(self, env: gym.Env, ob: np.ndarray, info: Info):
         super().__init__(env)
         self._ob, self._info = ob, info
 
-    def step(self, action: Any) -> StepResult:
+    def step(self, action: Action) -> StepResult:
         """Return the unchanged observation."""
         return self._ob, 0.0, False, False, self._info
 
@@ -254,7 +259,7 @@ def no_action(space: gym.Space) -> Any:
     return 0 if isinstance(space, gym.spaces.Discrete) else np.zeros(space.shape, space.dtype)
 
 
-def append(ob: np.ndarray, extra: Any) -> np.ndarray:
+def append(ob: np.ndarray, extra: ArrayLike | SupportsFloat) -> np.ndarray:
     """Append channels to observations: ``extra`` has shape (..., k), or (...) for a single channel."""
     extra = np.asarray(extra)
     if extra.ndim < ob.ndim:

@@ -10,9 +10,9 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES, Effect, unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Probability
-from neurogym.spaces import append_channels, names_of
+from neurogym.spaces import Action, append_channels, names_of
 from neurogym.trials import Info
-from neurogym.wrappers.base import Field, TrialWrapper
+from neurogym.wrappers.base import Field, Reward, TrialWrapper
 
 
 class LearnTransMatrix(TrialWrapper):
@@ -49,12 +49,12 @@ class LearnTransMatrix(TrialWrapper):
         self.matrix = np.full((n, n), 1 / n)
         self.prev: int | None = None
 
-    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+    def appended(self, action: Action, reward: Reward, field: Field) -> np.ndarray | float:
         """The row."""
         n = len(self._actions)
         return np.full(n, 1 / n) if self.prev is None else self.matrix[self.prev]
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+    def step(self, action: int) -> tuple[np.ndarray, Any, bool, bool, Info]:
         """Act; the end of a trial with a choice is learned from."""
         ob, reward, terminated, truncated, info = self.env.step(action)
         if info["new_trial"] and action in self._actions:

@@ -17,6 +17,7 @@ from neurogym.compat.members import forgive_reset
 from neurogym.metadata import WrapperInfo
 from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
 from neurogym.recording.rollout import ModelAgent, evaluate, row_of
+from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult
 from neurogym.wrappers.activity import ActivityRecorder
 from neurogym.wrappers.forwarding import Forwarding
@@ -125,7 +126,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     def step(
         self, action: Any, collect_data: bool = True, record: bool | None = None
-    ) -> tuple[Any, Any, bool, bool, Info]:
+    ) -> tuple[np.ndarray, Any, bool, bool, Info]:
         """Act, and collect what happened.
 
         Args:
@@ -142,7 +143,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
             self.end_traces()
         return result
 
-    def _collect(self, action: Any, reward: float, ob: Any, info: Info, over: bool) -> None:
+    def _collect(self, action: Action, reward: float, ob: np.ndarray, info: Info, over: bool) -> None:
         self.cum_reward += reward
         self.steps_since_save += 1
         self._record(action, reward, ob, info, over)
@@ -189,7 +190,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     # -- figures ------------------------------------------------------------------------------------------------------
 
-    def _record(self, action: Any, reward: float, ob: Any, info: Info, over: bool) -> None:
+    def _record(self, action: Action, reward: float, ob: np.ndarray, info: Info, over: bool) -> None:
         """Keep the first steps after each save; draw a figure when enough steps are recorded."""
         if not self.config.monitor.plot.create or self._recorded is None:
             return

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
@@ -12,8 +9,9 @@ from neurogym import spaces
 from neurogym.ceilings.effects import LEAVES
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import AtLeastTwo, Count, Positive
+from neurogym.spaces import Action
 from neurogym.trials import Trials
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import Field, Reward, TrialWrapper
 
 LIT = 127  #: brightness above which a pixel counts
 
@@ -61,7 +59,7 @@ class MotionEnergy(TrialWrapper):
         first = np.asarray(trials.offset)[np.searchsorted(trials.offset, row, side="right") - 1]
         trials.fields[self._field] = np.column_stack([_middle(lit), self._energy(lit, row - first >= self.delay)])
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+    def observe(self, ob: np.ndarray, action: Action, reward: Reward, field: Field) -> np.ndarray:
         """Energy and mark at the present step."""
         return np.array(field(self._field))
 

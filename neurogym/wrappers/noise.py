@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -11,9 +10,9 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES, NOISE, Effect, unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, NonNegative, Probability
-from neurogym.spaces import names_of, unbounded
+from neurogym.spaces import Action, names_of, unbounded
 from neurogym.trials import Info, Rows, Trials
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.base import Field, Reward, TrialWrapper
 from neurogym.wrappers.sampling import remembered
 from neurogym.wrappers.tasks import Traits, require_periods, task_of
 
@@ -83,11 +82,11 @@ class Noise(TrialWrapper):
         shape = (trials.total, *self.observation_space.shape)  # type: ignore[misc]
         trials.fields[self.noise_field] = trials.rng.standard_normal(shape, dtype=np.float32)
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+    def observe(self, ob: np.ndarray, action: Action, reward: Reward, field: Field) -> np.ndarray:
         """The observation with noise."""
         return (ob + self.std_noise * field(self.noise_field)).astype(ob.dtype)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+    def step(self, action: Action) -> tuple[np.ndarray, Any, bool, bool, Info]:
         """Act; the end of a trial may change the level."""
         ob, reward, terminated, truncated, info = self.env.step(action)
         if self.perf_th is not None and info["new_trial"]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
@@ -11,7 +9,8 @@ from neurogym.ceilings.effects import HIDES_OUTCOME, LEAVES, LEAVES_PERFORMANCE,
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, NonNegative, Percent, Probability, Whole
 from neurogym.sampling.distributions import Distribution
-from neurogym.trials import Info, Trials
+from neurogym.spaces import Action
+from neurogym.trials import Info, StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 from neurogym.wrappers.sampling import remembered
@@ -64,7 +63,7 @@ class BiasCorrection(TrialWrapper):
             return reward, -1
         return reward * smallest, 1
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+    def step(self, action: Action) -> StepResult:
         """Act; the reward at the end of a trial may be scaled."""
         ob, reward, terminated, truncated, info = super().step(action)
         if info["new_trial"]:

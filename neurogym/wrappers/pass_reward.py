@@ -9,8 +9,8 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES, unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.spaces import append_channels
-from neurogym.wrappers.base import Field, TrialWrapper
+from neurogym.spaces import Action, append_channels
+from neurogym.wrappers.base import Field, Reward, TrialWrapper
 from neurogym.wrappers.tasks import task_of, trial_of
 
 
@@ -31,7 +31,7 @@ class PassReward(TrialWrapper):
         super().__init__(env)
         self.observation_space = append_channels(env.observation_space, "reward", 1)
 
-    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+    def appended(self, action: Action, reward: Reward, field: Field) -> Reward:
         """The reward."""
         return reward
 
@@ -61,7 +61,7 @@ class PassAction(TrialWrapper):
         width = len(self._codes) if self._codes is not None else int(np.prod(space.shape or ()))
         self.observation_space = append_channels(env.observation_space, "action", width)
 
-    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+    def appended(self, action: Action, reward: Reward, field: Field) -> np.ndarray | float:
         """The action, its code, or the flattened action vector."""
         if self._codes is not None:
             return self._codes[action]
@@ -87,12 +87,12 @@ class PassGT(TrialWrapper):
         self.observation_space = space
         self._axes = len(env.action_space.shape or ())
 
-    def appended(self, action: Any, reward: Any, field: Field) -> Any:
+    def appended(self, action: Action, reward: Reward, field: Field) -> np.ndarray | float:
         """The ground truth of the row acted on."""
         return _flattened(field("last_gt"), self._axes)
 
 
-def _flattened(action: Any, axes: int) -> Any:
+def _flattened(action: Action, axes: int) -> Any:
     """Actions whose last ``axes`` axes are one; unchanged if these are numbers."""
     if axes == 0:
         return action

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
 from neurogym import spaces
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.trials import Info
-from neurogym.wrappers.base import TrialWrapper
+from neurogym.spaces import Action
+from neurogym.trials import StepResult
+from neurogym.wrappers.base import Field, Reward, TrialWrapper
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 from neurogym.wrappers.noise import stimulus_columns
 from neurogym.wrappers.tasks import task_of
@@ -60,17 +58,17 @@ class PerfectIntegrator(TrialWrapper):
         self._evidence = np.zeros(len(self._actions))
         self._shown = np.zeros(len(self._actions), np.float32)
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Callable[[str], np.ndarray]) -> Any:
+    def observe(self, ob: np.ndarray, action: Action, reward: Reward, field: Field) -> np.ndarray:
         """The integrator's last choice and the last reward."""
         return np.append(self._shown, np.float32(reward)).astype(np.float32)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+    def step(self, action: Action) -> StepResult:
         """Step the environment with the integrator's action, and reward the agent for the same choice."""
         task = self.task
         self._evidence += task.ob[task.t_ind][self._columns]
         best = self._actions[int(np.argmax(self._evidence))]
         answer = best if task.in_period("decision") else 0
-        _, reward, terminated, truncated, info = self.env.step(answer)
+        ob, _, terminated, truncated, info = self.env.step(answer)
         paid = 0.0
         if info["new_trial"]:
             followed = info["outcome"] == "correct" and int(action) == best
@@ -80,4 +78,4 @@ class PerfectIntegrator(TrialWrapper):
             info["integrator_choice"], info["choice"] = best, action
             info["performance"], info["trial_reward"] = float(followed), paid
             info["outcome"] = "correct" if followed else "error"
-        return self.observe(None, action, paid, task.field), paid, terminated, truncated, info
+        return self.observe(ob, action, paid, task.field), paid, terminated, truncated, info

@@ -11,7 +11,8 @@ from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, Number, Whole
 from neurogym.sampling.distributions import Distribution
-from neurogym.trials import Info, Rows, Trials
+from neurogym.spaces import Action
+from neurogym.trials import Info, Rows, StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.sampling import remembered
 from neurogym.wrappers.tasks import TrialTask, require_periods, task_of
@@ -67,7 +68,7 @@ class Phased(TrialWrapper):
     def _hold(self) -> int | None:
         return self.task.rule.hold
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+    def step(self, action: Action) -> StepResult:
         """Act; the first answer of a trial is remembered."""
         task = self.task
         answered = self._first is None and task.in_period("decision") and action != self._hold

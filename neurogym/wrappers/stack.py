@@ -8,9 +8,10 @@ from typing import Any, cast
 import gymnasium as gym
 import numpy as np
 
+from neurogym.spaces import Action
 from neurogym.trials import Info, Trials
 from neurogym.trials.single import SingleTrial
-from neurogym.wrappers.base import Field, TrialWrapper
+from neurogym.wrappers.base import Field, Reward, TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.tasks import Traits, TrialTask
 
@@ -97,7 +98,7 @@ class Stack:
         for wrapper in self._revising:
             wrapper.revise(trials)
 
-    def observe(self, ob: Any, action: Any, reward: Any, field: Field, copied: bool = True) -> Any:
+    def observe(self, ob: np.ndarray, action: Action, reward: Reward, field: Field, copied: bool = True) -> np.ndarray:
         """Return observations as the agent sees them.
 
         Args:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import gymnasium as gym
 import numpy as np
 
+from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult, Trials
 from neurogym.trials.row_arrays import TaskLike
 from neurogym.trials.single import SingleTrial
@@ -77,7 +78,7 @@ class TrialTask(TaskLike, Protocol):
     def shown_by(self, wrapper: gym.Env) -> Any:
         """Wrappers that show observations, provided that all only use hooks."""
 
-    def step(self, action: Any, stack: Any = None) -> StepResult:
+    def step(self, action: Action, stack: Any = None) -> StepResult:
         """Act, and return the observation as shown by a stack of wrappers."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -12,7 +11,8 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES
 from neurogym.messages.names import unknown
 from neurogym.metadata import WrapperInfo
-from neurogym.trials import Info, Trials
+from neurogym.spaces import Action
+from neurogym.trials import StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.tasks import task_of
 
@@ -54,7 +54,7 @@ class TTLPulse(TrialWrapper):
                     marks[trials.rows(name).index, i] = 1
         trials.fields[self._signals] = marks
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+    def step(self, action: Action) -> StepResult:
         """Act; the signals belong to the row acted on."""
         try:
             marks = self.task.field(self._signals)

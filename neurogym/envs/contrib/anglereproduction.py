@@ -89,7 +89,7 @@ class AngleReproduction(TrialEnv):
     def _gain(self, distance: Any) -> Any:
         return np.maximum(self.rewards["correct"] - distance, self.rewards["fail"])
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         if self.t_ind == 0:
             self._state = START
         reward = 0.0

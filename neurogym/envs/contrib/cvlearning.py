@@ -121,7 +121,7 @@ class CVLearning(TrialEnv):
             return trials.info["delay_scale"] * trials.rng.choice([1000.0, 3000.0], size=trials.n)
         return 0
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         reward, ended = 0.0, False
         if self.t_ind == 0:
             self._answered = False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym.envs.task import Rule, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
@@ -118,7 +116,7 @@ class LeverPressWithPoke(_CountedPresses):
         trials.add_period("trial", min_steps=self.n_press + 1)
         trials.add_ob(self.n_press if self.show_count else 1, "trial")
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         rewarded = self._count(action)
         if rewarded:
             self.performance = (self.n_press + 1) / (self.t_ind + 1)
@@ -187,7 +185,7 @@ class LeverPressWithPokeRest(_CountedPresses):
         trials.add_period("trial", min_steps=20 + self.n_press)
         trials.add_ob(self.thirst, "trial")
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         reward = 0.0 if action == REST else self.rewards["effort"]
         drinks = self._count(action)
         if drinks:

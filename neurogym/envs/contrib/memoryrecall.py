@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class MemoryRecall(TrialEnv):
             return pattern * (rng.random(pattern.shape) >= 2 * (1 - self.p_right))
         return np.abs(pattern - (rng.random(pattern.shape) < 1 - self.p_right))
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: np.ndarray) -> StepResult:
         reward = 0.0
         if self.in_period("recall"):
             error = np.abs(self.gt_now - np.asarray(action))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class Pneumostomeopening(TrialEnv):
         trials.add_period("stay", min_steps=1)
         trials.add_ob(np.column_stack([np.eye(DEEPEST)[depth - 1], np.ones(trials.n)]), "stay")
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         if self.t_ind == 0:
             self._depth, self._oxygen = self.trial["depth"], OXYGEN
         good = action != OPEN if self.phase == "testing" else action == self.oracle()

@@ -113,7 +113,7 @@ class VisualSearch(ImageTask):
         first = trials.offset[k]
         trials.ob[first + trials.starts[period][k] : first + trials.ends[period][k]] = image.round().astype(np.uint8)
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: np.ndarray) -> StepResult:
         reward, ended = 0.0, False
         gaze = np.asarray(action, float)
         if gaze @ gaze > NEAR:

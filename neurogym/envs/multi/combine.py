@@ -211,7 +211,7 @@ class Combine(JointParameters, TrialEnv):
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         shared, cursor, running, defaults = self.share_action_space, self.cursor, self._running, self.defaults
         rewards, truths = list(defaults), [0, 0]
         infos: list[dict[str, Any]] = [{}, {}]
@@ -233,7 +233,7 @@ class Combine(JointParameters, TrialEnv):
             self._score()
         return self.ob_now, float(reward), False, False, info
 
-    def _advance(self, j: int, action: Any, step: int) -> tuple[float, Any, dict[str, Any]]:
+    def _advance(self, j: int, action: int, step: int) -> tuple[float, Any, dict[str, Any]]:
         """Advance a task by a step; return reward, ground truth and info."""
         task = self.tasks[j]
         cursor = task.cursor

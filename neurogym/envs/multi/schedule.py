@@ -27,6 +27,7 @@ from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
 from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.scores import Score
+from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult, Trials
 from neurogym.wrappers.base import first_observation
 from neurogym.wrappers.forwarding import layers
@@ -261,14 +262,14 @@ class ScheduleEnvs(JointParameters, TrialEnv):
 
     # -- tasks that are stepped in their own stacks -------------------------------------------------------------------
 
-    def _show(self, trials: Trials, ob: Any, row: int) -> None:
+    def _show(self, trials: Trials, ob: np.ndarray, row: int) -> None:
         """Copy a task's observation; additional channels remain unchanged."""
         if np.ndim(ob) == 1:
             trials.ob[row, : len(ob)] = ob
         else:
             trials.ob[row] = ob
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: Action) -> StepResult:
         if self._all_ahead:
             return super()._step(action)
         env, task, cursor = self.env, self.tasks[self.i_env], self.cursor
@@ -288,7 +289,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         return self.ob_now, float(reward), terminated, truncated, info
 
     @staticmethod
-    def _own_action(task: TrialEnv, action: Any) -> Any:
+    def _own_action(task: TrialEnv, action: Action) -> Any:
         """An action of the task in place of an action that only other tasks have; tables of rules have room for these.
 
         A task that programs its steps is given a wrong action, or no answer where none is wrong or nothing is right.
@@ -300,7 +301,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         wrong = set(range(own)) - {hold, int(task.gt_now)} if task.cursor.gt is not None else set()
         return min(wrong, default=hold)
 
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Report the results of the task and inner wrappers for the trial that ended."""
         if info["new_trial"]:
             info.update(self._said)

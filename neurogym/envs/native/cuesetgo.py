@@ -129,7 +129,7 @@ class CueSetGo(TrialEnv):
         reward = performance * self.rewards["correct"] + (1 - performance) * self.rewards["fail"]
         return {"performance": performance, "reward": reward}
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: np.ndarray) -> StepResult:
         output, step = float(np.asarray(action).reshape(-1)[0]), self.t_ind
         since = self.start_ind["set"]
         if step == 0:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym.compat.attributes import ConditionValues
@@ -182,7 +180,7 @@ class DualTask(TrialEnv):
                 reward += 0.5 * steps * self.rewards["abort"]
         return {"performance": 0.5, "reward": reward}
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         if self.t_ind == 0:
             self._answered = {"distractor_decision": False, "decision": False}
         reward, ended = 0.0, False

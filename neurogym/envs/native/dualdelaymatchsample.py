@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
@@ -69,7 +67,7 @@ class DualDelayMatchSample(TrialEnv):
         trials.add_randn(0, self.sigma, ["sample", *tests], where=range(1, 5))
         trials.go, trials.go_period = trials.starts["test2"], "test2"
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         reward, ended = 0.0, False
         first, second = self.in_period("test1"), self.in_period("test2")
         if self.t_ind == 0:

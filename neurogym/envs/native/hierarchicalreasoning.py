@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym.envs.blocks import in_blocks
@@ -91,7 +89,7 @@ class HierarchicalReasoning(TrialEnv):
         trials.set_groundtruth(rule, "rule_target", where="rule")
         trials.set_groundtruth(np.where(pro, stimulus, 1 - stimulus), "decision", where="choice")
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         reward, ended = 0.0, False
         if self.in_period("rule_target"):
             self.trial["rule_choice"] = int(action)

@@ -93,7 +93,7 @@ class Reaching1D(TrialEnv):
         """Turn the shorter way until the target is reached."""
         return int(self._direction(self._to_target())) if self.in_period("reach") else 0
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         info: Info = {"new_trial": False, "gt": self.oracle()}
         reaching, first = self.in_period("reach"), self.start_ind["reach"]
         if self.t_ind == 0:
@@ -116,7 +116,7 @@ class Reaching1D(TrialEnv):
         """A reward on a scale from 0 (``fail``) to 1 (``correct``)."""
         return (paid - self.rewards["fail"]) / (self.rewards["correct"] - self.rewards["fail"])
 
-    def post_step(self, ob: Any, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
         """Show the agent's own angle in place of the angle on the shortest path."""
         planned = self.field("angle")
         if not info["new_trial"] and planned != self._angle:

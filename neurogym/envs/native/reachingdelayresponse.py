@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class ReachingDelayResponse(TrialEnv):
         trials.set_groundtruth(np.array([[-1, BLANK]]), ["stimulus", "delay"])
         trials.set_groundtruth(np.column_stack([np.ones(trials.n), value]), "decision")
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: np.ndarray) -> StepResult:
         respond, value = float(action[0]) > 0, float(action[1])
         reward, ended = 0.0, False
         if self.in_period("stimulus") and respond:

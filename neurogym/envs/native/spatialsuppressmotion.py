@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
@@ -102,7 +100,7 @@ class SpatialSuppressMotion(TrialEnv):
         stimulus = drive[:, :, None] * covered[:, None]
         trials.add_ob(stimulus.reshape(trials.n, -1), "stimulus")
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: np.ndarray) -> StepResult:
         overlap = max(0.0, 1 - 0.5 * float(np.abs(np.asarray(action) - self.gt_now).sum()))
         self.performance += (overlap - self.performance) / (self.t_ind + 1)
         self.report()

@@ -83,7 +83,7 @@ class TwoStep(SessionsInSequence):
         trials.add_ob(place == 0, where="start")
         trials.set_groundtruth(better, "choice")
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         if self.t_ind == 0:
             self._chosen = int(action)
             self.choose(self._chosen)
@@ -156,7 +156,7 @@ class DawTwoStep(TrialEnv):
         trials.add_ob(1, "decision", where="fixation")
         self._abort = self.rewards["abort"]  # here, since looking it up takes as long as a tenth of a step
 
-    def _step(self, action: Any) -> StepResult:
+    def _step(self, action: int) -> StepResult:
         cursor, trial = self.cursor, self.trial
         if cursor.row == cursor.first:  # the decision
             self.trial_choice = action, 0
