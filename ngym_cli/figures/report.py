@@ -58,14 +58,36 @@ def report(
     Raises:
         UserError: if the run does not exist or is damaged, or the file exists or cannot be written.
     """
-    if out is not None and (out.is_dir() or not out.suffix):
-        out = out / PAGE
-    if out is not None:
-        check_place(out, overwrite)
+    check_page(out, overwrite)
     seen = requests.view([reference], root, trust=trust)
-    path = out or seen.first.run.path / PAGE
-    write_text(path, html.render("report.html.jinja", _contents(seen, figures)))
+    return write_page(out, seen.first.run.path, html.render("report.html.jinja", _contents(seen, figures)))
+
+
+def check_page(out: Path | None, overwrite: bool) -> None:
+    """Refuse to replace a page that the user names.
+
+    Raises:
+        UserError: if the file exists and is not to be replaced.
+    """
+    if out is not None:
+        check_place(_place(out), overwrite)
+
+
+def write_page(out: Path | None, owner: Path, text: str) -> Path:
+    """Write a page and return the path.
+
+    Args:
+        out: file, or a folder for ``report.html``; None for the folder of the run or the fit.
+        owner: folder of the run or the fit.
+        text: the page.
+    """
+    path = owner / PAGE if out is None else _place(out)
+    write_text(path, text)
     return path
+
+
+def _place(out: Path) -> Path:
+    return out / PAGE if out.is_dir() or not out.suffix else out
 
 
 def _contents(seen: View, further: Sequence[str] = ()) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
@@ -217,6 +217,38 @@ class AvailableFigure(TypedDict):
     available: bool
     default: bool
     reason: str | None
+
+
+def draw_each(
+    drawers: Mapping[str, Callable[[], tuple[Figure, Table]]], places: Sequence[Path], style: str, required: bool
+) -> list[FigureRow]:
+    """Draw figures one after the other.
+
+    Args:
+        drawers: functions by the names of the figures; each returns a figure and the numbers behind the figure.
+        places: file of each figure.
+        style: screen or paper.
+        required: whether a figure that cannot be drawn is an error.
+
+    Raises:
+        UserError: if a required figure cannot be drawn, or a file cannot be written.
+    """
+    from ngym_cli.figures.style import Unavailable, styled
+
+    rows: list[FigureRow] = []
+    for (name, drawer), place in zip(drawers.items(), places, strict=True):
+        row: FigureRow = {"id": name, "path": None, "reason": None}
+        try:
+            with styled(style):
+                figure, table = drawer()
+            _save(figure, table, style, place)
+            row["path"] = str(place)
+        except Unavailable as reason:
+            if required:
+                raise UserError(f"figure {name}: {reason}") from None
+            row["reason"] = str(reason)
+        rows.append(row)
+    return rows
 
 
 def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[FigureRow]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
-from ngym_cli.errors import UserError, unknown
-from ngym_cli.figures.requests import FigureFiles, FigureRow, save_figure
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
+from ngym_cli.errors import unknown
+from ngym_cli.figures.requests import FigureFiles, FigureRow, draw_each
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
 from ngym_cli.fitting.folder import Fit, FitFolder
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
+from ngym_cli.runs.trial_table import Table
 
 #: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, BINS, HISTORY = 3000, 400, 9, 8
 CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
-Row = dict[str, Any]
 
 
 def likelihood(fit: Fit) -> Figure:
@@ -213,16 +214,11 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Fi
     for name in names:
         if name not in FIGURES:
             raise unknown("figure of a fit", name, FIGURES)
-    rows: list[FigureRow] = []
     fit, chosen = Fit(folder), list(names or FIGURES)
-    for name, path in zip(chosen, files.places(folder.path, chosen), strict=True):
-        try:
-            with styled(files.style):
-                save_figure(FIGURES[name](fit), path)
-        except Unavailable as reason:
-            if names:
-                raise UserError(f"figure {name}: {reason}") from None
-            rows.append({"id": name, "path": None, "reason": str(reason)})
-            continue
-        rows.append({"id": name, "path": str(path), "reason": None})
-    return rows
+    drawers = {name: partial(_drawn, FIGURES[name], fit) for name in chosen}
+    return draw_each(drawers, files.places(folder.path, chosen), files.style, bool(names))
+
+
+def _drawn(draws: Callable[[Fit], Figure], fit: Fit) -> tuple[Figure, Table]:
+    """Return a figure of a fit, which has no table."""
+    return draws(fit), {}

@@ -10,10 +10,10 @@ import tomli_w
 
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures import html
-from ngym_cli.figures.report import PAGE, provenance_rows
+from ngym_cli.figures.report import check_page, provenance_rows, write_page
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files import reading
-from ngym_cli.files.writing import atomic_file, check_place, write_text
+from ngym_cli.files.writing import atomic_file, check_place
 from ngym_cli.fitting.figures import FIGURES
 from ngym_cli.fitting.folder import TRIALS, Fit, FitFolder
 from ngym_cli.fitting.printing import interval_cell, score_cells, with_kind
@@ -38,13 +38,8 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
     Raises:
         UserError: if the fit is not finished, or the file exists or cannot be written.
     """
-    if out is not None and (out.is_dir() or not out.suffix):
-        out = out / PAGE
-    if out is not None:
-        check_place(out, overwrite)
-    path = out or folder.path / PAGE
-    write_text(path, html.render("fit.html.jinja", _contents(Fit(folder))))
-    return path
+    check_page(out, overwrite)
+    return write_page(out, folder.path, html.render("fit.html.jinja", _contents(Fit(folder))))
 
 
 def _contents(fit: Fit) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngym_cli.errors import UserError, unknown
-from ngym_cli.runs.trial_table import write_table
+from ngym_cli.errors import unknown
+from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
 from ngym_cli.sweeps.status import RunRow
@@ -53,8 +53,7 @@ def draw(
     Raises:
         UserError: on an unknown figure, format or parameter, or a requested figure that cannot be drawn.
     """
-    from ngym_cli.figures.requests import save_figure
-    from ngym_cli.figures.style import Unavailable, styled
+    from ngym_cli.figures.requests import draw_each
 
     for name in names:
         if name not in (*NAMES, DEGENERACY):
@@ -62,24 +61,15 @@ def draw(
     keys = parameters(sweep, by)
     rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
-    found: list[FigureRow] = []
     chosen = list(dict.fromkeys(names)) or NAMES
+    drawers: dict[str, Callable[[], tuple[Figure, Table]]] = {
+        "performance": lambda: (_performance(sweep, rows, keys), {}),
+        "learning": lambda: (_learning(sweep, rows, keys), {}),
+        "search": lambda: (_search(sweep, rows, keys), {}),
+        DEGENERACY: lambda: degeneracy.draw(rows, keys, outside),
+    }
     places = files.places(sweep.path, [name if name == "search" else f"{name}{suffix}" for name in chosen])
-    for name, path in zip(chosen, places, strict=True):
-        try:
-            with styled(files.style):
-                if name == DEGENERACY:
-                    figure, table = degeneracy.draw(rows, keys, outside)
-                    write_table(table, path.with_suffix(".parquet"))
-                else:
-                    figure = globals()[f"_{name}"](sweep, rows, keys)
-                save_figure(figure, path)
-            found.append({"id": name, "path": str(path), "reason": None})
-        except Unavailable as reason:
-            if names:
-                raise UserError(f"{name}: {reason}") from None
-            found.append({"id": name, "path": None, "reason": str(reason)})
-    return found
+    return draw_each({name: drawers[name] for name in chosen}, places, files.style, bool(names))
 
 
 def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
