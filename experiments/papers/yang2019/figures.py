@@ -1,13 +1,15 @@
-"""Task variance of units, their clusters, and what the loss of each cluster costs in each of twenty tasks."""
+"""Task variance of units, groups of units, lesions of groups, and rule inputs composed of those of other tasks."""
 
+import copy
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from neurogym.analysis import Activity, cluster_units, lesion_matrix, silhouette, task_variance
-from ngym_cli.agents.perturbation import Perturbation
-from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from ngym_cli.agents.dynamics import read_outs, system_of
+from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
 from ngym_cli.papers.controls import cut, untrained
 from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.runs import RunFolder
@@ -17,24 +19,124 @@ TASKS = (
     "go", "rtgo", "dlygo", "anti", "rtanti", "dlyanti", "dm1", "dm2", "ctxdm1", "ctxdm2", "multidm",
     "dlydm1", "dlydm2", "ctxdlydm1", "ctxdlydm2", "multidlydm", "dms", "dnms", "dmc", "dnmc",
 )  # fmt: skip
-#: Trials of each lesion, a fiftieth of a task each; most groups that are tried.
-LESIONED, MOST = 1000, 20
-SHUFFLES = 5
-#: What a run is marked with whose units are put into random groups.
-RANDOM = "random groups"
+#: Largest error of a right answer (rad); directions of the ring.
+NEAR, DIRECTIONS = 0.2 * np.pi, 16
+#: Trials of all tasks for variances, lesions and composed rules; most groups that are tried.
+TRIALS, MOST = 1500, 20
+SHUFFLES, REGROUPED = 5, 2
+#: Smallest silhouette above chance of clear groups.
+CLEAR = 0.05
+#: Pair of tasks that share units or do not, and fractional variance from which a unit serves one of the two alone.
+CONTEXTS, ALONE = ("ctxdm1", "ctxdm2"), 0.8
+#: Rules composed of others: the rule of each task is a + b - c.
+COMPOSED = {
+    "ctxdm1": ("ctxdm2", "ctxdlydm1", "ctxdlydm2"),
+    "ctxdm2": ("ctxdm1", "ctxdlydm2", "ctxdlydm1"),
+    "ctxdlydm1": ("ctxdlydm2", "ctxdm1", "ctxdm2"),
+    "ctxdlydm2": ("ctxdlydm1", "ctxdm2", "ctxdm1"),
+    "go": ("anti", "dlygo", "dlyanti"),
+    "anti": ("go", "dlyanti", "dlygo"),
+    "dlygo": ("dlyanti", "go", "anti"),
+    "dlyanti": ("dlygo", "anti", "go"),
+}
+FAMILIES = {"contexts": tuple(COMPOSED)[:4], "responses": tuple(COMPOSED)[4:]}
+#: What a run is marked with whose units are put into random groups, or whose variances are shuffled over tasks.
+RANDOM, SHUFFLED = "random groups", "shuffled variances"
 
 
 def _short(task):
     return str(task).removeprefix("yang19.").removesuffix("-v0")
 
 
+def _by_task(table):
+    """Performance in each task; an answer is right within 36 degrees, as in the paper."""
+    task = np.array([_short(name) for name in table["task"]])
+    truth = np.array([float(each) if str(each).isdigit() else np.nan for each in table["ground_truth"]])
+    angle = np.where(np.isfinite(truth), 2 * np.pi * truth / DIRECTIONS, table["test_theta"])
+    needed = np.isfinite(truth) | ((table["ground_truth"] == "match") == np.isin(task, ("dms", "dmc")))
+    choice = np.nan_to_num(table["choice"])
+    error = np.abs((2 * np.pi * (choice - 1) / DIRECTIONS - angle + np.pi) % (2 * np.pi) - np.pi)
+    right = np.where(needed, (choice > 0) & (error <= NEAR), choice == 0)
+    return {str(name): float(right[task == name].mean()) for name in np.unique(task)}
+
+
+def lowest_within_36_degrees(run):
+    """Performance in the task where it is lowest, answers within 36 degrees being right."""
+    return min(_by_task(run.trials()).values())
+
+
+class _Test:
+    """Trials of all tasks side by side, and what a network answers in them, as in an evaluation.
+
+    What is shown does not depend on answers, so that all trials can be stepped through at once; this makes dozens of
+    lesions and of other rules cheap.
+
+    Args:
+        run: the run.
+    """
+
+    def __init__(self, run):
+        env, policy = run.agent.make_env(), run.source.policy
+        env.reset(seed=run.seed)
+        trials, space = env.unwrapped.make_trials(TRIALS), env.unwrapped.observation_space
+        places = np.arange(space.shape[0])[space.name["task"]].tolist()
+        self.rules = dict(zip(map(_short, env.unwrapped.names), places, strict=True))
+        self.task = np.array([_short(name) for name in trials.info["task"]])
+        rows, decision, shape = trials.rows(), trials.rows("decision"), (int(trials.length.max()), TRIALS)
+        self.seen, self.right = np.zeros((*shape, space.shape[0])), np.zeros(shape, int)
+        self.seen[rows.step, rows.trial], self.right[rows.step, rows.trial] = trials.ob, trials.gt
+        self.due = np.zeros(shape, bool)
+        self.due[decision.step, decision.trial] = True
+        self.length, self.onset, self.dt = trials.length, trials.ends["fixation"], env.unwrapped.dt
+        self.system, self.read_out = system_of(policy.networks[0]), read_outs(policy)
+        self.bias = policy.action_net.bias.detach().numpy()
+        env.close()
+
+    def states(self, units=(), rules=None):
+        """Activity, shape (steps, trials, units), with some units silenced and some rules replaced."""
+        system, state, found = copy.deepcopy(self.system), np.zeros((TRIALS, self.system.units)), []
+        for task, rule in (rules or {}).items():
+            system.weights[:, self.rules[task]] = rule
+        for seen in self.seen:
+            state = system.step(state, seen)
+            state[:, list(units)] = 0
+            found.append(state)
+        return np.stack(found)
+
+    def by_task(self, units=(), rules=None):
+        """Performance in each task, with some units silenced and some rules replaced."""
+        choice = (self.states(units, rules) @ self.read_out.T + self.bias).argmax(axis=2)
+        answered = self.due & (choice > 0)
+        first, each = answered.argmax(axis=0), np.arange(TRIALS)
+        given = np.where(answered.any(axis=0), choice[first, each], 0)
+        wanted = self.right[np.where(answered.any(axis=0), first, self.due.argmax(axis=0)), each]
+        apart = np.abs((given - wanted + DIRECTIONS / 2) % DIRECTIONS - DIRECTIONS / 2) * 2 * np.pi / DIRECTIONS
+        right = np.where(wanted > 0, (given > 0) & (apart <= NEAR), given == 0)
+        return {task: float(right[self.task == task].mean()) for task in np.unique(self.task).tolist()}
+
+
+@cache
+def _tested(run):
+    return _Test(run)
+
+
 @cache
 def _variance(run):
     """Task variance of each unit from the end of the fixation on."""
-    recording, table = run.recording("activity"), run.trials("activity")
-    activity = Activity(recording["activity"], recording.offsets, recording.dt)
-    onset = np.rint(table["period_fixation"] / recording.dt)
-    return task_variance(activity, [_short(task) for task in table["task"]], onset)
+    test = _tested(run)
+    inside = np.arange(len(test.seen))[:, None] < test.length
+    values = test.states().swapaxes(0, 1)[inside.T]
+    activity = Activity(values, np.concatenate([[0], np.cumsum(test.length)]), test.dt)
+    found = task_variance(activity, test.task, test.onset)
+    return _shuffled(found, np.random.default_rng(run.seed)) if run.kept == SHUFFLED else found
+
+
+def _shuffled(found, rng):
+    """Task variances of active units, those of each unit shuffled over tasks."""
+    active = np.flatnonzero(found.active)
+    order = rng.permuted(np.tile(np.arange(len(found.tasks)), (len(active), 1)), axis=1)
+    rows = active[:, None], order
+    return type(found)(found.tasks, found.variance[rows], found.normalised[rows], np.ones(len(active), bool))
 
 
 @cache
@@ -51,8 +153,8 @@ def _clusters(run):
 
 
 def n_clusters(run):
-    """Number of groups for which the silhouette is highest."""
-    return int(_clusters(run).label.max()) + 1
+    """Number of groups for which the silhouette is highest; 1 if it is hardly above that of shuffled variances."""
+    return int(_clusters(run).label.max()) + 1 if _above_chance(run) > CLEAR else 1
 
 
 def clearer_than_untrained(run):
@@ -62,30 +164,25 @@ def clearer_than_untrained(run):
 
 def _above_chance(run):
     """Silhouette of the groups less that of groups of units whose variances are shuffled over tasks."""
-    rng, points = np.random.default_rng(0), _variance(run).normalised[_variance(run).active]
-    found = _clusters(run)
-    shuffled = []
-    for _ in range(SHUFFLES):
-        each = type(_variance(run))(
-            _variance(run).tasks, points, rng.permuted(points, axis=1), np.ones(len(points), bool)
-        )  # fmt: skip
-        shuffled.append(max(cluster_units(each, MOST, repeats=2).silhouette.values()))
-    return silhouette(points, found.label[_variance(run).active]) - float(np.mean(shuffled))
+    rng, found = np.random.default_rng(0), _variance(run)
+    shuffled = [max(cluster_units(_shuffled(found, rng), MOST, repeats=2).silhouette.values()) for _ in range(SHUFFLES)]
+    return silhouette(found.normalised[found.active], _clusters(run).label[found.active]) - float(np.mean(shuffled))
 
 
 @cache
-def _lesions(run):
-    """Change of performance by the loss of each group, shape (groups, tasks), in the order of `_variance`."""
-    labels = _clusters(run).label
-    groups = [np.flatnonzero(labels == k) for k in range(labels.max() + 1)]
+def _lesions(run, mixed=None):
+    """Change of performance by the loss of each group, shape (groups, tasks), in the order of `_variance`.
 
-    def performance(units):
-        lesions = [Perturbation("lesion", units=tuple(map(int, units)))] if len(units) else []
-        rows = run.perturbed(lesions, LESIONED, seed=run.seed).summary["conditions"]
-        by_task = {_short(row["value"]): row["performance"] for row in rows if row["condition"] == "task"}
-        return {task: by_task[task] for task in _variance(run).tasks}
-
-    return lesion_matrix(groups, performance)
+    Args:
+        run: the run.
+        mixed: seed with which units are put into random groups of the same sizes; None: groups as they are.
+    """
+    label = _clusters(run).label.copy()
+    if mixed is not None:
+        active = label >= 0
+        label[active] = np.random.default_rng(mixed).permutation(label[active])
+    groups = [np.flatnonzero(label == k) for k in range(label.max() + 1)]
+    return lesion_matrix(groups, _tested(run).by_task)
 
 
 def lesion_correlation(run):
@@ -93,20 +190,101 @@ def lesion_correlation(run):
     return float(np.corrcoef(_clusters(run).centre.ravel(), -_lesions(run).change.ravel())[0, 1])
 
 
-def lesion_contrast(run):
-    """What the loss of a group costs in the tasks in which it varies most, less what it costs where it varies least.
-
-    The halves of the tasks of each group, and the mean over groups.
-    """
-    centre, cost = _clusters(run).centre, -_lesions(run).change
+def _halves(cost, centre):
+    """Cost in the half of the tasks in which a group varies most less that in the other half, mean over groups."""
     half = centre >= np.median(centre, axis=1, keepdims=True)
     return float(np.mean([row[most].mean() - row[~most].mean() for row, most in zip(cost, half, strict=True)]))
 
 
-def most_specific_loss(run):
+def _largest(cost, _):
     """Largest cost in a task by the loss of one group that spares another task (cost below .02)."""
-    cost = -_lesions(run).change
-    return float(max(row.max() for row in cost if row.min() < 0.02))
+    return float(max((row.max() for row in cost if row.min() < 0.02), default=0.0))
+
+
+def _beyond_random(run, statistic):
+    """Statistic of the lesions of groups less that of random groups, units put together anew."""
+    points, labels = _variance(run).normalised, _clusters(run).label
+    random = []
+    for mixed in range(REGROUPED):
+        label, active = labels.copy(), labels >= 0
+        label[active] = np.random.default_rng(1000 + mixed).permutation(label[active])
+        centre = np.stack([points[label == k].mean(axis=0) for k in range(label.max() + 1)])
+        random.append(statistic(-_lesions(run, 1000 + mixed).change, centre))
+    return statistic(-_lesions(run).change, _clusters(run).centre) - float(np.mean(random))
+
+
+def lesion_contrast(run):
+    """Cost in the tasks in which a lost group varies most less that where it varies least, beyond random groups."""
+    return _beyond_random(run, _halves)
+
+
+def most_specific_loss(run):
+    """Largest cost in a task by the loss of one group that spares another task, beyond random groups."""
+    return _beyond_random(run, _largest)
+
+
+def _fractional(run, pair=CONTEXTS):
+    """Fractional variance of units in two tasks, from -1 (second alone) to 1 (first alone); nan where in neither."""
+    variance, tasks = _variance(run).variance, list(_variance(run).tasks)
+    one, other = variance[:, tasks.index(pair[0])], variance[:, tasks.index(pair[1])]
+    total = one + other
+    return np.where(total > 1e-3, (one - other) / np.maximum(total, 1e-12), np.nan)
+
+
+def context_units(run):
+    """Share of units that serve one of the two contexts alone, the less frequent of the two kinds."""
+    fraction = _fractional(run)
+    fraction = fraction[np.isfinite(fraction)]
+    if not len(fraction):
+        raise ValueError("no unit varies in the two tasks")
+    return float(min((fraction > ALONE).mean(), (fraction < -ALONE).mean()))
+
+
+@cache
+def _context_lesions(run):
+    """Cost in both contexts of the loss of the units of either, shape (2, 2)."""
+    fraction = _fractional(run)
+    groups = [np.flatnonzero(fraction > ALONE), np.flatnonzero(fraction < -ALONE)]
+    if run.kept == RANDOM:
+        mixed = np.random.default_rng(run.seed).permutation(np.flatnonzero(np.isfinite(fraction)))
+        groups = [mixed[: len(groups[0])], mixed[len(groups[0]) : len(groups[0]) + len(groups[1])]]
+    if not all(map(len, groups)):
+        raise ValueError("there are no units that serve one context alone")
+    intact = _lesions(run).intact
+    lost = [intact - np.array(list(_tested(run).by_task(units).values())) for units in groups]
+    places = [_variance(run).tasks.index(task) for task in CONTEXTS]
+    return np.array(lost)[:, places]
+
+
+def context_lesion(run):
+    """Cost of the loss of a context's units in this context less that in the other one, mean over contexts."""
+    cost = _context_lesions(run)
+    return float(np.mean([cost[0, 0] - cost[0, 1], cost[1, 1] - cost[1, 0]]))
+
+
+@cache
+def _composed(run):
+    """Performance in each task whose rule can be composed: own, composed, and best of the three parts alone."""
+    test = _tested(run)
+    rules = {task: test.system.weights[:, place].copy() for task, place in test.rules.items()}
+    kinds = {"composed": {task: rules[a] + rules[b] - rules[c] for task, (a, b, c) in COMPOSED.items()}}
+    kinds |= {k: {task: rules[parts[k]] for task, parts in COMPOSED.items()} for k in range(3)}
+    found = {kind: test.by_task(rules=replaced) for kind, replaced in kinds.items()}
+    own = test.by_task()
+    return {task: (own[task], found["composed"][task], max(found[k][task] for k in range(3))) for task in COMPOSED}
+
+
+def composed_rules(run):
+    """Performance with composed rules in place of the own one, mean over the tasks of each family."""
+    return {name: float(np.mean([_composed(run)[task][1] for task in tasks])) for name, tasks in FAMILIES.items()}
+
+
+def composed_better(run):
+    """Performance with a composed rule less that with the best of its parts alone, mean over each family."""
+    found = _composed(run)
+    return {
+        name: float(np.mean([found[task][1] - found[task][2] for task in tasks])) for name, tasks in FAMILIES.items()
+    }
 
 
 def _ordered(tasks):
@@ -116,6 +294,13 @@ def _ordered(tasks):
 def control_no_rule(run):
     """The trained networks without their inputs from the rule: the task is not known."""
     return cut(run, "task")
+
+
+def control_shuffled_variances(run):
+    """The trained networks, the variances of each unit shuffled over tasks."""
+    found = PaperRun(RunFolder(run.path), run.seed, run.requested)
+    found.kept = SHUFFLED
+    return found
 
 
 def control_random_groups(run):
@@ -132,7 +317,7 @@ def figure_1_performance(paper):
     figure, axes = new_figure(1, 1, width=7.0)
     networks = paper.runs("tasks")
     for run in networks:
-        rows = {_short(r["value"]): r["performance"] for r in run.summary()["conditions"] if r["condition"] == "task"}
+        rows = _by_task(run.trials())
         axes.plot([rows[task] for task in TASKS], "o", color=COLOURS[0], markersize=4, alpha=0.7)
     axes.axhline(0.9, color=GREY, linestyle="--", linewidth=1)
     axes.set_xticks(range(len(TASKS)), TASKS, rotation=60, ha="right")
@@ -184,4 +369,48 @@ def figure_2_silhouette(paper):
     left.legend()
     right.axhline(0, color=GREY, linewidth=0.8)
     right.set(xlabel="normalised variance in the task", ylabel="loss of performance", title="lesions of groups")
+    return figure
+
+
+def figure_4_context_units(paper):
+    """Left: units of all networks by fractional variance in the two contexts of the decision task: at -1 and 1 units
+    that vary in a single context, in the middle those that vary in both. Right: loss of performance in both contexts
+    when the units of one of them are silenced; a dot for each network. Units of a context are needed in that context
+    alone where dots of the other colour lie near zero.
+    """
+    figure, (left, right) = new_figure(1, 2, width=3.8)
+    networks = paper.runs("tasks")
+    fractions = np.concatenate([_fractional(run) for run in networks])
+    left.hist(fractions[np.isfinite(fractions)], np.linspace(-1, 1, 21), color=GREY)
+    for edge in (-ALONE, ALONE):
+        left.axvline(edge, color=COLOURS[1], linestyle="--", linewidth=1)
+    left.set(xlabel=f"{CONTEXTS[1]} alone (-1) to {CONTEXTS[0]} alone (1)", ylabel=f"units of {len(networks)} networks")
+    for run in networks:
+        with suppress(ValueError):
+            for column, (colour, task) in enumerate(zip(COLOURS, CONTEXTS, strict=False)):
+                places = np.arange(2) + 0.2 * column - 0.1
+                label = task if run is networks[0] else None
+                right.plot(places, _context_lesions(run)[:, column], "o", color=colour, label=label)
+    right.axhline(0, color=GREY, linewidth=0.8)
+    category_ticks(right, [f"units of {task}" for task in CONTEXTS])
+    right.set(xlim=(-0.5, 1.5), ylabel="loss of performance")
+    right.legend(title="performance in")
+    return figure
+
+
+def figure_6_composed_rules(paper):
+    """Performance in eight tasks with the own rule, with a rule composed of those of three other tasks (a + b - c),
+    and with the best of these three alone; a dot for each network. Where composed rules lie above single ones, rules
+    add up.
+    """
+    figure, axes = new_figure(1, 1, width=6.0)
+    networks = paper.runs("tasks")
+    for kind, (name, colour) in enumerate(zip(("own", "composed", "best single rule"), COLOURS, strict=False)):
+        for run in networks:
+            label = name if run is networks[0] else None
+            values = [_composed(run)[task][kind] for task in COMPOSED]
+            axes.plot(np.arange(len(COMPOSED)) + 0.2 * kind - 0.2, values, "o", color=colour, label=label)
+    axes.set_xticks(range(len(COMPOSED)), COMPOSED, rotation=30, ha="right")
+    axes.set(ylabel="performance", ylim=(-0.03, 1.03), title=f"{len(networks)} networks")
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure
