@@ -22,7 +22,6 @@ PAPERS = HERE.parent / "papers"
 FILES = {
     **{path.stem: path for path in HERE.glob("*.toml")},
     "mante2013": PAPERS / "mante2013" / "context.toml",
-    "yang2019": PAPERS / "yang2019" / "twenty_tasks.toml",
 }
 
 

@@ -1,223 +1,493 @@
-"""Stable points of one network by task and period, and how they move from the input of one task to that of another."""
+"""Rings of slow points that tasks share, units by task and period, lesions of groups, transfer by a new rule input."""
 
-from contextlib import suppress
 from functools import cache
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 
-from neurogym.analysis import Activity, pca_trajectories
-from ngym_cli.agents.dynamics import SLOW, input_sets, system_of
-from ngym_cli.figures.style import COLOURS, GREY, new_figure
+from neurogym.analysis import pca_trajectories
+from neurogym.dynamics import find_fixed_points
+from ngym_cli.agents.dynamics import SLOW, read_outs, system_of
+from ngym_cli.agents.perturbation import Perturbation
+from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
+from ngym_cli.papers.controls import cut, shuffled, untrained
 from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.runs import RunFolder
+from ngym_cli.runs.populations import period_spans
 
-#: What tasks with a delay compute in it.
-KINDS = {
-    "respond": ("dlygo", "dlyanti"),
-    "decide": ("dlydm1", "dlydm2", "ctxdlydm1", "ctxdlydm2", "multidlydm"),
-    "match": ("dms", "dnms", "dmc", "dnmc"),
+#: Step (ms); largest error of a right answer (rad), and output below which fixation is broken.
+STEP, NEAR, BROKEN = 50, 0.1 * np.pi, 0.5
+#: Angles of noise-free trials, and sectors of the circle in which slow points are counted.
+ANGLES, SECTORS = 2 * np.pi * np.arange(24) / 24, 12
+#: Lengths of the periods of noise-free trials (ms).
+FIXATION, STIMULUS, DELAY, RESPONSE = 500, 900, 800, 500
+#: Inputs between the rule of one task and that of another.
+BETWEEN = 10
+MEMORY = ("MemoryPro", "MemoryAnti")
+INTEGRATE = (
+    "IntegrationModality1", "IntegrationModality2", "ContextIntModality1", "ContextIntModality2",
+    "IntegrationMultimodal",
+)  # fmt: skip
+MATCH = ("ReactMatch2Sample", "ReactNonMatch2Sample", "ReactCategoryPro", "ReactCategoryAnti")
+
+#: What tasks compute in their periods.
+COMPUTED = {
+    "stimulus": [(task, "stimulus") for task in ("DelayPro", "MemoryPro")],
+    "anti stimulus": [(task, "stimulus") for task in ("DelayAnti", "MemoryAnti")],
+    "memory": [(task, "delay") for task in MEMORY],
+    "first": [(task, "stimulus") for task in INTEGRATE],
+    "first in memory": [(task, "delay") for task in INTEGRATE],
+    "integration": [(task, "second") for task in INTEGRATE],
+    "sample": [(task, "stimulus") for task in MATCH],
+    "sample in memory": [(task, "delay") for task in MATCH],
+    "answer": [(task, "response") for task in ("DelayPro", "DelayAnti", *MEMORY, *INTEGRATE)],
+    "answer to a test": [(task, "response") for task in MATCH],
 }
-KIND = {task: kind for kind, tasks in KINDS.items() for task in tasks}
-#: Visited states from which the network settles, in so many steps; points nearer than this share of the spread of all
-#: states are the same.
-STARTS, SETTLING, NEAR = 16, 500, 0.02
-#: Inputs between that of one task and that of another, and steps of the network at each.
-BETWEEN, STEPS = 20, 15
-#: What a run is marked with whose tasks are sorted into random kinds.
-RANDOM = "random kinds"
+#: Lesions: periods in which a group of units is more active than in others, tasks that need it, and tasks that do not.
+LESIONS = {
+    "anti": (
+        COMPUTED["anti stimulus"], COMPUTED["stimulus"],
+        ("DelayAnti", "MemoryAnti", "ReactAnti"), ("DelayPro", "MemoryPro", "ReactPro"),
+    ),
+    "delay": (
+        [*COMPUTED["memory"], *COMPUTED["first in memory"], *COMPUTED["sample in memory"]],
+        [*COMPUTED["stimulus"], *COMPUTED["anti stimulus"]],
+        (*MEMORY, *INTEGRATE, *MATCH),
+        ("DelayPro", "DelayAnti", "ReactPro", "ReactAnti"),
+    ),
+    "modality 1": (
+        [(task, "second") for task in INTEGRATE[:3:2]], [(task, "second") for task in INTEGRATE[1:4:2]],
+        INTEGRATE[:3:2], INTEGRATE[1:4:2],
+    ),
+    "modality 2": (
+        [(task, "second") for task in INTEGRATE[1:4:2]], [(task, "second") for task in INTEGRATE[:3:2]],
+        INTEGRATE[1:4:2], INTEGRATE[:3:2],
+    ),
+}  # fmt: skip
+#: Groups of units, and trials with each of them silenced.
+GROUPS, LESIONED = 12, 750
+#: Updates, trials of each, and learning rate with which a new rule input is learned; trials with which it is tested.
+UPDATES, BATCH, RATE, TESTED = 600, 64, 0.03, 1000
+#: What a run is marked with that follows a wrong strategy, together with the run itself.
+RANDOM, FORGOTTEN = "random", "forgotten"
 
 
-def _short(task):
-    return str(task).removeprefix("yang19.").removesuffix("-v0")
+def _kind(run):
+    """Wrong strategy that a run follows, and the run that was trained."""
+    return run.kept if isinstance(run.kept, tuple) else ("", run)
 
 
-@cache
-def _points(run):
-    """Mean input and stable points of each task with a delay, in its delay and in its decision period."""
-    recording, table = run.recording(), run.trials()
-    table = {**table, "task": np.array([_short(task) for task in table["task"]])}
-    activity = Activity(recording["activity"], recording.offsets, recording.dt)
-    observations = np.asarray(recording["observations"], float)
-    sets = [
-        each
-        for each in input_sets(table, activity, observations, ("task",), ("delay", "decision"))
-        if each.values["task"] in KIND
-    ]
-    step = system_of(run.source.policy.networks[0]).step
-    near, found = NEAR * np.sqrt(activity.values.var(axis=0).sum()), {}
-    for each in sets:
-        visited = np.asarray(activity.values[each.steps], float)
-        points = _settled(step, visited[np.random.default_rng(0).permutation(len(visited))[:STARTS]], each.inputs, near)
-        if len(points):
-            found[each.values["task"], each.period] = each.inputs, points
-    return found
-
-
-def _settled(step, state, inputs, near):
-    """Where the network comes to rest under an input: the distinct states that move no more."""
-    for _ in range(SETTLING):
-        state = step(state, inputs)
-    rest = state[((step(state, inputs) - state) ** 2).sum(axis=1) / 2 < SLOW]
-    return np.array(_distinct(rest, near)).reshape(-1, state.shape[1])
-
-
-def _nearest(a, b):
-    """Mean distance from each point to the nearest of another set, both ways."""
-    apart = np.linalg.norm(a[:, None] - b[None], axis=2)
-    return float((apart.min(axis=0).mean() + apart.min(axis=1).mean()) / 2)
-
-
-def _pairs(run, same):
-    found, kinds = _points(run), KIND
-    if run.kept == RANDOM:
-        order = np.random.default_rng(run.seed).permutation(len(KIND))
-        kinds = dict(zip(KIND, np.array(list(KIND.values()))[order], strict=True))
-    tasks = [task for task in KIND if (task, "delay") in found]
-    pairs = [pair for pair in combinations(tasks, 2) if (kinds[pair[0]] == kinds[pair[1]]) == same]
-    if not pairs:
-        raise ValueError(f"no two tasks of {'one kind' if same else 'different kinds'} have stable points in the delay")
-    return pairs
-
-
-def _distance(run, same):
-    found = _points(run)
-    return np.mean([_nearest(found[a, "delay"][1], found[b, "delay"][1]) for a, b in _pairs(run, same)])
-
-
-def shared_points(run):
-    """Distance between the stable points of two tasks in the delay: of one kind over of different kinds."""
-    return float(_distance(run, True) / _distance(run, False))
-
-
-def periods_apart(run):
-    """Distance between the points of two tasks of one kind in the delay over that between two periods of one task."""
-    found = _points(run)
-    periods = [
-        _nearest(found[task, "delay"][1], found[task, "decision"][1])
-        for task in KIND
-        if (task, "delay") in found and (task, "decision") in found
-    ]
-    if not periods:
-        raise ValueError("no task has stable points in both periods")
-    return float(_distance(run, True) / np.mean(periods))
-
-
-def _path(run, first, second):
-    """Stable points of a task's delay as the input goes over to that of another, shape (inputs, points, units)."""
-    step = system_of(run.source.policy.networks[0]).step
-    (begin, state), (end, _) = _points(run)[first, "delay"], _points(run)[second, "delay"]
-    path = [state]
-    for part in np.linspace(0, 1, BETWEEN + 1)[1:]:
-        for _ in range(STEPS):
-            state = step(state, (1 - part) * begin + part * end)
-        path.append(state)
-    return np.stack(path)
-
-
-@cache
-def _followed(run, same):
-    """Share of the points of a task that are still apart from each other at the input of another one."""
-    kept = []
-    for pair in _pairs(run, same):
-        for first, second in permutations(pair):
-            path = _path(run, first, second)
-            if path.shape[1] < 2:
-                continue
-            near = 0.1 * np.median(_distances(path[0]))
-            kept.append(len(_distinct(path[-1], near)) / path.shape[1])
-    if not kept:
-        raise ValueError("no task has two stable points in its delay")
-    return float(np.mean(kept))
-
-
-def _distances(points):
-    return np.linalg.norm(points[:, None] - points[None], axis=2)[np.triu_indices(len(points), 1)]
-
-
-def _distinct(points, near):
-    """Points that are farther than this from all before them."""
-    kept = []
-    for point in points:
-        if all(np.linalg.norm(point - other) > near for other in kept):
-            kept.append(point)
-    return kept
-
-
-def followed_within_kinds(run):
-    return _followed(run, True)
-
-
-def followed_difference(run):
-    return _followed(run, True) - _followed(run, False)
-
-
-def _first_with_points(paper):
-    """The first network that has stable points in the delay of two tasks of one kind and of two of different kinds."""
-    for run in paper.runs("tasks"):
-        with suppress(ValueError):
-            return run, _pairs(run, True), _pairs(run, False)
-    raise ValueError("no network has stable points in the delay of two tasks of one kind")
-
-
-def control_random_kinds(run):
-    """The trained networks, their tasks sorted into random kinds as large as the true ones."""
+def _marked(run, kind):
     found = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    found.kept = RANDOM
+    found.kept = kind, run
     return found
 
 
-def figure_4_points_in_the_delay(paper):
-    """First network that has points for two tasks of one kind. Left: stable points of each task in the delay along the
-    first two principal components of all of them; a colour for each kind of task, a marker for each task. Right:
-    distance between the points of two tasks, sorted by kind. Where tasks of one kind share points, one colour lies
-    together and the squares along the diagonal are darker than the rest.
+def control_random(run):
+    """The trained networks, with random tasks, periods or units in place of those that belong together."""
+    return _marked(run, RANDOM)
+
+
+def control_forgotten(run):
+    """The trained networks, with the memory of another trial behind the stimulus."""
+    return _marked(run, FORGOTTEN)
+
+
+def control_shuffled(run):
+    """The recurrent weights of each unit in another order."""
+    return shuffled(run)
+
+
+# -- performance ------------------------------------------------------------------------------------------------------
+
+
+def _by_task(table):
+    tasks, performance = np.asarray(table["task"]).astype(str), np.asarray(table["performance"], float)
+    return {str(task): float(performance[tasks == task].mean()) for task in np.unique(tasks)}
+
+
+def mean_performance(run):
+    """Mean over tasks of the performance in each."""
+    return float(np.mean(list(_by_task(run.trials()).values())))
+
+
+def control_no_rule(run):
+    """The trained networks without their inputs from the rule: the task is not known."""
+    return cut(run, "task")
+
+
+# -- rings of slow points ---------------------------------------------------------------------------------------------
+
+
+class _Network:
+    """Network of a run without noise, its tasks and its answers."""
+
+    def __init__(self, run):
+        policy, env = run.source.policy, run.agent.make_env()
+        self.system, self.read_out = system_of(policy.networks[0]), read_outs(policy)
+        self.bias = policy.action_net.bias.detach().numpy().astype(float)
+        space = env.unwrapped.observation_space
+        self.task = type(env.unwrapped)
+        self.rule = {name: int(space.name["task"][k]) for k, name in enumerate(self.task.names)}
+        self.channels = space.shape[0]
+        env.close()
+
+    def inputs(self, task, fixation=1.0, angle=None, modality=0):
+        """Inputs without noise, shape (1 or angles, channels)."""
+        x = np.zeros((1 if angle is None else len(angle), self.channels))
+        x[:, 0], x[:, self.rule[task]] = fixation, 1
+        if angle is not None:
+            x[:, 1 + 2 * modality], x[:, 2 + 2 * modality] = np.sin(angle), np.cos(angle)
+        return x
+
+    def run(self, state, inputs, duration):
+        """State after a duration (ms) of constant input."""
+        held = np.broadcast_to(inputs, (len(state), self.channels))
+        for _ in range(duration // STEP):
+            state = self.system.step(state, held)
+        return state
+
+    def remembered(self, task, modality=0, duration=DELAY):
+        """States in the delay of a task, one for each angle of the stimulus."""
+        state = self.run(np.zeros((len(ANGLES), self.system.units)), self.inputs(task), FIXATION)
+        state = self.run(state, self.inputs(task, angle=ANGLES, modality=modality), STIMULUS)
+        return self.run(state, self.inputs(task), duration)
+
+    def answer(self, state, task):
+        """Fixation output and angle (rad) at the end of the response that follows states in the delay."""
+        output = self.run(state, self.inputs(task, fixation=0.0), RESPONSE) @ self.read_out.T + self.bias
+        return output[:, 0], np.arctan2(output[:, 1], output[:, 2]) % (2 * np.pi)
+
+
+@cache
+def _network(run):
+    return _Network(run)
+
+
+def _coverage(network, task, inputs):
+    """Share of the sectors of the circle that are answered from a slow point under an input, and the points."""
+    starts = np.concatenate([network.remembered(task, modality) for modality in (0, 1)])
+    found = find_fixed_points(network.system, starts, inputs, slow=SLOW)
+    return _sectors(network, task, found.points), found.points
+
+
+def _sectors(network, task, points):
+    """Share of the sectors of the circle that are answered from points in the delay."""
+    if not len(points):
+        return 0.0
+    _, angle = network.answer(points, task)
+    return len(np.unique((angle * SECTORS / (2 * np.pi)).astype(int))) / SECTORS
+
+
+@cache
+def _rings(run):
+    """Coverage and slow points in the delay of each memory task."""
+    network = _network(run)
+    return {task: _coverage(network, task, network.inputs(task)) for task in MEMORY}
+
+
+def ring_of_points(run):
+    """Share of twelve sectors of the circle that are answered from a slow point in the delay, for each memory task."""
+    return {task: found[0] for task, found in _rings(run).items()}
+
+
+@cache
+def _carried(run):
+    """Slow points as the input of the delay goes over from one memory task to the other, each from those before."""
+    network = _network(run)
+    one, other = (network.inputs(task) for task in MEMORY)
+    path = [_rings(run)[MEMORY[0]][1]]
+    for part in np.linspace(0, 1, BETWEEN + 1)[1:]:
+        if len(path[-1]):
+            inputs = one + part * (other - one)
+            path.append(find_fixed_points(network.system, path[-1], inputs, slow=SLOW).points)
+    return path
+
+
+def ring_is_carried(run):
+    """Share of the sectors that are answered from slow points of one memory task that were carried to the other."""
+    points = _carried(run)[-1]
+    return _sectors(_network(run), MEMORY[1], points)
+
+
+def _switched(run, first, second):
+    """Answers after the rule of one task was exchanged for that of another behind the stimulus: share that agree.
+
+    Within 18 degrees of the answer of the first task or, in all trials, of the opposite one: a memory that both tasks
+    use may be of the stimulus, which the second task then answers by its own rule.
     """
-    run, *_ = _first_with_points(paper)
-    found = _points(run)
-    tasks = [task for task in KIND if (task, "delay") in found]
-    space = pca_trajectories(np.concatenate([found[task, "delay"][1] for task in tasks])[None], 2)
-    figure, (plane, matrix) = new_figure(1, 2, width=4.4, height=4.0)
-    colours = dict(zip(KINDS, COLOURS, strict=False))
-    for task in tasks:
-        marker = "osD^v"[KINDS[KIND[task]].index(task)]
-        places = space.project(found[task, "delay"][1])
-        plane.plot(*places.T, marker, color=colours[KIND[task]], markersize=5, alpha=0.8, label=task)
+    kind, run = _kind(run)
+    network, own, opposite = _network(run), [], []
+    answer = ANGLES + np.pi * first.endswith("Anti")
+    for modality in (0, 1):
+        state = network.remembered(first, modality, 0)
+        if kind == FORGOTTEN:
+            state = np.random.default_rng(run.seed).permutation(state)
+        fixation, angle = network.answer(network.run(state, network.inputs(second), DELAY), second)
+        away = np.abs((angle - answer + np.pi) % (2 * np.pi) - np.pi)
+        own.append((fixation < BROKEN) & (away < NEAR))
+        opposite.append((fixation < BROKEN) & (away > np.pi - NEAR))
+    return float(max(np.mean(own), np.mean(opposite)))
+
+
+def memory_is_shared(run):
+    """Share of answers that agree after the rule was exchanged for that of the other memory task."""
+    return {f"{first} to {second}": _switched(run, first, second) for first, second in (MEMORY, MEMORY[::-1])}
+
+
+def memory_is_not_shared_by_all(run):
+    """That share less that after a change to tasks that remember the first of two stimuli."""
+    own = np.mean(list(memory_is_shared(run).values()))
+    return float(own - np.mean([_switched(run, first, second) for first in MEMORY for second in INTEGRATE]))
+
+
+# -- units by task and period -----------------------------------------------------------------------------------------
+
+
+@cache
+def _variance(run):
+    """Variance of each unit over time and trials, by task and period but fixation."""
+    recording, table = run.recording("activity"), run.trials("activity")
+    spans, tasks = period_spans(table, recording.offsets, recording.dt), np.asarray(table["task"]).astype(str)
+    activity, found = np.asarray(recording["activity"], float), {}
+    for place in (place for places in COMPUTED.values() for place in places):
+        task, period = place
+        parts = [activity[spans[period][k]] for k in np.flatnonzero(tasks == task)]
+        found[place] = np.concatenate(parts).var(axis=0)
+    return found
+
+
+def _labels(run):
+    kind, run = _kind(run)
+    found = {place: name for name, places in COMPUTED.items() for place in places}
+    if kind == RANDOM:
+        order = np.random.default_rng(run.seed).permutation(list(found.values()))
+        found = dict(zip(found, order, strict=True))
+    return found
+
+
+def _alike(run):
+    """Similarity of all task periods, shape (periods, periods): cosine of the normalised variances of all units."""
+    table = np.stack(list(_variance(run).values()), axis=1)
+    table = table[table.sum(axis=1) > 1e-3]
+    table = table / table.sum(axis=1, keepdims=True)
+    table = table / np.linalg.norm(table, axis=0)
+    return table.T @ table
+
+
+def periods_by_computation(run):
+    """Similarity of periods of two tasks with one computation less that of periods of one task with different ones.
+
+    Beyond that difference in the untrained network, whose units follow the stimulus alone.
+    """
+    labels, network = _labels(run), _kind(run)[1]
+    return _contrast(labels, _alike(network)) - _contrast(labels, _alike(_untrained(network)))
+
+
+@cache
+def _untrained(run):
+    return untrained(run)
+
+
+def _contrast(labels, alike):
+    same, other = [], []
+    for a, b in combinations(range(len(labels)), 2):
+        (one, what), (two, other_what) = list(labels.items())[a], list(labels.items())[b]
+        if what == other_what and one[0] != two[0]:
+            same.append(alike[a, b])
+        elif what != other_what and one[0] == two[0]:
+            other.append(alike[a, b])
+    return float(np.mean(same) - np.mean(other))
+
+
+# -- lesions ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _groups(run):
+    """Group of each unit by its normalised variances (Ward linkage); -1 for silent units."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    table = np.stack(list(_variance(run).values()), axis=1)
+    active = table.sum(axis=1) > 1e-3
+    label = np.full(len(table), -1)
+    share = table[active] / table[active].sum(axis=1, keepdims=True)
+    label[active] = fcluster(linkage(share, "ward"), GROUPS, "maxclust") - 1
+    return label
+
+
+def _group_of(run, name):
+    """Units of the group with most of the variance in the periods of a lesion beyond that in those of its opposite."""
+    kind, run = _kind(run)
+    label, places = _groups(run), list(_variance(run))
+    table = np.stack(list(_variance(run).values()), axis=1)
+    share = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-12)
+    most, least = ([places.index(place) for place in LESIONS[name][k]] for k in (0, 1))
+    gain = share[:, most].sum(axis=1) - share[:, least].sum(axis=1)
+    best = max(range(label.max() + 1), key=lambda k: gain[label == k].sum())
+    units = np.flatnonzero(label == best)
+    if kind == RANDOM:
+        return np.random.default_rng(run.seed).permutation(np.flatnonzero(label >= 0))[: len(units)]
+    return units
+
+
+@cache
+def _lost(run, name):
+    """Loss of performance in each task without the group of a lesion."""
+    units, run = _group_of(run, name), _kind(run)[1]
+    lesion = Perturbation("lesion", units=tuple(map(int, units)))
+    without = _by_task(run.perturbed([lesion], LESIONED, seed=run.seed, references=False).table)
+    return {task: value - without[task] for task, value in _by_task(run.trials()).items()}
+
+
+def lesions_are_selective(run):
+    """Loss by a lesion in the tasks that need the group less that in the tasks that do not, for each lesion."""
+    found = {}
+    for name, (_, _, need, spare) in LESIONS.items():
+        lost = _lost(run, name)
+        found[name] = float(np.mean([lost[task] for task in need]) - np.mean([lost[task] for task in spare]))
+    return found
+
+
+# -- transfer ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def transferred(run):
+    """Performance in MemoryAnti after nothing but its rule input was learned, from 38,400 trials."""
+    import torch
+
+    network = _network(run)
+    system, task = network.system, network.task(dt=STEP, tasks=["MemoryAnti"])
+    task.reset(seed=run.seed)
+    to = {name: torch.tensor(getattr(system, name), dtype=torch.float32) for name in ("recurrent", "weights", "bias")}
+    read, bias = (torch.tensor(value, dtype=torch.float32) for value in (network.read_out, network.bias))
+    activation = {"softplus": torch.nn.functional.softplus, "relu": torch.relu, "tanh": torch.tanh}[system.activation]
+    rule = torch.zeros(system.units, requires_grad=True)
+    optimiser = torch.optim.Adam([rule], RATE)
+
+    def outputs(seen):
+        drive = seen @ to["weights"].T + to["bias"] + rule
+        state = torch.zeros(seen.shape[1], system.units)
+        states = []
+        for each in drive:
+            state = torch.lerp(state, activation(each + state @ to["recurrent"].T), system.alpha)
+            states.append(state)
+        return torch.stack(states) @ read.T + bias
+
+    for _ in range(UPDATES):
+        seen, right, weight, _ = _trials(task, network, BATCH)
+        loss = (weight[..., None] * (outputs(seen) - right) ** 2).sum() / weight.sum()
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([rule], 1.0)
+        optimiser.step()
+    with torch.no_grad():
+        seen, right, _, last = _trials(task, network, TESTED)
+        ends = outputs(seen)[last, torch.arange(TESTED)].numpy()
+    target = right[last, torch.arange(TESTED)].numpy()
+    away = np.arctan2(ends[:, 1], ends[:, 2]) - np.arctan2(target[:, 1], target[:, 2])
+    away = np.abs((away + np.pi) % (2 * np.pi) - np.pi)
+    return float(((ends[:, 0] < 0.5) & (away < NEAR)).mean())
+
+
+def _trials(task, network, n):
+    """Trials side by side: inputs without rule, targets, weights of the steps, and the last step of each trial."""
+    import torch
+
+    trials = task.make_trials(n)
+    rows, length = trials.rows(), trials.length
+    shape = int(length.max()), n
+    seen, right = np.zeros((*shape, network.channels), np.float32), np.zeros((*shape, 3), np.float32)
+    weight = np.zeros(shape, np.float32)
+    seen[rows.step, rows.trial], right[rows.step, rows.trial], weight[rows.step, rows.trial] = trials.ob, trials.gt, 1
+    seen[..., list(network.rule.values())] = 0
+    for period, size in (("go", 0), ("response", 25)):
+        here = trials.rows(period)
+        weight[here.step, here.trial] = size
+    return *(torch.from_numpy(part) for part in (seen, right, weight)), torch.from_numpy(length - 1)
+
+
+def gain_by_motif(both, one):
+    """Performance of networks that had learned both motifs less that of those that had learned one of them."""
+    return transferred(both) - transferred(one)
+
+
+# -- figures ----------------------------------------------------------------------------------------------------------
+
+
+def figure_2_rings(paper):
+    """First network. Left: slow points in the delay of two memory tasks along the first two principal components;
+    colours are the angles that are answered from them. Right: share of answers that agree after the rule was exchanged
+    in the delay, a dot for each network. Two circles of colours are rings of memory; the higher the dots, the more the
+    two tasks use one memory.
+    """
+    figure, (left, right) = new_figure(1, 2, width=4.2, height=3.6)
+    networks = paper.runs("fifteen")
+    network, rings = _network(networks[0]), _rings(networks[0])
+    space = pca_trajectories(np.concatenate([found[1] for found in rings.values()])[None], 2)
+    for (task, (_, points)), marker in zip(rings.items(), "os", strict=True):
+        places, (_, angle) = space.project(points).T, network.answer(points, task)
+        drawn = left.scatter(*places, c=np.degrees(angle), cmap="twilight", vmin=0, vmax=360, marker=marker, label=task)
+    figure.colorbar(drawn, ax=left, label="answer (degrees)", fraction=0.046)
     share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
-    plane.set(xlabel=share[0], ylabel=share[1], title=f"stable points in the delay, seed {run.seed}")
-    plane.legend(loc="upper left", bbox_to_anchor=(0, -0.15), ncols=4)
-    apart = [[_nearest(found[a, "delay"][1], found[b, "delay"][1]) for b in tasks] for a in tasks]
-    image = matrix.imshow(apart, cmap="cividis")
-    edges = np.flatnonzero([KIND[a] != KIND[b] for a, b in zip(tasks, tasks[1:], strict=False)]) + 0.5
-    for edge in edges:
-        matrix.axvline(edge, color="white", linewidth=1)
-        matrix.axhline(edge, color="white", linewidth=1)
-    matrix.set_xticks(range(len(tasks)), tasks, rotation=90)
-    matrix.set_yticks(range(len(tasks)), tasks)
-    matrix.set(title="distance between the points of two tasks")
-    matrix.spines[:].set_visible(False)
-    figure.colorbar(image, ax=matrix, label="distance", fraction=0.046)
+    left.set(xlabel=share[0], ylabel=share[1], title=f"slow points in the delay, seed {networks[0].seed}")
+    left.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
+    for run in networks:
+        right.plot(list(memory_is_shared(run).values()), "o", color=COLOURS[0])
+    category_ticks(right, list(memory_is_shared(networks[0])))
+    right.set(xlim=(-0.5, 1.5), ylim=(0, 1.03), ylabel="answers that agree", title="rule exchanged in the delay")
     return figure
 
 
-def figure_3_from_task_to_task(paper):
-    """The same network: stable points in the delay (open: at the input of the first task, full: at that of the second)
-    as the input goes over in twenty steps; left between two tasks of one kind, right between two of different kinds.
-    Lines that stay apart are points that are followed; lines that meet are points that merge on the way.
+def figure_3_periods_of_tasks(paper):
+    """First network: similarity (cosine of the normalised variances of all units) of the periods of all tasks, sorted
+    by computation; lines separate computations. Bright blocks along the diagonal are computations for which tasks share
+    units.
     """
-    run, *pairs = _first_with_points(paper)
-    figure, panels = new_figure(1, 2, width=3.6)
-    for axes, found, shown in zip(panels, pairs, (("dlydm1", "ctxdlydm1"), ("dlydm1", "dms")), strict=True):
-        first, second = shown if shown in found else found[0]
-        path = _path(run, first, second)
-        space = pca_trajectories(path.reshape(1, -1, path.shape[2]), 2)
-        for k in range(path.shape[1]):
-            line = space.project(path[:, k])
-            axes.plot(line[:, 0], line[:, 1], ".-", color=GREY, linewidth=0.8, markersize=2)
-            label = (first, second) if k == 0 else (None, None)
-            axes.plot(*line[0], "o", color=COLOURS[0], markerfacecolor="white", label=label[0])
-            axes.plot(*line[-1], "o", color=COLOURS[1], label=label[1])
-        share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
-        axes.set(xlabel=share[0], ylabel=share[1], title=f"{first} to {second}")
-        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
+    run = paper.runs("fifteen")[0]
+    figure, axes = new_figure(1, 1, width=7.0, height=6.0)
+    image = axes.imshow(_alike(run), cmap="cividis", vmin=0, vmax=1)
+    edges = np.cumsum([len(places) for places in COMPUTED.values()])
+    for edge in edges[:-1] - 0.5:
+        axes.axvline(edge, color="white", linewidth=1)
+        axes.axhline(edge, color="white", linewidth=1)
+    middles = edges - np.array([len(places) for places in COMPUTED.values()]) / 2 - 0.5
+    axes.set_xticks(middles, list(COMPUTED), rotation=60, ha="right")
+    axes.set_yticks(middles, list(COMPUTED))
+    axes.spines[:].set_visible(False)
+    axes.set(title=f"periods of {len(_network(run).rule)} tasks, seed {run.seed}")
+    figure.colorbar(image, ax=axes, label="similarity", fraction=0.046)
+    return figure
+
+
+def figure_5_lesions(paper):
+    """Loss of performance by lesions of four groups of units (columns) in tasks that need the motif and in tasks that
+    do not; a dot for each network, mean over tasks. Lesions are selective where the first lie above the second.
+    """
+    figure, axes = new_figure(1, 1, width=5.0)
+    for run in paper.runs("fifteen"):
+        for k, (name, colour) in enumerate(zip(("need the motif", "do not"), COLOURS, strict=False)):
+            means = [np.mean([_lost(run, motif)[task] for task in parts[2 + k]]) for motif, parts in LESIONS.items()]
+            label = f"tasks that {name}" if run is paper.runs("fifteen")[0] else None
+            axes.plot(np.arange(len(means)) + 0.2 * k - 0.1, means, "o", color=colour, label=label)
+    axes.axhline(0, color=GREY, linewidth=0.8)
+    category_ticks(axes, list(LESIONS))
+    axes.set(ylabel="loss of performance")
+    axes.legend()
+    return figure
+
+
+def figure_6_transfer(paper):
+    """Performance in MemoryAnti after nothing but its rule input was learned, from 38,400 trials, by what the network
+    had learned before; a dot for each network. Dashed: chance. Both motifs are needed where the left dots lie higher.
+    """
+    figure, axes = new_figure(1, 1, width=4.0)
+    names = {"both": "DelayAnti, MemoryPro\n(both motifs)", "one": "DelayPro, MemoryPro\n(one motif)"}
+    for place, part in enumerate(names):
+        values = [transferred(run) for run in paper.runs(part)]
+        axes.plot(np.full(len(values), place), values, "o", color=COLOURS[0])
+    axes.axhline(NEAR / np.pi, color=GREY, linestyle="--", linewidth=1)
+    category_ticks(axes, list(names.values()))
+    axes.set(xlim=(-0.5, 1.5), ylim=(0, 1.03), ylabel="performance in MemoryAnti")
     return figure

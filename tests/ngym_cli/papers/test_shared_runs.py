@@ -12,18 +12,29 @@ from ngym_cli.papers import collection, engine
 
 
 def planned(paper, place):
-    return engine.plan(collection.find(paper), ["tasks"], [0], place)["tasks", 0]
+    return engine.plan(collection.load(paper), ["tasks"], [0], place)["tasks", 0]
 
 
-def test_a_run_of_another_reproduction_is_used_once_it_is_finished(tmp_path, run_folder):
-    first, second = planned("yang2019", tmp_path / "one"), planned("driscoll2024", tmp_path / "two")
+@pytest.fixture
+def papers(tmp_path):
+    """Two papers about the same networks: the second names the configuration of the first."""
+    first = shutil.copytree(collection.library() / "yang2019", tmp_path / "papers" / "yang2019")
+    second = shutil.copytree(first, tmp_path / "papers" / "second")
+    (second / "twenty_tasks.toml").unlink()
+    file = second / "paper.toml"
+    file.write_text(file.read_text().replace('"twenty_tasks.toml"', '"../yang2019/twenty_tasks.toml"'))
+    return first, second
+
+
+def test_a_run_of_another_reproduction_is_used_once_it_is_finished(tmp_path, run_folder, papers):
+    first, second = planned(papers[0], tmp_path / "one"), planned(papers[1], tmp_path / "two")
     assert first.name == second.name
     assert first.path.is_relative_to(tmp_path / "one") and second.path.is_relative_to(tmp_path / "two")
     shutil.copytree(run_folder, first.path)
     assert runs.RunFolder(first.path).manifest()["status"] == "finished"
-    assert planned("driscoll2024", tmp_path / "two").path == first.path
+    assert planned(papers[1], tmp_path / "two").path == first.path
     shutil.copytree(run_folder, second.path)
-    assert planned("driscoll2024", tmp_path / "two").path == second.path  # its own comes first
+    assert planned(papers[1], tmp_path / "two").path == second.path  # its own comes first
 
 
 @pytest.mark.parametrize("config", ["../../etc/x.toml", "/x.toml", "../x.toml", "a/x.toml", "../other/x.py", ".."])
@@ -31,6 +42,6 @@ def test_a_configuration_lies_in_the_folder_of_a_paper(tmp_path, config):
     source = collection.library() / "driscoll2024"
     folder = shutil.copytree(source, tmp_path / "mine")
     file = folder / "paper.toml"
-    file.write_text(file.read_text().replace("../yang2019/twenty_tasks.toml", config))
+    file.write_text(file.read_text().replace("fifteen.toml", config))
     with pytest.raises(UserError, match="no TOML file beside"):
         collection.load(folder)
