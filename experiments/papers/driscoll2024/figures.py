@@ -286,7 +286,8 @@ def periods_by_computation(run):
 
 @cache
 def _untrained(run):
-    return untrained(run)
+    """The network of a run before training, with the evaluation of activity alone."""
+    return untrained(PaperRun(RunFolder(run.path), run.seed, {"activity": run.requested["activity"]}))
 
 
 def _contrast(labels, alike):
