@@ -8,7 +8,7 @@ accuracy and mean reaction time together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -114,23 +114,24 @@ def fit_chronometric(
     if mean[0] - mean[-1] <= 2 * np.hypot(se[0], se[-1]):
         times = f"{mean[0]:.0f} ms at strength {levels[0]:g}, {mean[-1]:.0f} ms at {levels[-1]:g}"
         raise ValueError(f"reaction times do not fall with stimulus strength ({times}): no diffusion to a bound to fit")
-    best = _start(levels, mean)
+    summary = _Summary(levels, n, k, mean, se)
+    best = summary.start()
     for _ in range(2):
-        best = _fit(levels, k, n, mean, se, best)
+        best = summary.fit(best)
         predicted = decision_variance(levels, *np.exp(best[:2]))
         outside = max(float(np.average(variance - predicted, weights=n / variance**2)), 1.0)
-        se = np.sqrt((predicted + outside) / n)
-    best = _fit(levels, k, n, mean, se, best)
+        summary = replace(summary, se=np.sqrt((predicted + outside) / n))
+    best = summary.fit(best)
     linked = rows_of(groups, timed)
-    samples = _samples(index, t[timed], c[timed], (n, k, mean, se), linked, n_boot, seed)
-    fits = [np.exp(_fit(levels, ki, ni, mi, se * np.sqrt(n / ni), best)) for ni, ki, mi in samples]
+    samples = _samples(summary, (index, t[timed], c[timed]), linked, n_boot, seed)
+    fits = [np.exp(sample.fit(best)) for sample in samples]
     draws = np.array(fits).reshape(n_boot, 3)
     estimates = [Estimate.percentile(v, d, level) for v, d in zip(np.exp(best), draws.T, strict=True)]
     return ChronometricFit(
         sensitivity=estimates[0],
         bound=estimates[1],
         residual_time=estimates[2],
-        log_likelihood=-_loss(best, levels, k, n, mean, se),
+        log_likelihood=-summary.loss(best),
         n=int(n.sum()),
         reaction_time=mean_curve(levels, index, t[timed], linked, level),
         accuracy=proportion_curve(levels, index, c[timed], linked, level),
@@ -138,46 +139,71 @@ def fit_chronometric(
     )
 
 
+@dataclass(frozen=True)
+class _Summary:
+    """Choices and reaction times at each strength, all of shape (strengths,).
+
+    Attributes:
+        x: strength.
+        n: trials.
+        k: correct trials.
+        mean: mean reaction time (ms).
+        se: standard error of the mean (ms).
+    """
+
+    x: FloatArray
+    n: FloatArray
+    k: FloatArray
+    mean: FloatArray
+    se: FloatArray
+
+    def start(self) -> FloatArray:
+        """Return a start in log units: the bound from the spread of the means, the drift from the middle strength."""
+        bound = np.sqrt(max(float(np.ptp(self.mean)), 50.0) / 1000)
+        residual = max(float(self.mean.min()) - 100, 50.0)
+        return np.log([1 / (bound * max(float(np.median(self.x)), 1e-9)), bound, residual])
+
+    def loss(self, theta: FloatArray) -> float:
+        """Negative log likelihood of parameters in log units."""
+        sensitivity, bound, residual = np.exp(theta)
+        z = 2 * bound * sensitivity * self.x
+        choices = self.k @ log_expit(z) + (self.n - self.k) @ log_expit(-z)
+        expected = mean_reaction_time(self.x, sensitivity, bound, residual)
+        times = -0.5 * np.sum(((self.mean - expected) / self.se) ** 2)
+        return -float(choices + times)
+
+    def fit(self, start: FloatArray) -> FloatArray:
+        """Return the most likely parameters in log units."""
+        from scipy.optimize import minimize  # takes as much memory as NumPy, and few need it
+
+        bounds = [(s - 8, s + 8) for s in start[:2]] + [(np.log(1e-3), np.log(float(self.mean.max())))]
+        return np.asarray(minimize(self.loss, start, method="L-BFGS-B", bounds=bounds).x)
+
+
 def _samples(
-    index: np.ndarray,
-    rt: FloatArray,
-    correct: FloatArray,
-    found: tuple[FloatArray, ...],
+    summary: _Summary,
+    trials: tuple[np.ndarray, FloatArray, FloatArray],
     linked: np.ndarray | None,
     n_boot: int,
     seed: int | None,
-) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Resampled trials, correct trials and mean times per strength: parametric, or by resampling groups."""
+) -> Iterator[_Summary]:
+    """Resample trials: parametric, or by resampling groups.
+
+    Args:
+        summary: what was found.
+        trials: strength (its index), reaction time and correctness of each trial.
+        linked: group of each trial; None: independent trials.
+        n_boot: bootstrap draws.
+        seed: seed of the bootstrap.
+    """
     rng = np.random.default_rng(seed)
-    n, k, mean, se = found
+    n, k, mean, se = summary.n, summary.k, summary.mean, summary.se
     if linked is None:
         counts, means = rng.binomial(n.astype(int), k / n, (n_boot, len(n))), rng.normal(mean, se, (n_boot, len(n)))
-        yield from ((n, ki.astype(float), mi) for ki, mi in zip(counts, means, strict=True))
+        yield from (replace(summary, k=ki.astype(float), mean=mi) for ki, mi in zip(counts, means, strict=True))
         return
-    for trials, hits, times in resampled_sums(linked, index, len(n), (np.ones(len(index)), correct, rt), n_boot, rng):
-        there = np.maximum(trials, 1e-9)
-        yield there, hits, np.where(trials > 0, times / there, mean)
-
-
-def _start(x: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return a start in log units: the bound from the spread of the means, the drift from the middle strength."""
-    bound = np.sqrt(max(float(np.ptp(mean)), 50.0) / 1000)
-    residual = max(float(mean.min()) - 100, 50.0)
-    return np.log([1 / (bound * max(float(np.median(x)), 1e-9)), bound, residual])
-
-
-def _loss(theta: FloatArray, x: FloatArray, k: FloatArray, n: FloatArray, mean: FloatArray, se: FloatArray) -> float:
-    sensitivity, bound, residual = np.exp(theta)
-    z = 2 * bound * sensitivity * x
-    choices = k @ log_expit(z) + (n - k) @ log_expit(-z)
-    times = -0.5 * np.sum(((mean - mean_reaction_time(x, sensitivity, bound, residual)) / se) ** 2)
-    return -float(choices + times)
-
-
-def _fit(
-    x: FloatArray, k: FloatArray, n: FloatArray, mean: FloatArray, se: FloatArray, start: FloatArray
-) -> FloatArray:
-    from scipy.optimize import minimize  # takes as much memory as NumPy, and few need it
-
-    bounds = [(s - 8, s + 8) for s in start[:2]] + [(np.log(1e-3), np.log(float(mean.max())))]
-    return np.asarray(minimize(_loss, start, (x, k, n, mean, se), method="L-BFGS-B", bounds=bounds).x)
+    index, rt, correct = trials
+    for drawn, hits, times in resampled_sums(linked, index, len(n), (np.ones(len(index)), correct, rt), n_boot, rng):
+        there = np.maximum(drawn, 1e-9)
+        means = np.where(drawn > 0, times / there, mean)
+        yield replace(summary, n=there, k=hits, mean=means, se=se * np.sqrt(n / there))

@@ -19,7 +19,8 @@ from neurogym.spaces import Action
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
 from neurogym.trials.events import ABORT, CORRECT, ERROR, NONE, OUTCOMES, Info, outcome_of
-from neurogym.trials.layout import InvalidOperationError
+from neurogym.trials.layout import InvalidOperationError, Period
+from neurogym.trials.row_arrays import Where
 
 _OUTCOMES = tuple(OUTCOMES)
 
@@ -242,7 +243,7 @@ class SingleTrial(BaseEnv):
             raise ValueError(unknown("period", period, trials.starts))
         return slice(trials.starts[period].item(k), trials.ends[period].item(k))
 
-    def add_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
+    def add_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
         """Add to the observations of the trial; see :meth:`neurogym.trials.Trials.add_ob`.
 
         Args:
@@ -252,23 +253,23 @@ class SingleTrial(BaseEnv):
         """
         self._write(Trials.add_ob, value, period, where)
 
-    def set_ob(self, value: Any, period: Any = None, where: Any = None) -> None:
+    def set_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
         """Like :meth:`add_ob`, but replaces what was there."""
         self._write(Trials.set_ob, value, period, where)
 
-    def _write(self, write: Callable[..., None], value: Any, period: Any, where: Any) -> None:
+    def _write(self, write: Callable[..., None], value: Any, period: Period, where: Where) -> None:
         value, period = in_order(value, period)
         trials = self.this_trial
         value, per_row = trials.entries(value, period, where)
         write(trials, value, period, where, per_row)
 
-    def add_randn(self, mu: float = 0, sigma: Any = 1, period: Any = None, where: Any = None) -> None:
+    def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
         """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
         trials = self.this_trial
         spread, per_row = trials.entries(sigma, period, where)
         trials.add_randn(mu, (lambda _: spread) if per_row else spread, period, where)
 
-    def set_groundtruth(self, value: Any, period: Any = None, where: str | None = None) -> None:
+    def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
         """Set the right action in a period; see :meth:`neurogym.trials.Trials.set_groundtruth`.
 
         Args:
@@ -336,7 +337,7 @@ class SingleTrial(BaseEnv):
     _init_ob, _init_gt = zero_filled("ob"), zero_filled("gt")
     obs, obs_now = older_name("ob"), older_name("ob_now")
 
-    def _add_ob(self, value: Any, period: Any = None, where: Any = None, reset: bool = False) -> None:
+    def _add_ob(self, value: Any, period: Period = None, where: Where = None, reset: bool = False) -> None:
         """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`; a task that overrides one of them may call this."""
         (SingleTrial.set_ob if reset else SingleTrial.add_ob)(self, value, period, where)
 
