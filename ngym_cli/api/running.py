@@ -74,7 +74,9 @@ def show_figures() -> None:
     from IPython.core.getipython import get_ipython
     from IPython.core.pylabtools import select_figure_formats
 
-    select_figure_formats(get_ipython(), {"png"})
+    shell = get_ipython()
+    if shell is not None:  # the kernel's library can be loaded in a program that is no notebook
+        select_figure_formats(shell, {"png"})
 
 
 class NotebookDisplay(Display):

@@ -69,7 +69,7 @@ class EvaluationRow(TypedDict, total=False):
 
     step: Required[Count]
     trials: Count
-    performance: Required[float]
+    performance: float
     performance_ci: Interval
     deterministic: bool
     tasks: dict[str, list[float]]
