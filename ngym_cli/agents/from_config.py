@@ -13,8 +13,8 @@ from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure, read_areas
 from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
 from ngym_cli.config import EvaluationConfig, RunConfig, options, streams
-from ngym_cli.config.options import Values
 from ngym_cli.config.tasks import is_supervised_by_default
+from ngym_cli.config.values import Values
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, one_line
 

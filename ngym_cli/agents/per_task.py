@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli.config import RunConfig, from_dict
-from ngym_cli.config.options import Values
+from ngym_cli.config.values import Values
 
 TASKS, MEASURED = (Path(__file__).with_name(name) for name in ("tasks.toml", "measured.json"))
 

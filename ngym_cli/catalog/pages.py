@@ -128,7 +128,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
 
 def _save_trial(trial: TrialView, path: Path) -> None:
     """Draw the trial into a file."""
-    from ngym_cli.figures.requests import FORMATS, save_figure
+    from ngym_cli.figures.files import FORMATS, save_figure
     from ngym_cli.figures.style import styled
     from ngym_cli.figures.trial_drawing import trials_figure
 

@@ -68,10 +68,11 @@ def command(
     from ngym_cli import terminal
     from ngym_cli.evaluation.requests import recorder
     from ngym_cli.figures import requests
+    from ngym_cli.figures.files import FigureFiles
     from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
-    files = requests.FigureFiles(format, style, out, overwrite)
+    files = FigureFiles(format, style, out, overwrite)
     sweep = folder.named((words or ["latest"])[0], sweeps)
     if sweep is not None:
         from ngym_cli.sweeps import figures as of_sweep

@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, 
 from pydantic import BeforeValidator, Field, Strict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from ngym_cli.config.values import write_value
+from ngym_cli.config.values import Values, write_value
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files import reading
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
-
-#: Options by name.
-Values = dict[str, Any]
 
 TypeName = Literal["float", "int", "bool", "str", "list", "dict", "any"]
 

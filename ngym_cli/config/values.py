@@ -33,7 +33,7 @@ MOST_VALUES = 100_000
 Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar] | list[list[Scalar]]
 
-#: Dotted keys of a configuration and their values in one run of a sweep.
+#: Values by name: of options, or of a configuration's dotted keys in one run of a sweep.
 Values = dict[str, Any]
 
 #: Endings of files that values name.

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from neurogym.dynamics import AGREEMENTS, PopulationTrials, agreement
 from ngym_cli import runs
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.figures.requests import save_figure
+from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.populations import WHOLE, columns_of, condition_names, period_spans, read_parts

@@ -23,7 +23,7 @@ from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
 from ngym_cli.figures import wording
 from ngym_cli.figures.behaviour import STRENGTH, chronometric_axes, psychometric_axes
-from ngym_cli.figures.requests import save_figure
+from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import COLOURS, Unavailable, guide, new_figure, styled
 from ngym_cli.files.writing import write_json

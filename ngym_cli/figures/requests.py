@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from ngym_cli import runs
 from ngym_cli.config import parts
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, one_line, unknown
+from ngym_cli.figures.files import FigureFiles, FigureRow, save_with_table
 from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
-from ngym_cli.files.writing import atomic_path, check_place
 from ngym_cli.runs.recordings import ENDINGS
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from ngym_cli.environments.facts import Facts
     from ngym_cli.figures.view import ComparisonRequest, View
-    from ngym_cli.runs.trial_table import Table
 
 #: Figures that show little for a single evaluation.
 NOT_TELLING = ("learning", "development", "examples")
@@ -32,8 +30,6 @@ logger = logging.getLogger(__name__)
 #: Most letters that the names of runs may take in the name of a file.
 LONGEST_NAME = 60
 
-FORMATS = ("png", "svg", "pdf")
-STYLES = ("screen", "paper")
 PARTS = ("", "period", "layer")
 COMPARE = ("alg", "network", "seed", "task", "run")
 
@@ -147,60 +143,6 @@ def _pair(text: str | None) -> tuple[float, float] | None:
     return float(parts[0]), float(parts[1])
 
 
-@dataclass(frozen=True)
-class FigureFiles:
-    """Files that figures are written to.
-
-    Attributes:
-        file_format: png, svg or pdf.
-        style: screen or paper.
-        out: folder that the user names; None for the folder ``figures`` of the run, the sweep or the fit.
-        overwrite: replace figures in the folder that the user names.
-    """
-
-    file_format: str = "png"
-    style: str = "screen"
-    out: Path | None = None
-    overwrite: bool = False
-
-    def places(self, owner: Path, names: Sequence[str]) -> list[Path]:
-        """Return the file of each figure.
-
-        Args:
-            owner: folder of the run, the sweep or the fit.
-            names: names of the files, without suffix.
-
-        Raises:
-            UserError: on an unknown format or style, or if a file exists in the folder that the user names.
-        """
-        for kind, given, known in (("format", self.file_format, FORMATS), ("style", self.style, STYLES)):
-            if given not in known:
-                raise unknown(kind, given, known)
-        found = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
-        for place in found if self.out is not None else ():
-            check_place(place, self.overwrite)
-            check_place(place.with_suffix(".parquet"), self.overwrite)
-        return found
-
-
-class FigureRow(TypedDict):
-    """Result of drawing a figure.
-
-    Attributes:
-        id: name of the figure.
-        path: file of the figure; None if the figure could not be drawn.
-        reason: why the figure could not be drawn.
-        damaged: whether the run is damaged.
-        left_out: why a run, an evaluation or a condition is missing in the figure, by its label.
-    """
-
-    id: str
-    path: str | None
-    reason: str | None
-    damaged: NotRequired[bool]
-    left_out: NotRequired[dict[str, str]]
-
-
 class AvailableFigure(TypedDict):
     """Entry of the list of figures of a run.
 
@@ -217,38 +159,6 @@ class AvailableFigure(TypedDict):
     available: bool
     default: bool
     reason: str | None
-
-
-def draw_each(
-    drawers: Mapping[str, Callable[[], tuple[Figure, Table]]], places: Sequence[Path], style: str, required: bool
-) -> list[FigureRow]:
-    """Draw figures one after the other.
-
-    Args:
-        drawers: functions by the names of the figures; each returns a figure and the numbers behind the figure.
-        places: file of each figure.
-        style: screen or paper.
-        required: whether a figure that cannot be drawn is an error.
-
-    Raises:
-        UserError: if a required figure cannot be drawn, or a file cannot be written.
-    """
-    from ngym_cli.figures.style import Unavailable, styled
-
-    rows: list[FigureRow] = []
-    for (name, drawer), place in zip(drawers.items(), places, strict=True):
-        row: FigureRow = {"id": name, "path": None, "reason": None}
-        try:
-            with styled(style):
-                figure, table = drawer()
-            _save(figure, table, style, place)
-            row["path"] = str(place)
-        except Unavailable as reason:
-            if required:
-                raise UserError(f"figure {name}: {reason}") from None
-            row["reason"] = str(reason)
-        rows.append(row)
-    return rows
 
 
 def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[FigureRow]:
@@ -280,7 +190,7 @@ def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[FigureRow
             "damaged": result.damaged,
         }
         if result.figure is not None:
-            _save(result.figure, table, files.style, place)
+            save_with_table(result.figure, table, files.style, place)
             row["path"], row["left_out"] = str(place), left_out
         rows.append(row)
     return rows
@@ -325,18 +235,6 @@ def _run_names(seen: View) -> str:
     digest = hashlib.sha256("\n".join(str(source.run.path.resolve()) for source in seen.sources).encode()).hexdigest()
     short = joined if len(joined) <= LONGEST_NAME else f"{names[0][:LONGEST_NAME]}-and-{len(names) - 1}-more"
     return f"{short}-{digest[:6]}"
-
-
-def _save(figure: Figure, table: Table, style: str, path: Path) -> None:
-    """Write a figure and the numbers behind the figure."""
-    from ngym_cli.figures.style import styled
-
-    with styled(style):
-        save_figure(figure, path)
-    if table:
-        from ngym_cli.runs.trial_table import write_table
-
-        write_table(table, path.with_suffix(".parquet"))
 
 
 def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> FigureResult:
@@ -409,17 +307,3 @@ def available(seen: View) -> list[AvailableFigure]:
 def unrecorded(spec: FigureSpec, seen: View) -> bool:
     """Return whether a figure needs a recording that has to be made first."""
     return bool(spec.record and seen.unrecorded(spec.record, spec.each_run))
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure, as a whole or not at all, the same bytes for the same figure.
-
-    Raises:
-        UserError: if the file cannot be written.
-    """
-    dates: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-    try:
-        with atomic_path(path) as temporary:
-            figure.savefig(temporary, metadata=dates.get(path.suffix))
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None

@@ -125,7 +125,7 @@ def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: f
     Raises:
         UserError: on an unknown format, or if the file exists or cannot be written.
     """
-    from ngym_cli.figures.requests import FORMATS, save_figure
+    from ngym_cli.figures.files import FORMATS, save_figure
     from ngym_cli.figures.style import styled
 
     if out is not None:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
-from ngym_cli.figures.requests import save_figure
+from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import guide, interval_points, new_figure, styled
 
 

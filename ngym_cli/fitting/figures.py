@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from ngym_cli.errors import unknown
-from ngym_cli.figures.requests import FigureFiles, FigureRow, draw_each
+from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
 from ngym_cli.fitting.folder import Fit, FitFolder
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights

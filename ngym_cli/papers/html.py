@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.figures import html
-from ngym_cli.figures.requests import save_figure
+from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files.writing import write_text
 from ngym_cli.papers.collection import Paper

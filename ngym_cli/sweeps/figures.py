@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ngym_cli.figures.requests import FigureFiles, FigureRow
+    from ngym_cli.figures.files import FigureFiles, FigureRow
 
 NAMES = ("performance", "learning", "search")
 
@@ -53,7 +53,7 @@ def draw(
     Raises:
         UserError: on an unknown figure, format or parameter, or a requested figure that cannot be drawn.
     """
-    from ngym_cli.figures.requests import draw_each
+    from ngym_cli.figures.files import draw_each
 
     for name in names:
         if name not in (*NAMES, DEGENERACY):

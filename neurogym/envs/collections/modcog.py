@@ -59,6 +59,7 @@ def _decide(judged: tuple[int, ...], both: bool, delayed: bool) -> Parts:
 
 
 def _base() -> dict[str, Parts]:
+    """Return the twenty tasks in published order."""
     tasks = {
         f"{prefix}{name}": Parts("go", reaction=prefix == "rt", delayed=prefix == "dly", anti=name == "anti")
         for name, prefix in product(("go", "anti"), ("", "rt", "dly"))
@@ -70,7 +71,7 @@ def _base() -> dict[str, Parts]:
         tasks[f"multi{delayed}dm"] = _decide((0, 1), True, bool(delayed))
     for name, anti, category in (("dms", 0, 0), ("dnms", 1, 0), ("dmc", 0, 1), ("dnmc", 1, 1)):
         tasks[name] = Parts("match", delayed=True, anti=bool(anti), category=bool(category))
-    return tasks
+    return {name: tasks[name] for name in COLLECTIONS["yang19"]}
 
 
 def compose(base: dict[str, Parts]) -> dict[str, Parts]:
@@ -88,7 +89,7 @@ def compose(base: dict[str, Parts]) -> dict[str, Parts]:
     }
 
 
-BASE = {name: _base()[name] for name in COLLECTIONS["yang19"]}
+BASE = _base()
 TASKS = compose(BASE)
 
 

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from ngym_cli.agents import own
 from ngym_cli.agents.networks import NETWORKS, TABLES, find_network
 from ngym_cli.config import options, parts
-from ngym_cli.config.options import Values
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:

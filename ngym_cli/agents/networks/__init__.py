@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from ngym_cli.agents import own
 from ngym_cli.config import options, parts
-from ngym_cli.config.options import Values
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
 
 __all__ = ["NETWORKS", "NetworkSpec", "find_network"]

@@ -91,10 +91,7 @@ def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, dete
     policy, expected_steps = load_policy(run, config)
     assert isinstance(actor, Actor) and steps == expected_steps
     settings = fresh_trials.EvaluationSettings(60, 3, deterministic, measured=False)
-    mine, other = (
-        fresh_trials.evaluate(each, config, facts, settings).table
-        for each in (actor, policy)
-    )
+    mine, other = (fresh_trials.evaluate(each, config, facts, settings).table for each in (actor, policy))
     assert mine.keys() == other.keys()
     for name, values in mine.items():
         np.testing.assert_array_equal(values, other[name], err_msg=name)

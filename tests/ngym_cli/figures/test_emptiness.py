@@ -12,7 +12,7 @@ from neurogym.envs.registration import all_envs
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import requests as evaluations
-from ngym_cli.figures import report, requests
+from ngym_cli.figures import files, report, requests
 from ngym_cli.figures.registry import FIGURES, figure
 from ngym_cli.figures.style import GREY, Unavailable, new_figure
 from ngym_cli.training.main_loop import train
@@ -107,10 +107,10 @@ def test_figures_are_refused_with_the_reason():
 
 def test_the_exit_code_is_an_error_only_if_nothing_was_drawn(made_up, tmp_path):
     seen = requests.view([str(made_up("GoNogo-v0"))], tmp_path)
-    rows = requests.draw(seen, ["responses", "context"], requests.FigureFiles(out=tmp_path / "some"))
+    rows = requests.draw(seen, ["responses", "context"], files.FigureFiles(out=tmp_path / "some"))
     assert [row["path"] is not None for row in rows] == [True, False]
     with pytest.raises(UserError, match="context: the trials have no column"):
-        requests.draw(seen, ["context"], requests.FigureFiles(out=tmp_path / "none"))
+        requests.draw(seen, ["context"], files.FigureFiles(out=tmp_path / "none"))
     assert not (tmp_path / "none").exists()
 
 

@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 import ngym_cli
 from ngym_cli import runs
-from ngym_cli.figures import conditions, requests
+from ngym_cli.figures import conditions, files, requests
 from ngym_cli.figures.evidence import strength_by_modality
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import Unavailable, styled
@@ -38,7 +38,7 @@ def test_the_task_gives_its_figures(case, tmp_path):
     for name in ("learning", *figures):
         assert rows[name]["available"], rows[name]["reason"]
         before = dict(matplotlib.rcParams)
-        (row,) = requests.draw(seen, [name], requests.FigureFiles(out=tmp_path))
+        (row,) = requests.draw(seen, [name], files.FigureFiles(out=tmp_path))
         assert Path(row["path"]).read_bytes().startswith(b"\x89PNG")
         assert dict(matplotlib.rcParams) == before
     assert all(row["default"] for name, row in rows.items() if name in figures and name != "history")

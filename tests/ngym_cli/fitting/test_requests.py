@@ -12,7 +12,7 @@ from neurogym.behaviour.models.base import Problem, log_likelihoods, predict
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli import fit
 from ngym_cli.errors import UserError
-from ngym_cli.figures.requests import FigureFiles
+from ngym_cli.figures.files import FigureFiles
 from ngym_cli.fitting import registry, requests
 from ngym_cli.fitting.settings import FitSettings
 from ngym_cli.fitting.validation import CrossValidation, mixture, prepared, validate

@@ -161,9 +161,7 @@ def test_options_outside_their_range_are_refused(name, options, message):
         complete_arguments(find_network(name), {}, options)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"), [({"inhibitory": 1.0}, "population"), ({"mask": [[1.0]]}, "10 x 10")]
-)
+@pytest.mark.parametrize(("options", "message"), [({"inhibitory": 1.0}, "population"), ({"mask": [[1.0]]}, "10 x 10")])
 def test_options_that_do_not_fit_the_units_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         build("ei_rnn", **options)

@@ -1,0 +1,131 @@
+"""Files of figures of runs, sweeps and fits, with the numbers behind each figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from ngym_cli.errors import UserError, unknown
+from ngym_cli.files.writing import atomic_path, check_place
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ngym_cli.runs.trial_table import Table
+
+FORMATS = ("png", "svg", "pdf")
+STYLES = ("screen", "paper")
+
+
+@dataclass(frozen=True)
+class FigureFiles:
+    """Files that figures are written to.
+
+    Attributes:
+        file_format: png, svg or pdf.
+        style: screen or paper.
+        out: folder that the user names; None for the folder ``figures`` of the run, the sweep or the fit.
+        overwrite: replace figures in the folder that the user names.
+    """
+
+    file_format: str = "png"
+    style: str = "screen"
+    out: Path | None = None
+    overwrite: bool = False
+
+    def places(self, owner: Path, names: Sequence[str]) -> list[Path]:
+        """Return the file of each figure.
+
+        Args:
+            owner: folder of the run, the sweep or the fit.
+            names: names of the files, without suffix.
+
+        Raises:
+            UserError: on an unknown format or style, or if a file exists in the folder that the user names.
+        """
+        for kind, given, known in (("format", self.file_format, FORMATS), ("style", self.style, STYLES)):
+            if given not in known:
+                raise unknown(kind, given, known)
+        found = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
+        for place in found if self.out is not None else ():
+            check_place(place, self.overwrite)
+            check_place(place.with_suffix(".parquet"), self.overwrite)
+        return found
+
+
+class FigureRow(TypedDict):
+    """Result of drawing a figure.
+
+    Attributes:
+        id: name of the figure.
+        path: file of the figure; None if the figure could not be drawn.
+        reason: why the figure could not be drawn.
+        damaged: whether the run is damaged.
+        left_out: why a run, an evaluation or a condition is missing in the figure, by its label.
+    """
+
+    id: str
+    path: str | None
+    reason: str | None
+    damaged: NotRequired[bool]
+    left_out: NotRequired[dict[str, str]]
+
+
+def draw_each(
+    drawers: Mapping[str, Callable[[], tuple[Figure, Table]]], places: Sequence[Path], style: str, required: bool
+) -> list[FigureRow]:
+    """Draw figures one after the other.
+
+    Args:
+        drawers: functions by the names of the figures; each returns a figure and the numbers behind the figure.
+        places: file of each figure.
+        style: screen or paper.
+        required: whether a figure that cannot be drawn is an error.
+
+    Raises:
+        UserError: if a required figure cannot be drawn, or a file cannot be written.
+    """
+    from ngym_cli.figures.style import Unavailable, styled
+
+    rows: list[FigureRow] = []
+    for (name, drawer), place in zip(drawers.items(), places, strict=True):
+        row: FigureRow = {"id": name, "path": None, "reason": None}
+        try:
+            with styled(style):
+                figure, table = drawer()
+            save_with_table(figure, table, style, place)
+            row["path"] = str(place)
+        except Unavailable as reason:
+            if required:
+                raise UserError(f"figure {name}: {reason}") from None
+            row["reason"] = str(reason)
+        rows.append(row)
+    return rows
+
+
+def save_with_table(figure: Figure, table: Table, style: str, path: Path) -> None:
+    """Write a figure and the numbers behind the figure."""
+    from ngym_cli.figures.style import styled
+
+    with styled(style):
+        save_figure(figure, path)
+    if table:
+        from ngym_cli.runs.trial_table import write_table
+
+        write_table(table, path.with_suffix(".parquet"))
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure, as a whole or not at all, the same bytes for the same figure.
+
+    Raises:
+        UserError: if the file cannot be written.
+    """
+    dates: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    try:
+        with atomic_path(path) as temporary:
+            figure.savefig(temporary, metadata=dates.get(path.suffix))
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
