@@ -14,7 +14,7 @@ from torch import Tensor
 
 from neurogym.envs.contract import ContractError
 from neurogym.envs.contract.subject import require
-from ngym_cli.agents.networks.cell import StateError, check_state, sizes_of
+from ngym_cli.agents.networks.cell import Cell, StateError, check_state, sizes_of
 from ngym_cli.agents.own import constructor_parameters, network_options
 from ngym_cli.config import options
 
@@ -48,18 +48,18 @@ class CellSubject:
         if missing:
             raise ContractError(f"argument {missing[0]} of __init__ has no default; give it one to check the cell")
 
-    def make(self, inputs: int = INPUTS, units: int = UNITS, seed: int = 0) -> Any:
+    def make(self, inputs: int = INPUTS, units: int = UNITS, seed: int = 0) -> Cell:
         """Return a cell with weights of a seed."""
         torch.manual_seed(seed)
         return self.cls(inputs, units, **self.options)
 
-    def draw(self, cell: Any, n: int = N, units: int = UNITS, seed: int = 0) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def draw(self, cell: Cell, n: int = N, units: int = UNITS, seed: int = 0) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Return random inputs and a random state."""
         source = torch.Generator().manual_seed(seed)
         state = tuple(0.5 * torch.randn(n, size, generator=source) for size in sizes_of(cell, units))
         return torch.randn(n, INPUTS, generator=source), state
 
-    def run(self, cell: Any, xs: Tensor, units: int = UNITS) -> list[tuple[Tensor, ...]]:
+    def run(self, cell: Cell, xs: Tensor, units: int = UNITS) -> list[tuple[Tensor, ...]]:
         """Return the states after each step of inputs (step, environment, input), from a state of zeros."""
         state = tuple(torch.zeros(xs.shape[1], size) for size in sizes_of(cell, units))
         found = []
@@ -249,12 +249,12 @@ def exported(subject: CellSubject) -> None:
             super().__init__()
             self.cell = cell
 
-        def forward(self, x: Tensor, *state: Tensor) -> Any:
+        def forward(self, x: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
             return tuple(self.cell.step(x, state))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        traced: Any = torch.jit.trace(Step(), (x, *state), check_trace=False)
+        traced = torch.jit.trace(Step(), (x, *state), check_trace=False)
     other, before = subject.draw(cell, seed=1)
     with torch.no_grad():
         pairs = zip(traced(other, *before), cell.step(other, before), strict=True)

@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, predict
+from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, UnfitError, predict
 from neurogym.behaviour.table import Behaviour, session
 from neurogym.envs.contract import ContractError, NothingToCheck, wrapped
 from neurogym.envs.contract.subject import require
@@ -22,10 +22,15 @@ from ngym_cli.config.parts import keyword_parameters
 from ngym_cli.config.wrappers import find_wrapper
 from ngym_cli.errors import UserError
 
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+    from ngym_cli.api.trained import Run
+
 #: Task with which parts are tried.
 TASK = "RDM-v0"
 #: A short run, interrupted at the first evaluation to try whether it can be continued.
-SHORT: dict[str, Any] = {
+SHORT: dict[str, object] = {
     "task": TASK, "n_envs": 4, "units": 8, "timesteps": 4096, "evaluation": {"every": 2048, "trials": 20},
 }  # fmt: skip
 
@@ -38,12 +43,12 @@ class PartSubject:
         entry: class or function.
     """
 
-    def __init__(self, name: str, entry: Any):
+    def __init__(self, name: str, entry: Callable[..., object]):
         self.name, self.entry = name, entry
         self._weights: dict[str, bytes] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="ngym-check-")
 
-    def config(self, **settings: Any) -> RunConfig:
+    def config(self, **settings: object) -> RunConfig:
         """Return the configuration of a short run; algorithms with rollouts get short ones."""
         from ngym_cli.agents.algorithms import find_algorithm
 
@@ -51,7 +56,7 @@ class PartSubject:
         usual = {key: value for key, value in {"n_steps": 32, "learning_starts": 64}.items() if key in known}
         return configuration.from_dict({**SHORT, "hyperparameters": usual, **settings})
 
-    def train(self, name: str, stop: bool = False, **settings: Any) -> runs.RunFolder:
+    def train(self, name: str, stop: bool = False, **settings: object) -> runs.RunFolder:
         """Train a short run in a temporary folder; with ``stop``, interrupt and continue the run.
 
         Raises:
@@ -67,7 +72,7 @@ class PartSubject:
         except UserError as error:
             raise ContractError(str(error)) from error
 
-    def weights(self, name: str, stop: bool = False, **settings: Any) -> bytes:
+    def weights(self, name: str, stop: bool = False, **settings: object) -> bytes:
         """Return the weights after a short run of this name, as a file holds them; a run is made once."""
         if name not in self._weights:
             run = self.train(name, stop, **settings)
@@ -75,7 +80,7 @@ class PartSubject:
         return self._weights[name]
 
     @cached_property
-    def figure_run(self) -> Any:
+    def figure_run(self) -> Run:
         """A run to draw."""
         from ngym_cli.api.trained import Run
 
@@ -132,11 +137,11 @@ class PartSubject:
         """A fit to the random choices."""
         return self.fit()
 
-    def probabilities(self, policy: Any, table: Behaviour | None = None) -> np.ndarray:
+    def probabilities(self, policy: Policy, table: Behaviour | None = None) -> np.ndarray:
         """Return the probabilities of the choices of all trials, shape (trials, choices)."""
         return np.concatenate(predict(policy, (table or self.behaviour).sessions))
 
-    def make_env(self) -> Any:
+    def make_env(self) -> gym.Env:
         """Return the example task inside the wrapper."""
         from ngym_cli.config.tasks import find_task
         from ngym_cli.environments.stack import make_env

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ngym_cli.config import parts
 from ngym_cli.config.docstrings import summary
@@ -21,6 +21,8 @@ from ngym_cli.errors import UserError, one_line
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
+    import gymnasium as gym
+
     from neurogym.envs.contract import Subject
 
 #: Kinds of parts, other than tasks, that have a contract.
@@ -111,8 +113,8 @@ class Contract(NamedTuple):
         advice: names of checks that only advise.
     """
 
-    subject: Callable[[Task], Any]
-    checks: Mapping[str, Callable[[Any], None]]
+    subject: Callable[[Task], object]
+    checks: Mapping[str, Callable[..., None]]
     basic: Collection[str]
     advice: Collection[str]
 
@@ -128,7 +130,7 @@ def _contract(kind: str) -> Contract:
     def named(functions: Iterable[Callable]) -> dict[str, Callable]:
         return {each.__name__.removeprefix(f"{kind}_").replace("_", "-"): each for each in functions}
 
-    module: Any = own_cells if kind == "network" else own_parts
+    module = own_cells if kind == "network" else own_parts
     checks = module.CHECKS if kind == "network" else module.CHECKS[kind]
     make = own_cells.CellSubject if kind == "network" else own_parts.PartSubject
     return Contract(lambda task: make(task.name, task.entry), *map(named, (checks, module.BASIC, module.ADVICE)))
@@ -157,11 +159,11 @@ def _checks(task: Task, longest: float) -> Iterator[Row]:
             return
 
 
-def _call(function: Callable[[Any], None], subject: Callable[[], Any]) -> None:
+def _call(function: Callable[..., None], subject: Callable[[], object]) -> None:
     function(subject())
 
 
-def _maker(task: Task) -> Callable[..., Any]:
+def _maker(task: Task) -> Callable[..., gym.Env]:
     from neurogym.envs import registration
 
     return task.entry if task.own else functools.partial(registration.make, task.name)
@@ -200,7 +202,7 @@ def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float
     return row
 
 
-def definition_of(entry: Any) -> str | None:
+def definition_of(entry: Callable[..., object]) -> str | None:
     """Return file and line of a class or function, as ``my_task.py:12``; None where that is not known."""
     try:
         return f"{Path(inspect.getsourcefile(entry) or '').name}:{inspect.getsourcelines(entry)[1]}"

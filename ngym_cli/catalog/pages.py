@@ -142,7 +142,7 @@ def _save_trial(trial: TrialView, path: Path) -> None:
 
 def _arguments(task: Task) -> tuple[Row, dict[str, str]]:
     """Return defaults and meanings of the arguments of a task; of several tasks, those of the session and of each."""
-    entries, given = [task.entry], dict[str, Any]()
+    entries, given = [task.entry], Row()
     if task.several:
         session = inspect.signature(make_multi).parameters.values()
         given = {
@@ -169,7 +169,7 @@ def _periods(env: TrialEnv) -> list[Row]:
     return [{"id": period, "duration": Distribution.of(spec).phrase()} for period, spec in env.timing.items()]
 
 
-def _values(value: Any) -> Any:
+def _values(value: Any) -> object:
     from neurogym.sampling.distributions import Distribution, Vectors
 
     if isinstance(value, Vectors):

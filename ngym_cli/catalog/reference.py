@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli.config import docstrings, parts
 from ngym_cli.config.options import about, is_optional, range_of
@@ -294,7 +294,7 @@ def _head(name: str, kind: str, description: str, paper: str) -> Row:
     }
 
 
-def arguments(entry: Any, without: tuple[str, ...] = ()) -> list[Row]:
+def arguments(entry: Callable[..., object], without: tuple[str, ...] = ()) -> list[Row]:
     """Return the arguments of a class or function as rows of ``id``, ``default`` (or "required"), ``meaning``, ...
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, SupportsFloat
 
 from ngym_cli.config.values import Call, parse_scalar, write_value
 from ngym_cli.errors import UserError
@@ -12,7 +12,7 @@ from ngym_cli.errors import UserError
 LONGEST = 10_000_000
 
 
-def parse_duration(text: object, period: str) -> Any:
+def parse_duration(text: object, period: str) -> object:
     """Check the duration of a period and return the written form.
 
     A number is a duration in ms; a list is a set of durations, one of which is drawn; a call such as
@@ -41,7 +41,7 @@ def parse_duration(text: object, period: str) -> Any:
     return written
 
 
-def duration_for_task(value: object) -> Any:
+def duration_for_task(value: object) -> object:
     """Return a written duration in the form that tasks take: a number, a list, or (distribution, arguments).
 
     Example:
@@ -56,7 +56,7 @@ def duration_for_task(value: object) -> Any:
     return (name, numbers[0] if single else numbers)
 
 
-def written_duration(value: Any) -> Any | None:
+def written_duration(value: Any) -> float | str | list[float] | None:
     """Return the written form of a task's own duration, or None for a function.
 
     Example:
@@ -76,7 +76,7 @@ def written_duration(value: Any) -> Any | None:
     return str(Call(kind, tuple(str(_number(item)) for item in values)))
 
 
-def _number(value: Any) -> int | float:
+def _number(value: SupportsFloat) -> int | float:
     """Return a whole number as int, to be written without a decimal point."""
     value = float(value)
     return int(value) if value.is_integer() else value

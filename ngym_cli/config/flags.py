@@ -92,7 +92,7 @@ def _from_fields(model: type[Section], prefix: str = "") -> Iterator[Flag]:
             yield from _from_fields(inner[0], f"{prefix}{name}.")
 
 
-def _option_type(name: str, kinds: list[Any]) -> OptionType:
+def _option_type(name: str, kinds: list[type]) -> OptionType:
     if name == "wrappers":
         return "wrappers"
     if any(get_origin(kind) is list for kind in kinds):
@@ -108,7 +108,7 @@ FLAGS: dict[str, Flag] = {
 }
 
 
-def settings(**given: Any) -> dict[str, Any]:
+def settings(**given: Any) -> dict[str, object]:
     """Return the nested configuration of typed options; options that were not given are left out.
 
     Args:
@@ -117,7 +117,7 @@ def settings(**given: Any) -> dict[str, Any]:
     Raises:
         UserError: on a text that is not ``NAME=VALUE``, or a name given twice.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, value in given.items():
         flag = FLAGS[name]
         if value is None or value == []:

@@ -13,6 +13,7 @@ from ngym_cli.config import options
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.sections import Section
 from ngym_cli.config.trust import require
+from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files import reading
 
@@ -84,7 +85,7 @@ def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]
         raise UserError(f"cannot read {path}: {error.strerror}") from None
 
 
-def merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, Any]:
+def merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
     """Override a nested dictionary by another: tables are merged, all other values replaced."""
     merged = dict(base)
     for key, value in over.items():
@@ -93,16 +94,16 @@ def merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, A
     return merged
 
 
-def nest(values: Mapping[str, object]) -> dict[str, Any]:
+def nest(values: Mapping[str, object]) -> dict[str, object]:
     """Return dotted keys as nested tables."""
-    nested: dict[str, Any] = {}
+    nested: dict[str, object] = {}
     for key, value in values.items():
         first, dot, rest = key.partition(".")
         nested = merge(nested, {first: nest({rest: value}) if dot else value})
     return nested
 
 
-def lookup(settings: Any, key: str) -> Any:
+def lookup(settings: object, key: str) -> Any:
     """Return the value of a dotted key in nested tables, or None if there is none."""
     for part in key.split("."):
         settings = settings.get(part) if isinstance(settings, Mapping) else None
@@ -130,7 +131,7 @@ def load(path: Path | None, flags: Mapping[str, object], trust: bool = False) ->
     return config
 
 
-def leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     """Return dotted keys and values of nested tables."""
     for key, value in table.items():
         if isinstance(value, Mapping):
@@ -139,11 +140,11 @@ def leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str,
             yield f"{prefix}{key}", value
 
 
-def plain_text(value: object) -> Any:
+def plain_text(value: object) -> Scalar:
     """Return numbers, truth values, texts and None as they are, other values as text."""
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def flatten(config: Mapping[str, object]) -> dict[str, Any]:
+def flatten(config: Mapping[str, object]) -> dict[str, Scalar]:
     """Return a nested configuration as a flat table of numbers, truth values and texts."""
     return {key: plain_text(value) for key, value in leaves(config) if value is not None}

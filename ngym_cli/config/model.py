@@ -83,7 +83,7 @@ class RunConfig(TaskSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _usual(cls, data: object) -> Any:
+    def _usual(cls, data: object) -> object:
         if isinstance(data, Mapping):
             data = with_recommended(data, str(cls.model_fields["task"].default))
             if "alg" not in data and "task" in data:
@@ -92,7 +92,7 @@ class RunConfig(TaskSettings):
 
     @field_validator("network_args", "hyperparameters", mode="after")
     @classmethod
-    def _none(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+    def _none(cls, arguments: Mapping[str, object]) -> dict[str, object]:
         return {key: None if value == "none" else value for key, value in arguments.items()}
 
     @model_serializer(mode="wrap")

@@ -117,7 +117,7 @@ def option(row: Row) -> FieldInfo:
     return FieldInfo.from_annotated_attribute(kind | None if row.get("optional") else kind, field)
 
 
-def options(defined: Mapping[str, Row], chosen: Mapping[str, Any], spelled: bool = True) -> dict[str, FieldInfo]:
+def options(defined: Mapping[str, Row], chosen: Mapping[str, object], spelled: bool = True) -> dict[str, FieldInfo]:
     """Return the fields of some options of a table.
 
     Args:

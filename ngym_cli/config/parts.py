@@ -273,7 +273,9 @@ def _ours(filename: str) -> bool:
     return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
 
 
-def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str, without: tuple[str, ...] = ()) -> None:
+def check_arguments(
+    entry: Callable[..., object], given: Iterable[str], what: str, without: tuple[str, ...] = ()
+) -> None:
     """Refuse arguments that a class or function does not take.
 
     Args:
@@ -295,7 +297,7 @@ def check_arguments(entry: Callable[..., Any], given: Iterable[str], what: str, 
 
 
 @functools.cache
-def keyword_parameters(entry: Callable[..., Any]) -> dict[str, Any] | None:
+def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
     """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
     parameters = inspect.signature(entry).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):

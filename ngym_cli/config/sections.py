@@ -40,7 +40,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
         """Give the fields of a section their explanations."""
         for name, text in sections(cls.__doc__)[1].get("Attributes", {}).items():
             cls.model_fields[name].description = text.rstrip(".")
@@ -54,7 +54,7 @@ class WrapperConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _flat(cls, data: object) -> Any:
+    def _flat(cls, data: object) -> object:
         if isinstance(data, str):
             entries = parse_wrappers(data)
             if len(entries) != 1:
@@ -117,12 +117,12 @@ class TaskSettings(Section):
 
     @field_validator("timing")
     @classmethod
-    def _durations(cls, timing: dict[str, Any]) -> dict[str, Any]:
+    def _durations(cls, timing: Mapping[str, object]) -> dict[str, object]:
         return {period: parse_duration(value, period) for period, value in timing.items()}
 
     @field_validator("wrappers", mode="before")
     @classmethod
-    def _stack(cls, value: object) -> Any:
+    def _stack(cls, value: object) -> object:
         return parse_wrappers(value) if isinstance(value, str) else value
 
     @field_validator("dt")

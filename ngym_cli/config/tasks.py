@@ -6,11 +6,14 @@ import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.config import parts
 from ngym_cli.config.parts import check_arguments, keyword_parameters, user_errors
 from ngym_cli.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    import gymnasium as gym
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Task:
         """Metadata of the task's class."""
         return dict(getattr(self.entry, "metadata", {}) or {})
 
-    def make(self, **kwargs: Any) -> Any:
+    def make(self, **kwargs: object) -> gym.Env:
         """Make an environment.
 
         Raises:
@@ -197,7 +200,7 @@ def recommended(task: object) -> Recommended | None:
     return RECOMMENDED.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if metadata.get("carries") else None)
 
 
-def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, Any]:
+def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, object]:
     """Return settings in which the wish for recommended settings is replaced by these settings.
 
     Args:

@@ -9,12 +9,22 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Required
+
+from typing_extensions import TypedDict
 
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.parts import file_of, is_reference
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest, read_json
+
+
+class Code(TypedDict, total=False):
+    """Signed digests of a user's own code in a run."""
+
+    files: Required[dict[str, str]]
+    signature: str | None
+
 
 #: Configuration and record in a run folder.
 CONFIG, MANIFEST = "config.toml", "manifest.json"
@@ -113,7 +123,7 @@ def _refuse_missing(name: str, source: str) -> None:
         raise UserError(f"{source} needs {name}, but there is no file {file_of(name)} here; copy the file here")
 
 
-def record(config: RunConfig) -> dict[str, Any] | None:
+def record(config: RunConfig) -> Code | None:
     """Return the signed digests of a user's own code for the record of a new run, or None without such code.
 
     Returns:
@@ -123,7 +133,7 @@ def record(config: RunConfig) -> dict[str, Any] | None:
     return signed(references(config))
 
 
-def signed(names: Iterable[str]) -> dict[str, Any] | None:
+def signed(names: Iterable[str]) -> Code | None:
     """Return signed digests of references to code, or None if no file lies below this folder."""
     found = files(names)
     return {"files": found, "signature": _signature(found)} if found else None

@@ -144,7 +144,7 @@ def parse_assignment(text: str, flag: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], Any] = parse_value) -> dict[str, Any]:
+def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], object] = parse_value) -> dict[str, Any]:
     """Read several assignments into a table.
 
     Args:

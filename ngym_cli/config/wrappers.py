@@ -20,10 +20,10 @@ from ngym_cli.config.parts import check_arguments, keyword_parameters
 from ngym_cli.errors import UserError, unknown
 
 #: Function that makes a further environment from a written task and the time step (ms).
-MakeTask = Callable[[Any, float], gym.Env]
+MakeTask = Callable[[object, float], gym.Env]
 
 #: Types that are checked.
-CHECKED: dict[Any, options.TypeName] = {float: "float", int: "int", bool: "bool", str: "str"}
+CHECKED: dict[object, options.TypeName] = {float: "float", int: "int", bool: "bool", str: "str"}
 
 #: Wrappers that only a program can use, with the reason.
 FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
@@ -31,7 +31,7 @@ FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedul
 AUTO = "auto"
 
 #: Defaults on the command line where those of the class leave the choice to a program.
-ALWAYS: dict[str, dict[str, Any]] = {
+ALWAYS: dict[str, dict[str, str]] = {
     "ScheduleEnvs": {"schedule": "random"},
     "Combine": {"share_action_space": AUTO},  # true if both tasks have equally many actions
 }
@@ -117,17 +117,17 @@ def _made(cls: Any, env: gym.Env, args: dict[str, Any], make: MakeTask) -> gym.E
     return OrderEnforcing(cls(several, **_scheduled(given, len(several))))
 
 
-def _actions(env: gym.Env) -> Any:
+def _actions(env: gym.Env) -> object:
     return env.action_space.n if isinstance(env.action_space, gym.spaces.Discrete) else env.action_space.shape
 
 
 @functools.cache
-def argument_types(cls: type) -> dict[str, Any]:
+def argument_types(cls: type) -> dict[str, object]:
     """Return the types of a class's arguments, from annotations or defaults.
 
     Names that only a type checker imports count as ``Any``.
     """
-    unknown_names: dict[str, Any] = {}
+    unknown_names: dict[str, object] = {}
     while True:
         try:
             hints = get_type_hints(cls.__init__, localns=unknown_names)  # type: ignore[misc]
@@ -141,7 +141,7 @@ def argument_types(cls: type) -> dict[str, Any]:
         return {name: kind for name, kind in {**defaults, **hints}.items() if name not in ("env", "return")}
 
 
-def _value(value: Any, kind: object, key: str, make: Callable[[Any], gym.Env]) -> Any:
+def _value(value: Any, kind: object, key: str, make: Callable[[object], gym.Env]) -> Any:
     """Return a written value as the type in the signature."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     some = [each for each in kinds if each is not NoneType]
@@ -167,15 +167,16 @@ def _is_range(key: str, value: object) -> bool:
     return key.endswith("_dur") and isinstance(value, list) and len(value) == 2
 
 
-def _tasks(value: Any, make: Callable[[Any], gym.Env]) -> list[gym.Env]:
-    parts: Sequence[Any] = value.split("+") if isinstance(value, str) else value
+def _tasks(value: object, make: Callable[[object], gym.Env]) -> list[gym.Env]:
+    parts = value.split("+") if isinstance(value, str) else value
     return [make(part) for part in (parts if isinstance(parts, list | tuple) else [parts])]
 
 
-def _scheduled(given: dict[str, Any], n: int) -> dict[str, Any]:
+def _scheduled(given: dict[str, object], n: int) -> dict[str, object]:
     """Replace the name of a schedule by a schedule over ``n`` conditions."""
-    if isinstance(given.get("schedule"), str):
+    schedule = given.get("schedule")
+    if isinstance(schedule, str):
         from neurogym.sampling.scheduler import schedule_from
 
-        return {**given, "schedule": schedule_from(given["schedule"], n)}
+        return {**given, "schedule": schedule_from(schedule, n)}
     return given

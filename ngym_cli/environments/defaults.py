@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect as inspection
 import math
-from typing import Any
+from collections.abc import Callable
 
 import gymnasium as gym
 
@@ -69,7 +69,7 @@ def _stage_links_trials(config: RunConfig, index: int) -> bool:
         raise UserError(f"stage {config.stages[index].name or index + 1}: {error}") from error
 
 
-def _plain_defaults(task: Task) -> dict[str, Any]:
+def _plain_defaults(task: Task) -> dict[str, object]:
     """Return the task's arguments: defaults, those fixed by an alias, and those with which networks learn better."""
     registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
     without = ("dt", "timing", "rewards")
@@ -80,12 +80,12 @@ def _plain_defaults(task: Task) -> dict[str, Any]:
     return {**_defaults(task.entry, without), **fixed, **built_in(task.name)[1].get("trained_with", {})}
 
 
-def _wrapper_defaults(name: str) -> dict[str, Any]:
+def _wrapper_defaults(name: str) -> dict[str, object]:
     cls = find_wrapper(name)
     return {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
 
 
-def _defaults(entry: object, without: tuple[str, ...]) -> dict[str, Any]:
+def _defaults(entry: Callable[..., object], without: tuple[str, ...]) -> dict[str, object]:
     """Return the default arguments with plain values (numbers, truth values, words, lists)."""
     parameters = keyword_parameters(entry) or {}
     return {

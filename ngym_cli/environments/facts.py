@@ -17,7 +17,7 @@ from neurogym.ceilings.stack import StackCeiling, verdict
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.recording.rollout import ModelAgent, rollout
-from neurogym.spaces import n_actions, names_of
+from neurogym.spaces import Index, n_actions, names_of
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
 from neurogym.vector import layers
@@ -75,7 +75,7 @@ class Facts:
         return float(self.inner.dt)
 
     @property
-    def conditions(self) -> dict[str, Any]:
+    def conditions(self) -> dict[str, object]:
         """The task's conditions, name to values or distribution."""
         return dict(self.inner.conditions)
 
@@ -107,7 +107,7 @@ class Facts:
         return self.env.action_space
 
     @property
-    def labels(self) -> dict[str, dict[str, Any]]:
+    def labels(self) -> dict[str, dict[str, Index]]:
         """Names of channels under ``observation``, of actions under ``action``."""
         spaces = {"observation": self.observation_space, "action": self.action_space}
         return {what: dict(names_of(space)) for what, space in spaces.items()}

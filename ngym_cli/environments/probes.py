@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -39,7 +38,7 @@ class PeriodProbe(TrialWrapper):
     def __init__(self, env: gym.Env, periods: Sequence[str] = ()):
         super().__init__(env)
         self.periods = tuple(periods)
-        self.within: dict[str, Any] = {}
+        self.within: dict[str, np.ndarray] = {}
 
     def revise(self, trials: Trials) -> None:
         """Write the onsets down, and mark the rows of the watched periods."""
@@ -52,7 +51,7 @@ class PeriodProbe(TrialWrapper):
             field = trials.fields["within_" + name] = np.zeros(trials.total, bool)
             field[trials.rows(name).index] = True
 
-    def observe(self, ob: object, action: object, reward: object, field: Callable[[str], np.ndarray]) -> Any:
+    def observe(self, ob: np.ndarray, action: object, reward: object, field: Callable[[str], np.ndarray]) -> np.ndarray:
         """Update the masks of environments in each watched period."""
         self.within = {name: field("within_" + name) for name in self.periods}
         return ob

@@ -17,14 +17,14 @@ class TrialVecEnv(TrialBatch, VecEnv):
 
     def __init__(self, venv: Batch, reset_state: str = "never"):
         TrialBatch.__init__(self, venv, reset_state)
-        self._actions: np.ndarray | None = None
+        self._actions: np.ndarray
         VecEnv.__init__(self, venv.num_envs, venv.single_observation_space, venv.single_action_space)
 
     def step_async(self, actions: np.ndarray) -> None:
         """Keep the actions for ``step_wait``."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, object]]]:
         """Take the step; see ``TrialBatch.step``."""
         return self.step(self._actions)
 

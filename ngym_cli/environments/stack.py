@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gymnasium as gym
 
@@ -76,7 +76,7 @@ def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.
     if not learning and everything is not settings:
         make_env(task, settings, learning=True)  # refuses unknown names
         settings = everything
-    kwargs: dict[str, Any] = dict(settings.task_args)
+    kwargs: dict[str, object] = dict(settings.task_args)
     if settings.dt is not None:
         kwargs["dt"] = settings.dt
     if settings.timing:
@@ -106,7 +106,7 @@ def _without_held_out(task: Task, settings: TaskSettings) -> TaskSettings:
     return found
 
 
-def _but_held_out(args: Mapping[str, Any]) -> dict[str, Any]:
+def _but_held_out(args: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in args.items() if name != "held_out"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -12,7 +12,10 @@ from gymnasium.spaces import Space
 from neurogym.vector.batch import Batch, BatchStepResult
 from ngym_cli.errors import NotFinite
 
-_NOTHING: dict[str, Any] = {}
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
+
+_NOTHING: dict[str, object] = {}
 
 #: Column with the position of a trial in its session; a session begins at 0.
 SESSION_TRIAL = "session_trial"
@@ -48,7 +51,7 @@ class Boundaries:
 
     def __init__(self, unit: str):
         self.unit = unit
-        self._now: list[tuple[Any, ...]] | None = None
+        self._now: list[tuple[object, ...]] | None = None
 
     def forget(self) -> None:
         """Read the present trials again before the next step."""
@@ -75,12 +78,12 @@ class Boundaries:
             self._now[i] = label
         return crossed
 
-    def _labels(self, venv: Batch, envs: np.ndarray) -> list[tuple[Any, ...]]:
+    def _labels(self, venv: Batch, envs: np.ndarray) -> list[tuple[object, ...]]:
         """Return the entries that tell sessions or blocks apart in the present trials of environments."""
         return labels(venv.present(envs), self.unit, len(envs))
 
 
-def labels(columns: Mapping[Any, np.ndarray], unit: str, n: int) -> list[tuple[Any, ...]]:
+def labels(columns: Mapping[str, np.ndarray], unit: str, n: int) -> list[tuple[object, ...]]:
     """Return the entries that tell the sessions or blocks of n trials apart.
 
     Args:
@@ -93,7 +96,7 @@ def labels(columns: Mapping[Any, np.ndarray], unit: str, n: int) -> list[tuple[A
     return list(zip(*listed, strict=True)) if listed else [()] * n
 
 
-def begins(unit: str, earlier: tuple[Any, ...], later: tuple[Any, ...]) -> bool:
+def begins(unit: str, earlier: tuple[object, ...], later: tuple[object, ...]) -> bool:
     """Return whether the later of two successive trials, given by their labels, is the first of a session or block."""
     return 0 in later if unit == "session" else later != earlier
 
@@ -121,8 +124,8 @@ class TrialBatch:
         self.reset_state = reset_state
         self._boundaries = Boundaries(reset_state) if reset_state in STRETCHES else None
         self.num_envs = venv.num_envs
-        self.observation_space: Space[Any] = venv.single_observation_space
-        self.action_space: Space[Any] = venv.single_action_space
+        self.observation_space: Space = venv.single_observation_space
+        self.action_space: Space = venv.single_action_space
         self.trial_ended = np.zeros(venv.num_envs, bool)
         self.finished: dict[str, np.ndarray] | None = None
         self.ground_truth: np.ndarray | None = None
@@ -145,7 +148,7 @@ class TrialBatch:
         self.finished = None
         return observations
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, object]]]:
         """Take a step.
 
         Returns:
@@ -167,7 +170,7 @@ class TrialBatch:
             ended = ended | self._boundaries.crossed(self.venv, self.trial_ended)
         return moved.observations, moved.rewards, ended, infos
 
-    def _cut_off(self, moved: BatchStepResult) -> list[dict[str, Any]]:
+    def _cut_off(self, moved: BatchStepResult) -> list[dict[str, object]]:
         listed = list(self._no_infos)
         for index in np.flatnonzero(moved.truncated).tolist():
             listed[index] = {"TimeLimit.truncated": True, "terminal_observation": moved.last_seen[index]}
@@ -186,7 +189,7 @@ class TrialBatch:
         return self._seeds
 
 
-def trials_of(venv: Any) -> TrialBatch:
+def trials_of(venv: TrialBatch | VecEnv | None) -> TrialBatch:
     """Return the environments made of trials, inside Stable-Baselines3's wrappers where there are any.
 
     Raises:
@@ -198,7 +201,7 @@ def trials_of(venv: Any) -> TrialBatch:
     return inner
 
 
-def batch_of(venv: Any) -> Batch:
+def batch_of(venv: TrialBatch | VecEnv | None) -> Batch:
     """Return the toolkit's batch inside a vectorised environment; see `trials_of`."""
     return trials_of(venv).venv
 

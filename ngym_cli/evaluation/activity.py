@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -103,7 +103,7 @@ class UnitRecorder:
             "observations": observations, "actions": act.actions, "rewards": rewards,
         }  # fmt: skip
         for name in self.quantities:
-            value: Any = now[name]
+            value = now[name]
             if value is None:
                 raise UserError(f"--record {name}: this agent has none; it has actions, observations and rewards")
             going = self._going.get(name)

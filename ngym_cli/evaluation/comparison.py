@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -127,7 +127,7 @@ def _described(table: Table, animal: Behaviour) -> SubjectDescription | None:
     """Return the description of an agent with the stimuli of an animal, where the agent's trials have these."""
     names = [name.removeprefix(SIGNED) for name in animal.stimuli]
     stimuli = names if all(name in table for name in names) else [STRENGTH] if STRENGTH in table else []
-    roles: dict[str, Any] = {"choice": "choice", "correct": "performance", "session": "env"}
+    roles = {"choice": "choice", "correct": "performance", "session": "env"}
     columns = {name: np.asarray(table[name]) for name in [*roles.values(), *stimuli, "outcome"]}
     try:
         found = from_columns(columns, {**roles, "stimuli": stimuli}, False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import gymnasium as gym
 import numpy as np
@@ -18,6 +18,9 @@ from ngym_cli.agents.acting import Act
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
 
 #: Per-row fields: whether a response is possible, and the stimuli of the trial.
 OPEN, STIMULI = "fitted_open", "fitted_stimuli"
@@ -45,7 +48,7 @@ class Stimulus:
     signed: bool = False
 
 
-def stimuli_of(names: Mapping[str, Any], text: str | None, facts: Facts) -> tuple[Stimulus, ...]:
+def stimuli_of(names: Iterable[str], text: str | None, facts: Facts) -> tuple[Stimulus, ...]:
     """Return the source of each stimulus of a model.
 
     Args:
@@ -113,7 +116,7 @@ class TrialProbe(TrialWrapper):
     def __init__(self, env: gym.Env, stimuli: tuple[Stimulus, ...], low: int):
         super().__init__(env)
         self.stimuli, self.low = stimuli, low
-        self.seen: dict[str, Any] = {}
+        self.seen: dict[str, np.ndarray] = {}
 
     def revise(self, trials: Trials) -> None:
         """Mark the rows of the response periods and write down the stimuli."""
@@ -131,7 +134,7 @@ class TrialProbe(TrialWrapper):
             values[:, k] = value[trial]
         trials.fields[STIMULI] = values
 
-    def observe(self, ob: object, action: object, reward: object, field: Callable[[str], np.ndarray]) -> Any:
+    def observe(self, ob: np.ndarray, action: object, reward: object, field: Callable[[str], np.ndarray]) -> np.ndarray:
         """Keep the values of the row that is observed."""
         is_open, values = np.asarray(field(OPEN)), np.asarray(field(STIMULI))
         self.seen = {OPEN: is_open, STIMULI: values.reshape(*is_open.shape, -1)[..., : len(self.stimuli)]}
@@ -158,7 +161,7 @@ class FittedModel:
         """Return the stack with the probe."""
         return TrialProbe(env, self.stimuli, int(self.actions[0]))
 
-    def acting(self, venv: Any, seed: int, deterministic: bool) -> FittedAgent:
+    def acting(self, venv: TrialBatch | VecEnv, seed: int, deterministic: bool) -> FittedAgent:
         """Return the agent in a batch of environments."""
         return FittedAgent(self, venv, seed, deterministic)
 
@@ -173,7 +176,7 @@ class FittedAgent:
         deterministic: choose the most probable action instead of drawing one.
     """
 
-    def __init__(self, model: FittedModel, venv: Any, seed: int, deterministic: bool):
+    def __init__(self, model: FittedModel, venv: TrialBatch | VecEnv, seed: int, deterministic: bool):
         self.model, self.deterministic = model, deterministic
         self.trials: TrialBatch = trials_of(venv)
         self.probes: list[TrialProbe] = [_probe(env) for env in batch_of(venv).envs]

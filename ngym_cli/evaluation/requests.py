@@ -62,7 +62,7 @@ class RequestedEvaluation(EvaluationSettings):
         trust: accept user code named in a run's record.
     """
 
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, object] = field(default_factory=dict)
     checkpoints: str | None = None
     exports: tuple[str, ...] = ()
     compare: tuple[Path, Path | None] | None = None
@@ -118,7 +118,7 @@ class EvaluationFlags:
     columns: Path | None = None
     compare_activity: Path | None = None
     by: str | None = None
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, object] = field(default_factory=dict)
     name: str | None = None
     overwrite: bool = False
     trust: bool = False

@@ -7,13 +7,14 @@ agent: ``RUNS/TASK/fitted/FIT-MODEL``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from neurogym.behaviour.models.base import Policy
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli import runs
@@ -21,11 +22,11 @@ from ngym_cli.config import RunConfig, trust
 from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation import fresh_trials
-from ngym_cli.evaluation.fitted_agent import FittedModel, actions_of, stimuli_of
+from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
 from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry
 from ngym_cli.runs import provenance
-from ngym_cli.runs.records import Summary
+from ngym_cli.runs.records import FitOrigin, Summary
 
 ALG = "fitted"  #: entry ``alg`` of the record of a simulation
 USUAL_TRIALS = 2000  #: trials unless given
@@ -49,7 +50,7 @@ class SimulationRequest:
         trust: accept user code named in the fit's record.
     """
 
-    changes: Mapping[str, Any]
+    changes: Mapping[str, object]
     model: str | None = None
     subject: str | None = None
     stimuli: str | None = None
@@ -102,9 +103,9 @@ def simulate(
                         "reward" not in about["table"]["roles"])  # fmt: skip
     name = asked.name or runs.safe_name(f"{fit.path.name}-{label}")
     path = runs.folder_for(root, config.task, ALG, name, asked.seed)
-    opening = provenance.opening(config, facts, 1)
-    opening |= {"alg": label, "fit": {"path": str(fit.path), "model": label, "subject": subject,
-                                      "parameters": f"fitted to all sessions of {subject}"}}  # fmt: skip
+    origin: FitOrigin = {"path": str(fit.path), "model": label, "subject": subject,
+                         "parameters": f"fitted to all sessions of {subject}"}  # fmt: skip
+    opening = {**provenance.opening(config, facts, 1), "alg": label, "fit": origin}
     runs.refuse_existing(path, asked.overwrite)
     began, trials = time.perf_counter(), asked.trials or USUAL_TRIALS
     settings = fresh_trials.EvaluationSettings(trials, asked.seed, asked.deterministic, exact=asked.trials is not None)
@@ -124,12 +125,12 @@ def simulate(
     seconds = round(time.perf_counter() - began, 3)
     results = {key: found.summary.get(key) for key in kept}
     run.update(status="finished", ended=runs.now(), wall_seconds=seconds, **results)
-    return {**found.summary, "fit": opening["fit"]}, evaluation
+    return {**found.summary, "fit": origin}, evaluation
 
 
 def load(
     fit: fits.FitFolder, model: str | None = None, subject: str | None = None, trusted: bool = False
-) -> tuple[str, str, Any, dict[str, Any]]:
+) -> tuple[str, str, Policy, dict[str, Any]]:
     """Return label, subject, policy and record of a fitted model; arguments as in `Request`.
 
     Raises:
@@ -163,7 +164,7 @@ def load(
     return label, who, built.from_arrays(arrays, table), about
 
 
-def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, Any]:
+def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str | None]:
     """Return the ceiling of a task with linked trials for a model that is given its choices and their rewards.
 
     Args:
@@ -194,11 +195,13 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, Any]:
     }
 
 
-def _warnings(names: Mapping[str, Any], stimuli: Any, found: fresh_trials.EvaluatedTrials) -> list[str]:
+def _warnings(
+    ranges: Mapping[str, Sequence[float]], stimuli: Iterable[Stimulus], found: fresh_trials.EvaluatedTrials
+) -> list[str]:
     """Return a line for each stimulus whose values in the task lie far outside those of the fit."""
     lines = []
     for each in stimuli:
-        low, high = names[each.name]
+        low, high = ranges[each.name]
         values = np.abs(np.asarray(found.table[each.column], float) * each.factor + each.offset)
         widest, known = float(np.nanmax(values)), max(abs(low), abs(high))
         if not 0.2 * known <= widest <= 5 * known:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +11,7 @@ from matplotlib.figure import Figure
 from neurogym.analysis import Curve, PsychometricFit, from_trials, rates, reaction_times
 from neurogym.analysis.psychometric import SHAPES
 from neurogym.analysis.trial_tables import numbers, responded, rising_choices, select, two_choices
+from neurogym.spaces import Index
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import Unavailable, fitted_curve, guide, interval_points, legend_below, new_figure
@@ -92,7 +92,7 @@ def psychometric_axes(
     parts: Sequence[Series],
     draws: int = DRAWS,
     legend: bool = True,
-    labels: Mapping[str, object] | None = None,
+    labels: Mapping[str, Mapping[str, Index]] | None = None,
 ) -> dict[str, str]:
     """Draw psychometric curves into axes.
 
@@ -160,7 +160,9 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
     return f"PSE {equal:.3g}{unit}, 75 % threshold {reach:.2g}{unit}, {lapses}; n = {fit.n:,}"
 
 
-def second_choice(table: Table, labels: Mapping[str, Any], pair: tuple[float, float] | None = None) -> str:
+def second_choice(
+    table: Table, labels: Mapping[str, Mapping[str, Index]], pair: tuple[float, float] | None = None
+) -> str:
     """Return the name of the second of two choices, by default the choices that occur, in ascending order."""
     found = np.unique(numbers(table["choice"])[responded(table)]) if pair is None else np.array(pair)
     names = wording.index_names(labels.get("action", {}))

@@ -12,6 +12,7 @@ import numpy as np
 
 from neurogym.dynamics import FixedPoints, Plane, basins, describe_attractor
 from neurogym.dynamics.systems import System
+from neurogym.spaces import Index
 from ngym_cli.agents.dynamics import (
     SLOW,
     InputSet,
@@ -29,6 +30,8 @@ from ngym_cli.figures.view import View
 from ngym_cli.runs.trial_table import Table, concatenate
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.policies import BasePolicy
+
     from ngym_cli.agents.acting import Actor
     from ngym_cli.figures.population import Population
 
@@ -55,8 +58,8 @@ class Dynamics:
     """
 
     system: System
-    policy: Actor | Any
-    names: dict[str, Any]
+    policy: Actor | BasePolicy
+    names: dict[str, Index]
     axes: tuple[str, str]
     population: Population
     states: np.ndarray
@@ -205,7 +208,7 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
 
 
 def _held(
-    texts: Sequence[str], names: dict[str, Any], observations: np.ndarray, trials: int
+    texts: Sequence[str], names: dict[str, Index], observations: np.ndarray, trials: int
 ) -> list[InputSet]:  # fmt: skip
     """Return the constant inputs that are given in words."""
     steps, channels = np.arange(len(observations)), observations.shape[1]

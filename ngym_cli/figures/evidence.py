@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,6 +16,7 @@ from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.behaviour import second_choice
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
+from ngym_cli.runs.trial_table import Table
 
 #: Bootstrap draws behind intervals.
 DRAWS = 200
@@ -34,7 +34,7 @@ def _stimulus_fluctuates(view: View) -> None:
 
 def _pairs(view: View) -> dict[str, tuple[int, int]]:
     """Return the channels that favour the first and the second choice, by name of the stimulus."""
-    labels: dict[str, Any] = view.facts.labels.get("observation", {})
+    labels = view.facts.labels.get("observation", {})
     found = {}
     for name, where in labels.items():
         indices = np.ravel(list(where) if isinstance(where, range) else where)
@@ -92,7 +92,7 @@ def kernel(view: View) -> Figure:
     return figure
 
 
-def _by_relevance(evidence: dict[str, Any], table: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, Any]:
+def _by_relevance(evidence: dict[str, np.ndarray], table: Table, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return the evidence of two modalities as relevant and irrelevant, where trials record the relevance."""
     if len(evidence) != 2 or "context" not in table or not set(np.unique(table["context"])) <= {0, 1}:
         return evidence

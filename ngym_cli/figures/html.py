@@ -6,9 +6,10 @@ import base64
 import io
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.figure import Figure
 
 #: A vector figure larger than this (bytes) is put in as pixels instead, of this resolution (dots per inch).
@@ -33,13 +34,22 @@ def render(template: str, contents: Mapping[str, object]) -> str:
     return environment.get_template(template).render(contents) + "\n"
 
 
-def drawing(figure: Figure, name: str, caption: str) -> dict[str, Any]:
+class PageFigure(TypedDict):
+    """Figure as data for the templates of pages; ``kind`` is narrow or wide."""
+
+    id: str
+    caption: str
+    picture: Markup
+    kind: str
+
+
+def drawing(figure: Figure, name: str, caption: str) -> PageFigure:
     """Return a figure as data for the templates: name, caption, picture, and narrow or wide."""
     kind = "narrow" if figure.get_figwidth() <= NARROW else "wide"
     return {"id": name, "caption": caption, "picture": inline(figure, name, caption), "kind": kind}
 
 
-def inline(figure: Figure, name: str, alt: str) -> Any:
+def inline(figure: Figure, name: str, alt: str) -> Markup:
     """Return a figure as markup: vector graphics with letters as paths, or pixels if the graphics would be large."""
     import matplotlib
     from markupsafe import Markup, escape

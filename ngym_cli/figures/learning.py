@@ -223,7 +223,7 @@ def forgetting(view: View) -> Figure:
     return figure
 
 
-def _trained_tasks(axes: Axes, source: Source, colours: dict[str, Any]) -> None:
+def _trained_tasks(axes: Axes, source: Source, colours: dict[str, str]) -> None:
     """Draw a strip that shows the most frequent task of each stretch of training."""
     table = source.training
     if not len(table.get("task", ())):
@@ -239,7 +239,7 @@ def _trained_tasks(axes: Axes, source: Source, colours: dict[str, Any]) -> None:
         axes.broken_barh(spans, (-0.08, 0.05), color=colours[task], linewidth=0)
 
 
-def _losses(axes: Axes, found: list[EvaluationRow], colours: dict[str, Any]) -> None:
+def _losses(axes: Axes, found: list[EvaluationRow], colours: dict[str, str]) -> None:
     """Draw the best earlier and the last performance on each task."""
     losses = []
     for place, (task, colour) in enumerate(colours.items()):

@@ -13,6 +13,7 @@ from neurogym.analysis import PSTH, Activity, decode, pca_trajectories, selectiv
 from neurogym.analysis import psth as averaged
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.trial_tables import numbers, select
+from ngym_cli.config.values import Scalar
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
@@ -141,7 +142,7 @@ def _psth(found: Population) -> PSTH:
     return PSTH(conditions, rows.time, mean, rows.sem[keep], rows.n[keep])
 
 
-def _styles(conditions: tuple[dict[str, Any], ...], words: Wording) -> list[dict[str, Any]]:
+def _styles(conditions: tuple[dict[str, Scalar], ...], words: Wording) -> list[dict[str, Any]]:
     """Return colour and line style of each condition: the last column by shade, the previous column by line style."""
     if not conditions or not conditions[0]:
         return [{"color": style.COLOURS[0], "label": "all trials"} for _ in conditions]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from numpy.typing import ArrayLike
 
     from ngym_cli.figures.view import View
 
@@ -91,7 +92,7 @@ def _points_of_line(line: Line2D) -> int:
     return 0 if line.get_marker() in ("|", "_") else int(known.sum())  # ends of error bars
 
 
-def _known(values: Any) -> np.ndarray:
+def _known(values: ArrayLike | None) -> np.ndarray:
     return np.isfinite(np.ma.filled(np.ma.asarray(values, float), np.nan))
 
 
@@ -238,7 +239,7 @@ def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[
     return declare
 
 
-def find_figure(figure: Any) -> FigureSpec:
+def find_figure(figure: str | Callable[[View], Figure]) -> FigureSpec:
     """Return a figure by name, by reference to a user's own, or from the function itself.
 
     A function without a declaration (see ``figure``) needs nothing, and its docstring is the summary.

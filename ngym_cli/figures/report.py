@@ -156,7 +156,7 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     """Return the figures suited to the run, and the reasons for missing figures."""
     found, left_out = [], []
     specs = [*requests.natural_figures(seen), *map(find_figure, further)]
@@ -170,7 +170,7 @@ def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[dict[str, An
     return found, left_out
 
 
-def _conditions(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+def _conditions(rows: Sequence[records.Condition]) -> list[tuple[str, ...]]:
     return [
         (r["condition"], cell(r["value"]), f"{r['performance']:.4f}", _interval(r["performance_ci"]), cell(r["trials"]))
         for r in rows
@@ -245,7 +245,7 @@ def _activity(source: Source) -> Iterator[dict[str, Any]]:
         }
 
 
-def _picture(source: Source, figure: str, identifier: str, caption: str) -> dict[str, Any] | None:
+def _picture(source: Source, figure: str, identifier: str, caption: str) -> html.PageFigure | None:
     """Return a saved figure of a run for the page, or None if the file is gone."""
     from markupsafe import Markup
 

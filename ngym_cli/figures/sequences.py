@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from neurogym.analysis import Curve, IntervalReproduction, from_trials, interval_reproduction
-from neurogym.analysis.learning import best_choices, thompson
+from neurogym.analysis.learning import ReversalCurve, best_choices, thompson
 from neurogym.analysis.trial_tables import in_sequence, numbers, responded, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
@@ -16,6 +16,8 @@ from ngym_cli.figures.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from neurogym.analysis.history import ChoiceHistory, StayShift
 
 
 #: Trials back that the history regression looks.
@@ -42,7 +44,7 @@ def _two_choices(view: View) -> None:
 def history(view: View) -> Figure:
     """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
 
-    def analysis(part: Series) -> tuple[Any, Any]:
+    def analysis(part: Series) -> tuple[ChoiceHistory, StayShift]:
         strength = "coh" if "coh" in part.table else None
         history = from_trials.choice_history(part.table, strength, view.pair, n_lags=LAGS)
         return history, from_trials.win_stay_lose_shift(part.table)
@@ -165,7 +167,7 @@ def _arms(part: Series) -> list[str]:
 def reversal(view: View) -> Figure:
     """Draw the share of better choices, trial by trial around a reversal."""
 
-    def analysis(part: Series) -> Any:
+    def analysis(part: Series) -> ReversalCurve:
         better, levels = numbers(part.table["better"]), np.unique(numbers(part.table["better"]))
         if len(levels) != 2:
             raise ValueError("what is better never changes")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
     from numpy.typing import ArrayLike
 
+    from ngym_cli.runs.records import Condition, EvaluationRow, Summary
+
 
 #: Style of each reference score, and the distance below which two scores share a line.
 LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
@@ -104,7 +106,7 @@ def colours(n: int) -> list[str]:
     return [COLOURS[k % len(COLOURS)] for k in range(n)]
 
 
-def shades(n: int) -> list[Any]:
+def shades(n: int) -> list[tuple[float, float, float, float]]:
     """Return colours for an ordered series, light to dark, distinguishable with any colour vision."""
     return [matplotlib.colormaps["cividis"](x) for x in np.linspace(0.9, 0.0, n)]
 
@@ -139,7 +141,7 @@ def interval_line(axes: Axes, curve: Curve, colour: ColorType, label: str = "", 
     axes.plot(curve.x, curve.value, color=colour, label=label, **options)
 
 
-def performance_curve(x: ArrayLike, rows: Sequence[Mapping[str, Any]]) -> Curve:
+def performance_curve(x: ArrayLike, rows: Sequence[Summary] | Sequence[Condition] | Sequence[EvaluationRow]) -> Curve:
     """Return the performance with intervals of summaries of evaluations or conditions, at given positions."""
     low, high = np.array([row["performance_ci"] for row in rows]).T
     trials = np.array([row["trials"] for row in rows])

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from neurogym.recording.rollout import Oracle, RolloutStep, rollout
-from neurogym.spaces import names_of
+from neurogym.spaces import Index, names_of
 from ngym_cli.config.values import parse_assignments, split_entries
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, unknown
@@ -21,6 +21,7 @@ from ngym_cli.figures.wording import Wording
 
 if TYPE_CHECKING:
     import gymnasium as gym
+    from numpy.typing import ArrayLike
 
     from ngym_cli.figures.source import Source
 
@@ -56,7 +57,7 @@ class TrialView:
     actions: np.ndarray
     rewards: np.ndarray
     dt: float
-    labels: Mapping[str, Any]
+    labels: Mapping[str, Mapping[str, Index]]
     discrete: bool
     ground_truth: np.ndarray | None = None
     activity: np.ndarray | None = None
@@ -64,7 +65,7 @@ class TrialView:
     policy: np.ndarray | None = None
     frames: np.ndarray | None = None
     periods: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, ArrayLike] = field(default_factory=dict)
     conditions: Sequence[str] = ()
 
     def __len__(self) -> int:
@@ -77,7 +78,7 @@ class TrialView:
         single = {name: value.item() for name, value in known.items() if not value.ndim and name not in ANSWERS}
         return [words.phrase(name, value) for name, value in single.items() if value is not None and value == value]
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> dict[str, object]:
         """Return plain data for JSON: each array as a list with an entry per step."""
         pick = slice(None) if not self.discrete else 0
         truth = self.ground_truth
@@ -129,7 +130,7 @@ class _OracleOfATrial(Oracle):
         self._layout: dict[str, tuple[int, int]] = {}
         self._visited: list[int] = []
 
-    def act(self, ob: object) -> Any:
+    def act(self, ob: object) -> object:
         if not self._layout:
             ends = self.task.end_ind
             self._layout = {name: (start, ends[name]) for name, start in self.task.start_ind.items()}
@@ -207,7 +208,7 @@ def _channels(observation: np.ndarray) -> np.ndarray:
     return observation.reshape(len(observation), -1).mean(axis=1) if observation.ndim == 3 else np.ravel(observation)
 
 
-def _matches(row: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+def _matches(row: Mapping[str, np.generic], wanted: Mapping[str, str]) -> bool:
     for name, value in wanted.items():
         if name not in row:
             raise unknown("column of the trial's record", name, [str(key) for key in row])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from neurogym.spaces import Index
 from ngym_cli.figures.style import COLOURS, GREY, figure_of, new_figure
 from ngym_cli.figures.trial import TrialView
 from ngym_cli.figures.wording import Wording, channel_names, index_names
@@ -228,7 +229,7 @@ PANELS = {
 }
 
 
-def groups(labels: Mapping[str, Any], n: int) -> list[tuple[str, np.ndarray]]:
+def groups(labels: Mapping[str, Index], n: int) -> list[tuple[str, np.ndarray]]:
     """Return the named groups of channels by first index, and each unnamed channel as a group.
 
     >>> [(name, list(map(int, where))) for name, where in groups({"fixation": 0, "stimulus": [1, 2]}, 4)]

@@ -248,7 +248,7 @@ def _action(action: np.ndarray, words: Wording, discrete: bool) -> str:
     return " ".join(f"{part:.2f}" for part in action)
 
 
-def _bars(values: Any) -> str:
+def _bars(values: np.ndarray) -> str:
     """Return a character for each value from -1 to 1, of corresponding height; a minus sign for negative values."""
     parts = [float(part.mean()) for part in np.array_split(np.asarray(values), min(len(values), MOST_CHARACTERS))]
     return "".join("-" if part < -0.06 else BLOCKS[round(min(max(part, 0), 1) * (len(BLOCKS) - 1))] for part in parts)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+
+from neurogym.spaces import Index
+from ngym_cli.config.values import Scalar
 
 #: Axis label of each column, with the unit.
 AXES = {
@@ -62,7 +64,7 @@ class Wording:
         table: trials of the task, which show the correct action of each ground truth.
     """
 
-    def __init__(self, labels: Mapping[str, Any], table: Mapping[str, np.ndarray] | None = None):
+    def __init__(self, labels: Mapping[str, Mapping[str, Index]], table: Mapping[str, np.ndarray] | None = None):
         self.actions = index_names(labels.get("action", {}))
         self._right = _right_actions(table) if table is not None else {}
 
@@ -104,13 +106,13 @@ class Wording:
         return f"no {others[0]}" if name == "fixation" and len(others) == 1 else name
 
 
-def _right_actions(table: Mapping[str, np.ndarray]) -> dict[Any, float]:
+def _right_actions(table: Mapping[str, np.ndarray]) -> dict[Scalar, float]:
     """Return the action that most correct trials of each ground truth ended with; empty if there is no such rule."""
     if not {"ground_truth", "choice", "outcome"} <= set(table) or table["ground_truth"].ndim != 1:
         return {}
     if table["ground_truth"].dtype == object or table["choice"].ndim != 1:
         return {}
-    found: dict[Any, float] = {}
+    found: dict[Scalar, float] = {}
     correct = table["outcome"].astype(str) == "correct"
     for truth in np.unique(table["ground_truth"])[:40]:
         chosen = table["choice"][correct & (table["ground_truth"] == truth)]
@@ -120,7 +122,7 @@ def _right_actions(table: Mapping[str, np.ndarray]) -> dict[Any, float]:
     return found if len(set(found.values())) == len(found) > 1 else {}
 
 
-def index_names(labels: Mapping[str, Any]) -> dict[int, str]:
+def index_names(labels: Mapping[str, Index]) -> dict[int, str]:
     """Return a name per index: a label with several indices is numbered.
 
     >>> index_names({"fixation": 0, "choice": [1, 2]})

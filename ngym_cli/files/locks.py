@@ -7,7 +7,8 @@ import os
 import platform
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from ngym_cli.errors import InUseError, UserError
 
@@ -17,7 +18,15 @@ except ImportError:  # not a POSIX system: only the process named in the manifes
     fcntl = None  # type: ignore[assignment]
 
 
-def this_process() -> dict[str, Any]:
+class RunProcess(TypedDict, total=False):
+    """Process that writes a run."""
+
+    host: str | None
+    pid: int | None
+    started: str | None
+
+
+def this_process() -> RunProcess:
     """Return host, number and start of this process, for ``is_alive``."""
     return {"host": platform.node(), "pid": os.getpid(), "started": start_of_process(os.getpid())}
 
@@ -56,7 +65,7 @@ def lock(folder: Path) -> Iterator[None]:
     """Hold the lock of a run folder; the system releases the lock when the process ends, however that happens.
 
     Raises:
-        Taken: if another process holds the lock.
+        InUseError: if another process holds the lock.
         UserError: if the folder cannot be read.
     """
     with _opened(folder) as handle:

@@ -119,7 +119,7 @@ def parse_json(text: str, path: Path) -> Any:
         raise UserError(f"{path} is damaged: {' '.join(str(error).split())}") from None
 
 
-def _writable(data: Any) -> Any:
+def _writable(data: object) -> object:
     """Return data with a question mark for each half of a surrogate pair, which no file or terminal takes."""
     if isinstance(data, dict):
         return {_writable(key): _writable(value) for key, value in data.items()}
@@ -156,7 +156,7 @@ def _shallow(data: object, path: Path) -> Any:
         depth += 1
         if depth > DEEPEST:
             raise UserError(f"{path} is nested more than {DEEPEST} deep; refused")
-        inner: list[Any] = []
+        inner: list[object] = []
         for item in level:
             if isinstance(item, dict):
                 inner.extend(item.values())

@@ -80,7 +80,7 @@ def _contents(fit: Fit) -> dict[str, Any]:
     return page | {"contents": [*links, ("parameters", "parameters"), ("provenance", "provenance")]}
 
 
-def _figures(fit: Fit) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+def _figures(fit: Fit) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     found, left_out = [], []
     for name, function in FIGURES.items():
         try:

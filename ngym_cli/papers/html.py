@@ -35,7 +35,7 @@ class PaperFigure:
 
     name: str
     caption: str
-    picture: Row
+    picture: html.PageFigure
 
 
 def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[PaperFigure], list[tuple[str, str]]]:

@@ -133,7 +133,7 @@ def reproduce(
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 
-def require_trust(paper: Paper, place: Path, trusted: bool) -> Row | None:
+def require_trust(paper: Paper, place: Path, trusted: bool) -> trust.Code | None:
     """Refuse the code of a user's own paper unless the code is trusted or was used here before.
 
     Returns:
@@ -199,7 +199,7 @@ def finish(
     planned: Mapping[tuple[str, int], PlannedRun],
     found: Sequence[ClaimResult],
     place: Path,
-    code: Row | None,
+    code: trust.Code | None,
 ) -> Row:
     """Judge claims, draw the figures, write ``claims.json`` and the page; return the content of the file.
 

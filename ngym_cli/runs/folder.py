@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ngym_cli.config import RunConfig, load
 from ngym_cli.errors import InUseError, UserError, did_you_mean
@@ -18,6 +18,9 @@ from ngym_cli.files import locks, reading
 from ngym_cli.files.locks import is_alive
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
 from ngym_cli.runs import records
+
+if TYPE_CHECKING:
+    from ngym_cli.terminal import Row
 
 CONFIG = "config.toml"
 MANIFEST = "manifest.json"
@@ -83,7 +86,7 @@ class RunFolder:
             data["status"] = "crashed"
         return data
 
-    def update(self, **entries: Any) -> None:
+    def update(self, **entries: object) -> None:
         """Add or replace entries of the manifest.
 
         Raises:
@@ -228,7 +231,7 @@ def _says_running(path: Path) -> bool:
     return False
 
 
-def refuse_if_running_elsewhere(run: RunFolder, manifest: Mapping[str, Any]) -> None:
+def refuse_if_running_elsewhere(run: RunFolder, manifest: records.Manifest) -> None:
     """Refuse a run that another process seems to write, on another machine or where locks do not work.
 
     Raises:
@@ -318,9 +321,9 @@ def _find(reference: str, root: Path, fits: bool) -> RunFolder:
     raise UserError(f"no such run: {reference}" + did_you_mean(reference, names))
 
 
-def describe(run: RunFolder) -> dict[str, Any]:
+def describe(run: RunFolder) -> Row:
     """Return a run as a row of the listing; the row of a damaged run contains the error."""
-    row: dict[str, Any] = {"id": str(run.path), "name": run.name}
+    row: Row = {"id": str(run.path), "name": run.name}
     try:
         manifest = run.manifest()
     except UserError as error:

@@ -10,10 +10,12 @@ from typing import Any
 
 from ngym_cli import runs, terminal
 from ngym_cli.config import flatten, read_toml
+from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest, read_json
 from ngym_cli.files.writing import foreign
 from ngym_cli.runs.folder import EVERYTHING, RunFolder, refuse_existing
+from ngym_cli.runs.records import Manifest
 
 LONGEST = 2_000
 
@@ -93,7 +95,7 @@ SEEDS, VERSIONS = "seeds", "versions"
 RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
 
 
-def between(one: str, other: str, root: Path) -> list[dict[str, Any]]:
+def between(one: str, other: str, root: Path) -> list[terminal.Row]:
     """Return where two runs differ.
 
     Args:
@@ -114,11 +116,11 @@ def between(one: str, other: str, root: Path) -> list[dict[str, Any]]:
     return [row for row in rows if row["one"] != row["other"]]
 
 
-def _facts(run: runs.RunFolder) -> dict[str, Any]:
+def _facts(run: runs.RunFolder) -> dict[str, Scalar]:
     manifest = run.manifest()
     if run.is_fit:
         return _facts_of_fit(run, manifest)
-    parts: dict[str, Any] = {
+    parts: dict[str, object] = {
         "configuration": read_toml(run.path / runs.CONFIG),
         SEEDS: manifest.get(SEEDS),
         VERSIONS: {**_mapping(manifest.get(VERSIONS)), "python": _mapping(manifest.get("machine")).get("python")},
@@ -131,10 +133,10 @@ def _facts(run: runs.RunFolder) -> dict[str, Any]:
     return flatten({part: _mapping(values) for part, values in parts.items()})
 
 
-def _facts_of_fit(run: runs.RunFolder, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _facts_of_fit(run: runs.RunFolder, manifest: Manifest) -> dict[str, Scalar]:
     found = read_json(run.path / runs.FIT)
     scores = _mapping(found.get("scores"))
-    parts: dict[str, Any] = {
+    parts: dict[str, object] = {
         "settings": found.get("settings"),
         "data": found.get("files"),
         VERSIONS: found.get(VERSIONS),
@@ -156,7 +158,7 @@ def _digest(path: Path) -> str | None:
     return digest(path)[:12] if path.is_file() else None
 
 
-def show(rows: list[dict[str, Any]]) -> None:
+def show(rows: list[terminal.Row]) -> None:
     """Print the differences as a table."""
     if not rows:
         terminal.console().print("the runs do not differ")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.dynamics import PopulationTrials
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs import summary
+
+if TYPE_CHECKING:
+    import h5py
 
 #: Bin of spike counts and standard deviation of the Gaussian kernel that smooths the counts, seconds.
 BIN, KERNEL = 0.02, 0.04
@@ -80,7 +83,7 @@ def condition_names(columns: Mapping[str, np.ndarray], by: Sequence[str], n: int
     return np.array([", ".join(words) for words in zip(*parts, strict=True)] if parts else ["all trials"] * n)
 
 
-def _word(value: Any) -> str:
+def _word(value: str | bytes | float) -> str:
     """Return a value in the words that runs use, whatever type the file has."""
     value = value.decode() if isinstance(value, bytes) else value
     try:
@@ -164,13 +167,13 @@ def period_spans(table: Mapping[str, np.ndarray], offsets: np.ndarray, dt: float
     return found
 
 
-def _require(path: Path, columns: Mapping[str, Any], by: Sequence[str]) -> None:
+def _require(path: Path, columns: Mapping[str, object], by: Sequence[str]) -> None:
     for name in by:
         if name not in columns:
             raise unknown(f"column of the trials in {path.name}", name, list(columns))
 
 
-def _read(file: Any, name: str) -> np.ndarray:
+def _read(file: h5py.Group, name: str) -> np.ndarray:
     """Return a dataset; refuse data that lie in another file."""
     import h5py
 
@@ -184,7 +187,7 @@ def _read(file: Any, name: str) -> np.ndarray:
     return np.asarray(item)
 
 
-def _from_nwb(path: Path, file: Any, by: Sequence[str]) -> dict[str, PopulationTrials]:
+def _from_nwb(path: Path, file: h5py.Group, by: Sequence[str]) -> dict[str, PopulationTrials]:
     table = file["intervals/trials"]
     columns = {name: _read(table, name) for name in table}
     _require(path, columns, by)
@@ -197,7 +200,7 @@ def _from_nwb(path: Path, file: Any, by: Sequence[str]) -> dict[str, PopulationT
     return found
 
 
-def _periods(file: Any) -> dict[str, tuple[np.ndarray, list[tuple[float, float]]]]:
+def _periods(file: h5py.Group) -> dict[str, tuple[np.ndarray, list[tuple[float, float]]]]:
     """Return the trials that have each period, and start and stop of the period."""
     if "intervals/periods" not in file or not {"period", "trial"} <= set(file["intervals/periods"]):
         return {}
@@ -213,14 +216,14 @@ def _periods(file: Any) -> dict[str, tuple[np.ndarray, list[tuple[float, float]]
     }
 
 
-def _sampled(file: Any, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
+def _sampled(file: h5py.Group, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
     """Return activity that was exported as a time series."""
     series = file["processing/ecephys/activity"]
     values, times = np.asarray(series["data"], float), _read(series, "timestamps")
     return [values[slice(*np.searchsorted(times, (start, stop - 1e-9)))] for start, stop in spans]
 
 
-def _spikes(file: Any, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
+def _spikes(file: h5py.Group, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
     """Return smoothed rates of each unit in each trial (Hz)."""
     from scipy.ndimage import gaussian_filter1d
 

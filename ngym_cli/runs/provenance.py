@@ -9,12 +9,12 @@ import sys
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, streams, trust
 from ngym_cli.environments.facts import Facts
+from ngym_cli.runs.records import Manifest, State
 
 #: Folder that holds the packages of this project: the checkout, or the folder of installed packages.
 SOURCE = Path(__file__).resolve().parents[2]
@@ -33,10 +33,9 @@ PACKAGES = (
 )
 
 
-def opening(config: RunConfig, facts: Facts, threads: int) -> dict[str, Any]:
+def opening(config: RunConfig, facts: Facts, threads: int) -> Manifest:
     """Return the manifest entries at the start of a run, given the number of learning threads."""
-    code = trust.record(config)
-    return {
+    found: Manifest = {
         "status": "running",
         "task": config.task,
         "task_id": facts.id,
@@ -55,11 +54,14 @@ def opening(config: RunConfig, facts: Facts, threads: int) -> dict[str, Any]:
         "machine": machine(threads),
         "versions": versions(),
         "git": git_state(SOURCE),
-        **({"code": code} if code else {}),
     }
+    code = trust.record(config)
+    if code:
+        found["code"] = code
+    return found
 
 
-def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[str, Any]:
+def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[str, object]:
     """Return the manifest entries of a run that is resumed.
 
     Args:
@@ -78,7 +80,7 @@ def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[s
     }
 
 
-def closing(times: tuple[float, float], status: str, reason: str) -> dict[str, Any]:
+def closing(times: tuple[float, float], status: State, reason: str) -> Manifest:
     """Return the manifest entries at the end of a run.
 
     Args:
@@ -96,7 +98,7 @@ def closing(times: tuple[float, float], status: str, reason: str) -> dict[str, A
     }
 
 
-def machine(threads: int) -> dict[str, Any]:
+def machine(threads: int) -> dict[str, object]:
     """Return a description of this machine, and the number of learning threads."""
     return {
         "host": platform.node(),
@@ -120,7 +122,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def git_state(folder: Path) -> dict[str, Any] | None:
+def git_state(folder: Path) -> dict[str, object] | None:
     """Return the commit of a source tree and whether files were changed since; None without a repository."""
 
     def git(*arguments: str) -> str:

@@ -23,8 +23,10 @@ from typing import (  # pydantic takes those of typing from Python 3.12 on
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
+from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError
+from ngym_cli.files.locks import RunProcess
 from ngym_cli.files.reading import read_json
 
 #: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
@@ -42,26 +44,11 @@ Interval = Annotated[Sequence[float], Field(min_length=2, max_length=2)]
 Moment = Annotated[str, AfterValidator(_is_moment)]
 
 
-class RunProcess(TypedDict, total=False):
-    """The process that writes a run."""
-
-    host: str | None
-    pid: int | None
-    started: str | None
-
-
 class Resumption(TypedDict):
     """A moment at which a run went on."""
 
     at: Moment
     step: Count
-
-
-class Code(TypedDict, total=False):
-    """The user's own code in a run, see ``ngym_cli.config.trust``."""
-
-    files: Required[dict[str, str]]
-    signature: str | None
 
 
 class EvaluationRow(TypedDict, total=False):
@@ -86,7 +73,7 @@ class Manifest(TypedDict, total=False):
     seed: Count | None
     seeds: dict[str, int] | None
     reset_state: str | None
-    config: dict[str, Any] | None
+    config: dict[str, object] | None
     command: list[str] | None
     started: Moment | None
     ended: Moment | None
@@ -101,9 +88,9 @@ class Manifest(TypedDict, total=False):
     ceiling: float | None
     rt_from: str | None
     process: RunProcess | None
-    machine: dict[str, Any] | None
+    machine: dict[str, object] | None
     versions: dict[str, str] | None
-    git: dict[str, Any] | None
+    git: dict[str, object] | None
     wall_seconds: float | None
     cpu_seconds: float | None
     resumed: list[Resumption] | None
@@ -196,7 +183,7 @@ class Summary(TypedDict, total=False):
     run: str | None
     model_steps: Count | None
     checkpoint: Count | None
-    changes: dict[str, Any] | None
+    changes: dict[str, object] | None
     exports: list[str] | None
     comparison: AnimalComparison | None
     activity: ActivityComparison
@@ -263,8 +250,8 @@ class NetworkDescription(TypedDict, total=False):
     alg: Required[str]
     network: str | None
     units: int | None
-    observation_space: Required[dict[str, Any]]
-    action_space: Required[dict[str, Any]]
+    observation_space: Required[dict[str, object]]
+    action_space: Required[dict[str, object]]
     tensors: Required[dict[str, list[int]]]
     steps: Count
 

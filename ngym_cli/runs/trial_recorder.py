@@ -45,12 +45,12 @@ class TrialRecorder:
         self.folder = folder
         self.defaults = {"task": task, "rt_from": rt_from}
         self.dt = dt
-        self.constants: dict[str, Any] = {"linked": True} if linked else {}
+        self.constants: dict[str, object] = {"linked": True} if linked else {}
         self.trials = 0
         self.parts = 0
         self._fresh: list[tuple[Mapping[str, np.ndarray], int]] = []
         self._unwritten: list[Table] = []
-        self._last: dict[str, list[Any]] = {name: [None] * n_envs for name in PREVIOUS}
+        self._last: dict[str, list[object]] = {name: [None] * n_envs for name in PREVIOUS}
         self._extra: list[str] = []  # columns beyond the usual ones, in the order in which they appeared in the run
 
     def describe(self, stage: int, task: str, dt: float, rt_from: str, anew: bool = False) -> None:
@@ -103,7 +103,9 @@ class TrialRecorder:
             self.parts += 1
         self._unwritten = []
 
-    def _require_fitting(self, fresh: list[tuple[Mapping[str, np.ndarray], int]], last: dict[str, list[Any]]) -> None:
+    def _require_fitting(
+        self, fresh: list[tuple[Mapping[str, np.ndarray], int]], last: dict[str, list[object]]
+    ) -> None:
         """Refuse trials that do not match the environments."""
         n_envs = len(self._last[PREVIOUS[0]])
         if self.trials < 0 or self.parts < 0 or any(len(values) != n_envs for values in last.values()):
@@ -137,7 +139,7 @@ class TrialRecorder:
             tables.append(read_trials(self.folder, ["env"]))
         return sum(int(np.sum(table["env"] == env)) for table in tables)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """Return the state of coming rows, as plain data and arrays; complete rows are written first."""
         if self._unwritten:
             self._write()
@@ -194,7 +196,7 @@ class TrialRecorder:
             table[f"prev_{name}"] = nullable(previous)
 
 
-def _column(values: Any, kind: Any, n: int) -> np.ndarray:
+def _column(values: np.ndarray | None, kind: type | None, n: int) -> np.ndarray:
     """Return a column with the right type; a missing column is filled with empty values."""
     if values is None:
         return np.full(n, np.nan) if kind is None else np.full(n, None if kind is object else 0, kind)

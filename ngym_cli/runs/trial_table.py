@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Table = dict[str, np.ndarray]
 
 #: Columns that every trial table has, in this order, before what the task adds.
-COLUMNS: dict[str, Any] = {
+COLUMNS: dict[str, type | None] = {
     "trial": np.int64,
     "env": np.int32,
     "step": np.int64,
@@ -48,7 +48,7 @@ def nullable(values: Sequence[object]) -> np.ndarray:
     return column
 
 
-def _is_number(item: Any) -> bool:
+def _is_number(item: object) -> bool:
     return isinstance(item, int | float | np.number)
 
 
@@ -64,7 +64,7 @@ def _joined(parts: list[tuple[Mapping[str, np.ndarray], str]]) -> np.ndarray:
     present = [column for column in columns if column is not None]
     if len(present) == len(columns) and len({column.shape[1:] for column in present}) == 1:
         return np.concatenate(present)
-    values: list[Any] = []
+    values: list[object] = []
     for column, (table, _) in zip(columns, parts, strict=True):
         rows = len(next(iter(table.values())))
         values.extend([None] * rows if column is None else list(column))
@@ -75,7 +75,7 @@ def to_arrow(table: Mapping[str, np.ndarray]) -> pa.Table:
     """Return a trial table as an Arrow table; vectors become lists, None and gaps in ``prev_*`` null."""
     import pyarrow as pa
 
-    columns: dict[str, Any] = {}
+    columns: dict[str, pa.Array] = {}
     for name, values in table.items():
         repeated = columns.get(name.removeprefix("prev_"))
         if repeated is not None and values.dtype == object and all(item is None for item in values):

@@ -98,7 +98,7 @@ class SweepFolder:
 
     def settings(self, values: Values) -> Values:
         """Return the recipe's settings of a run with the given values, as nested tables."""
-        settings = merge(self.recipe.run, nest(values))
+        settings: Values = merge(self.recipe.run, nest(values))
         search = self.recipe.search
         if search is not None and search.pruner != "none" and "every" not in settings.get("evaluation", {}):
             steps = settings.get("timesteps")

@@ -77,7 +77,7 @@ def table(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     for row in rows:
         record = _record(row)
         low, high = record.pop("performance_ci") or (None, None)
-        line = {"run": row["name"], "path": row["id"], "state": row["state"], "error": row["error"]}
+        line: Row = {"run": row["name"], "path": row["id"], "state": row["state"], "error": row["error"]}
         line |= record | {"performance_low": low, "performance_high": high}
         line |= {names[key]: plain_text(row["values"].get(key)) for key in keys}
         found.append(line)

@@ -110,7 +110,7 @@ class Curriculum:
         self.stages = list(stages)
         self._index, self.trials = 0, 0
         self._scores: deque[float] = deque(maxlen=self.stage.criterion.window)
-        self._begun: list[dict[str, Any]] = [self._beginning(0, 0, 0.0)]
+        self._begun: list[dict[str, object]] = [self._beginning(0, 0, 0.0)]
 
     @property
     def stage(self) -> Stage:
@@ -156,17 +156,17 @@ class Curriculum:
         """Record why the present stage ended."""
         self._begun[-1].update(ended=why, trials=self.trials)
 
-    def _beginning(self, step: int, trials: int, seconds: float) -> dict[str, Any]:
+    def _beginning(self, step: int, trials: int, seconds: float) -> dict[str, object]:
         return {
             "stage": self.stage.number, "name": self.stage.name, "from_step": step, "from_trial": trials,
             "from_seconds": round(seconds, 3), "trials": None, "ended": None,
         }  # fmt: skip
 
-    def record(self) -> list[dict[str, Any]]:
+    def record(self) -> list[dict[str, object]]:
         """Return the start of each stage and the reason of the end, for the manifest."""
         return [dict(row) for row in self._begun]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """Return where the curriculum is, as plain data."""
         return {"index": self._index, "trials": self.trials, "scores": list(self._scores), "begun": self.record()}
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli.config import flatten
+from ngym_cli.config.values import Scalar
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import Table, concatenate
@@ -78,7 +79,7 @@ class Curves:
         self._recent = {name: values[-WINDOW:] for name, values in concatenate([self._recent, trials]).items()}
         self.display.update(step, {**self.recent(), "steps_per_second": speed, **beside})
 
-    def recent(self) -> dict[str, Any]:
+    def recent(self) -> dict[str, float]:
         """Return the summary of the last trials."""
         return summary.summarise(self._recent)
 
@@ -166,7 +167,7 @@ class Board:
         canvas = FigureCanvasAgg(figure)  # `add_figure` imports pyplot with all its widgets to do the same
         canvas.draw()
         self.flush()  # TensorBoard reads the files of a folder one after the other
-        images: Any = SummaryWriter(str(self._folder), filename_suffix=IMAGES)
+        images = SummaryWriter(str(self._folder), filename_suffix=IMAGES)
         try:
             images.add_image(tag, np.asarray(canvas.buffer_rgba())[:, :, :3], step, dataformats="HWC")
         finally:
@@ -189,7 +190,7 @@ class Board:
             threading.excepthook = self._excepthook
 
 
-def settings(config: Mapping[str, Any]) -> dict[str, Any]:
+def settings(config: Mapping[str, Any]) -> dict[str, Scalar]:
     """Return the settings of a user, the most distinctive first.
 
     >>> settings({"seed": 1, "task": "RDM-v0", "evaluation": {"every": 9}, "hyperparameters": {"gamma": 0.9}})

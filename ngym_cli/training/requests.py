@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import config as configuration
 from ngym_cli import runs, terminal
@@ -17,6 +17,7 @@ from ngym_cli.agents import checkpoints, per_task, threads
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import RunConfig
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.runs import managing
 from ngym_cli.runs.records import Summary
@@ -129,7 +130,7 @@ class RunCommand:
         from neurogym.envs import registration
         from ngym_cli.config.tasks import find_task
 
-        base = configuration.merge(configuration.read_toml(self.file) if self.file else {}, self.flags)
+        base: Values = configuration.merge(configuration.read_toml(self.file) if self.file else {}, self.flags)
         self.load()
         task = base.get("task", "all")
         if task != "all":
@@ -235,11 +236,11 @@ def _small(settings: Mapping[str, object]) -> RunConfig:
     return configuration.from_dict(configuration.merge({**SMOKE, "hyperparameters": usual}, settings))
 
 
-def _smoke_one(config: RunConfig) -> dict[str, Any]:
+def _smoke_one(config: RunConfig) -> terminal.Row:
     """Check and train a task in a temporary folder."""
     from ngym_cli.training.main_loop import train
 
-    row: dict[str, Any] = {"id": config.task, "status": "ok", "steps": 0, "trials": 0, "error": None}
+    row: terminal.Row = {"id": config.task, "status": "ok", "steps": 0, "trials": 0, "error": None}
     began = time.perf_counter()
     try:
         _check(config)

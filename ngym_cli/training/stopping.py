@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class Until:
         self.every = max(ROUND_STEPS, timesteps // MOST_ROUNDS)
         self.alpha = ALPHA / (MOST_ROUNDS * len(LOOKS))
         self.probed = 0
-        self.reached: dict[str, Any] | None = None
+        self.reached: dict[str, float] | None = None
 
     @classmethod
     def asked(cls, fraction: float | None, performance: float | None, facts: Facts, timesteps: int) -> Until | None:
@@ -116,7 +115,7 @@ class Until:
             seconds = round(seconds, 3)
             self.reached = dict(trials=trials, steps=step, seconds=seconds, performance=performance, looked=looked)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Return the manifest entry: the criterion, and the trials, steps and seconds until the criterion was met."""
         numbers = self.reached or dict.fromkeys(("trials", "steps", "seconds", "performance", "looked"))
         head = {"fraction": self.fraction, "of": self.of, "target": self.target, "reached": bool(self.reached)}

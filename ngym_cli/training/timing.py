@@ -178,13 +178,15 @@ def steps_of_a_turn(model: BaseAlgorithm) -> int:
     return model.n_steps if isinstance(model, OnPolicyAlgorithm | Supervised) else STEPS
 
 
-def _in_turns(turns: Mapping[Any, Callable[[], float]], going_on: Callable[[], bool]) -> dict[Any, list[float]]:
+def _in_turns(
+    turns: Mapping[tuple[int, int], Callable[[], float]], going_on: Callable[[], bool]
+) -> dict[tuple[int, int], list[float]]:
     """Run all candidates in turns until time is up, each at least once."""
-    speeds: dict[Any, list[float]] = {who: [] for who in turns}
-    for who in itertools.cycle(turns):
+    speeds: dict[tuple[int, int], list[float]] = {pair: [] for pair in turns}
+    for pair in itertools.cycle(turns):
         if all(speeds.values()) and not going_on():
             return speeds
-        speeds[who].append(turns[who]())
+        speeds[pair].append(turns[pair]())
     return speeds
 
 
@@ -215,7 +217,7 @@ def besides_learning(config: RunConfig, facts: Facts) -> float:
 
 def bench(
     flags: Mapping[str, object], file: Path | None, n_threads: int | None, seconds: float, trust: bool = False
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Find the fastest number of environments and threads for a run.
 
     Args:

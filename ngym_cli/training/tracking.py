@@ -48,7 +48,7 @@ class WandbTracker:
     """
 
     def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
-        self._library: Any = _library("wandb")
+        self._library = _library("wandb")
         self._run = self._library.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT), name=run.name, id=key, resume="allow", group=config.task,
             config=flatten(config.model_dump()), settings=self._library.Settings(console="off", silent=True),
@@ -77,7 +77,7 @@ class MlflowTracker:
     """
 
     def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
-        library: Any = _library("mlflow")
+        library = _library("mlflow")
         self._client = library.MlflowClient()
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
         found = self._client.get_experiment_by_name(name)
