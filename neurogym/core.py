@@ -87,7 +87,7 @@ class TrialEnv(TaskDefinition):
 
     _shapes_steps: bool = False
 
-    def __init_subclass__(cls, **kwargs: Any):
+    def __init_subclass__(cls, **kwargs: object):
         """Treat ``new_trial`` in a subclass like ``_new_trial``."""
         super().__init_subclass__(**kwargs)
         if "adaptive" in cls.__dict__:
@@ -103,7 +103,7 @@ class TrialEnv(TaskDefinition):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def make_trials(self, n: int, **given: Any) -> Trials:
+    def make_trials(self, n: int, **given: object) -> Trials:
         """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
 
         Args:
@@ -120,7 +120,7 @@ class TrialEnv(TaskDefinition):
         """Make the next trials of the session and store the block in ``ahead``."""
         return self.ahead.make(self.make_trials, self.most_ahead)
 
-    def new_trial(self, **kwargs: Any) -> Info:
+    def new_trial(self, **kwargs: object) -> Info:
         """Begin a new trial and return the record.
 
         Args:

@@ -33,7 +33,7 @@ def show_all_tags() -> None:
     _say("\n".join(["Available tags:", *registration.all_tags()]))
 
 
-def show_info(obj_: Any) -> None:
+def show_info(obj_: object) -> None:
     """Describe a task or a wrapper.
 
     Args:
@@ -46,7 +46,7 @@ def show_info(obj_: Any) -> None:
     _say(describe(obj_))
 
 
-def describe(obj_: Any) -> str:
+def describe(obj_: object) -> str:
     """The text of :func:`show_info`."""
     if isinstance(obj_, gym.Env):
         return env_string(obj_)

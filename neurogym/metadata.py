@@ -140,7 +140,7 @@ class TaskInfo(dict[str, Any]):
         super().__init__({**usual, **_checked(entries, TaskEntries)})
 
     @classmethod
-    def of(cls, entries: Mapping[str, Any]) -> Self:
+    def of(cls, entries: Mapping[str, object]) -> Self:
         """Metadata of a user-defined task, with entries of any name."""
         made = cls.__new__(cls)
         made.update(entries)
@@ -198,7 +198,7 @@ def first_sentence(docstring: str | None) -> str:
     return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
-def _checked(entries: Mapping[str, Any], kind: type) -> dict[str, Any]:
+def _checked(entries: Mapping[str, object], kind: type) -> dict[str, Any]:
     """Entries with the link and the title of the paper found by the DOI; an unknown entry is refused."""
     for name in entries:
         if name not in entries_of(kind):

@@ -16,7 +16,7 @@ _FUNCTIONS = {
 }
 
 
-def score(what: str, env: Any) -> Any:
+def score(what: str, env: object) -> Any:
     """The score of an environment.
 
     Raises:

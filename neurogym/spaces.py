@@ -64,7 +64,7 @@ class Labels(dict[str, Index]):
         """Whether a label exists, old labels included."""
         return super().__contains__(label) or label in self.also
 
-    def get(self, label: str, default: Any = None) -> Any:
+    def get(self, label: str, default: object = None) -> Any:
         """Return the value of a label, old labels included."""
         return self[label] if label in self else default
 

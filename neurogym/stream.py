@@ -87,7 +87,7 @@ class GroundTruthStream:
         else:
             self._seen, _ = self.env.reset(seed=seed)
 
-    def make(self, n: int, given: Mapping[str, Any] | None = None) -> Frame:
+    def make(self, n: int, given: Mapping[str, object] | None = None) -> Frame:
         """Return the next trials: ``n`` trials if the task makes blocks of trials, else a single trial.
 
         Args:

@@ -139,7 +139,7 @@ def decode(
     across_time: bool = False,
     folds: int = 5,
     groups: ArrayLike | None = None,
-    decoder: Any = None,
+    decoder: object = None,
     level: float = 0.95,
     seed: int | None = 0,
 ) -> Decoding:
@@ -220,7 +220,7 @@ def _held_out(a: FloatArray, y: np.ndarray, folds: list[Any], across_time: bool,
 
 
 def _corrected(
-    a: FloatArray, y: np.ndarray, folds: int, across_time: bool, model: Any, level: float, rng: np.random.Generator
+    a: FloatArray, y: np.ndarray, folds: int, across_time: bool, model: object, level: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Accuracy and interval by surrogate labels, for activity that drifts."""
     from scipy import stats

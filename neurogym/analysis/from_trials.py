@@ -74,7 +74,7 @@ def chronometric(data: TrialData, strength: str = "coh", **options: Any) -> Chro
 
 
 def choice_history(
-    data: TrialData, strength: str | None = "coh", choices: Choices = None, **options: Any
+    data: TrialData, strength: str | None = "coh", choices: Choices = None, **options: object
 ) -> history.ChoiceHistory:
     """Regress choices on stimulus and history; with ``strength=None`` the stimulus enters as left or right only.
 
@@ -107,7 +107,7 @@ def context_use(
     strengths: tuple[str, str] = ("coh_1", "coh_2"),
     sides: tuple[str, str] = ("ground_truth", "other_choice"),
     choices: Choices = None,
-    **options: Any,
+    **options: object,
 ) -> evidence.ContextUse:
     """Return the weights of relevant and irrelevant evidence.
 
@@ -152,7 +152,7 @@ def cue_combination(
     return evidence.cue_combination(sign * np.maximum(first, other), second, modality, **options)
 
 
-def cue_weights(data: TrialData, choices: Choices = None, **options: Any) -> evidence.CueWeights:
+def cue_weights(data: TrialData, choices: Choices = None, **options: object) -> evidence.CueWeights:
     """Regress choices on the evidence of two modalities: ``coh_1`` and ``coh_2``, or ``coh`` split by ``coh_prop``."""
     table, second = two_choices(data, choices)
     if "coh_1" in table and "coh_2" in table:
@@ -180,7 +180,7 @@ def indifference_point(
     amounts: tuple[str, str] = ("n_a", "n_b"),
     first: str = "a_first",
     choices: Choices = None,
-    **options: Any,
+    **options: object,
 ) -> value.Indifference:
     """Fit the relative value of goods A and B.
 
@@ -198,7 +198,7 @@ def indifference_point(
 
 
 def interval_reproduction(
-    data: TrialData, target: str = "production", produced: str = "rt", lag: float = 0.0, **options: Any
+    data: TrialData, target: str = "production", produced: str = "rt", lag: float = 0.0, **options: object
 ) -> timing.IntervalReproduction:
     """Analyse reproduced intervals.
 

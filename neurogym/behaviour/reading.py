@@ -30,8 +30,8 @@ class TableError(ValueError):
 
 def read(
     path: str | PathLike[str],
-    given: Mapping[str, Any] | None = None,
-    columns: Mapping[str, Any] | None = None,
+    given: Mapping[str, object] | None = None,
+    columns: Mapping[str, object] | None = None,
 ) -> Behaviour:
     """Read a table of behaviour.
 

@@ -30,7 +30,7 @@ class World(Protocol):
     def trials(self) -> int:
         """Trials of each session."""
 
-    def outcome(self, t: int, choice: Ints, second: Any) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: Ints, second: object) -> tuple[Floats, Ints, Ints]:
         """Return reward, second-stage state and second-stage choice of trial ``t``."""
 
 
@@ -51,7 +51,7 @@ class Decisions:
         """Trials of each session."""
         return self.truth.shape[1]
 
-    def outcome(self, t: int, choice: Ints, second: Any) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: Ints, second: object) -> tuple[Floats, Ints, Ints]:
         """See `World.outcome`."""
         none = np.full(len(choice), -1)
         return (choice == self.truth[:, t]).astype(float), none, none
@@ -78,7 +78,7 @@ class ReversingBandit:
                 better, at = (better + 1 + int(rng.integers(arms - 1))) % arms, end
         self._pays = rng.random((n, trials))
 
-    def outcome(self, t: int, choice: Ints, second: Any) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: Ints, second: object) -> tuple[Floats, Ints, Ints]:
         """See `World.outcome`."""
         p = np.where(choice == self.truth[:, t], BETTER, 1 - BETTER)
         none = np.full(len(choice), -1)
@@ -155,7 +155,7 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     return table.only(sessions)
 
 
-def _second(policy: Policy, state: Any, world: World, t: int) -> Any:
+def _second(policy: Policy, state: object, world: World, t: int) -> Any:
     """Return a function from the state that was reached to probabilities of the second choices."""
     choose = getattr(policy, "second", None)
     none = np.full(world.n, -1)

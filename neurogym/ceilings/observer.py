@@ -258,7 +258,7 @@ def _shares(count: NDArray[np.int64], most: int = 12) -> Floats:
     return np.asarray(count / count.sum())
 
 
-def _drawn(env: TrialEnv, n: int, prior: Mapping[Any, float] | None) -> Trials:
+def _drawn(env: TrialEnv, n: int, prior: Mapping[object, float] | None) -> Trials:
     if prior is None:
         return env.make_trials(n)
     values = np.array(list(prior))

@@ -67,7 +67,7 @@ def _expected(trials: Trials) -> np.ndarray:
     return found
 
 
-def _simulated(env: gym.Env, seen: Any, trials: int) -> dict[str, float]:
+def _simulated(env: gym.Env, seen: object, trials: int) -> dict[str, float]:
     env.action_space.seed(0)
     ended = (step.info for step in rollout(env, ModelAgent(env), seen=seen) if step.over)
     scores = [(info["performance"], info["trial_reward"]) for info in itertools.islice(ended, trials)]

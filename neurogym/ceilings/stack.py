@@ -219,7 +219,7 @@ def _noise_outside_reward(env: gym.Env) -> bool:
 # -- calculation ------------------------------------------------------------------------------------------------------
 
 
-def _computed(stack: _Stack, noises: tuple[Any, ...], process: BlockProcess | None) -> StackCeiling:
+def _computed(stack: _Stack, noises: tuple[object, ...], process: BlockProcess | None) -> StackCeiling:
     """Return the ceiling with noise on the task, or with ground truths from the process of a wrapper."""
     task, base = stack.task, stack.ceiling
     if not noises and base is not None and base["performance"] == 1.0:

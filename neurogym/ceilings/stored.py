@@ -122,7 +122,7 @@ def _effective(env: TrialEnv, name: str) -> Any:
     return env.rewards if name == "rewards" else env.dt
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     try:
         return bool(plain(value) == plain(default))
     except ValueError:  # arrays

@@ -43,13 +43,13 @@ class ConditionValues:
             task.conditions[name] = np.asarray(values) if plain else values
 
 
-def without_periods(task: Any, timing: Mapping[str, Any] | None) -> None:
+def without_periods(task: object, timing: Mapping[str, object] | None) -> None:
     """Warn of ``timing`` given to a task without periods."""
     if timing:
         warn_once(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")
 
 
-def takes_older_names(owner: str, values: Mapping[Any, Any] | None = None) -> Callable:
+def takes_older_names(owner: str, values: Mapping[object, object] | None = None) -> Callable:
     """Accept older names of arguments in calls, with a warning.
 
     Args:
@@ -60,7 +60,7 @@ def takes_older_names(owner: str, values: Mapping[Any, Any] | None = None) -> Ca
 
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Any:
             for old in names.keys() & kwargs.keys():
                 given = kwargs.pop(old)
                 kwargs.setdefault(names[old], (values or {}).get(given, given) if isinstance(given, str) else given)

@@ -30,7 +30,7 @@ class DifferenceRow(NamedTuple):
     status: str = CHANGED
 
 
-def _with_tuples(value: Any) -> Any:
+def _with_tuples(value: object) -> Any:
     """Turn the lists of a value into tuples, as which durations are written in Python."""
     if isinstance(value, dict):
         return {name: _with_tuples(part) for name, part in value.items()}

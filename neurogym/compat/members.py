@@ -53,7 +53,7 @@ def end_of_periods() -> property:
     return property(end, set_end)
 
 
-def in_order(value: Any, period: Any) -> tuple[Any, Any]:
+def in_order(value: object, period: object) -> tuple[Any, Any]:
     """Value and period in that order, which was the other way round in early 2020: a value is never a word."""
     return (period, value) if isinstance(value, str) else (value, period)
 

@@ -96,12 +96,12 @@ class Config(_Section):
     env: EnvConfig = Field(default_factory=EnvConfig)
     monitor: MonitorConfig = Field(default_factory=MonitorConfig)
 
-    def __init__(self, config_file: str | Path | None = None, **fields: Any):
+    def __init__(self, config_file: str | Path | None = None, **fields: object):
         from_file = _read(Path(config_file)) if config_file is not None else {}
         merged = _known(_merged(_merged(from_file, _from_environment()), fields), type(self))
         super().__init__(**{**merged, "config_file": config_file})
 
-    def model_post_init(self, context: Any) -> None:
+    def model_post_init(self, context: object) -> None:
         """Use the environment's name as title of figures by default."""
         if not self.monitor.plot.title:
             self.monitor.plot.title = self.env.name
@@ -116,7 +116,7 @@ def _read(path: Path) -> dict[str, Any]:
         return _expanded(tomllib.load(file))
 
 
-def _known(settings: Mapping[str, Any], section: type[BaseModel], within: str = "") -> dict[str, Any]:
+def _known(settings: Mapping[str, object], section: type[BaseModel], within: str = "") -> dict[str, Any]:
     """Keep the existing settings; warn about each unknown setting with the nearest valid name."""
     known = {}
     for name, value in settings.items():
@@ -131,7 +131,7 @@ def _known(settings: Mapping[str, Any], section: type[BaseModel], within: str = 
     return known
 
 
-def _expanded(value: Any) -> Any:
+def _expanded(value: object) -> Any:
     """The value with ``$NAME`` and ``${NAME}`` replaced by environment variables."""
     if isinstance(value, str):
         return os.path.expandvars(value)

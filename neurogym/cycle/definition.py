@@ -66,8 +66,8 @@ class TaskDefinition(SingleTrial):
         dt: float = 100,
         num_trials_before_reset: int = 10_000_000,
         r_tmax: float = 0,
-        rewards: Mapping[str, Any] | None = None,
-        timing: Mapping[str, Any] | None = None,
+        rewards: Mapping[str, object] | None = None,
+        timing: Mapping[str, object] | None = None,
         abort: bool = False,
     ):
         super().__init__(dt)
@@ -88,7 +88,7 @@ class TaskDefinition(SingleTrial):
             Distribution.of(spec)
 
     @staticmethod
-    def _merged(kind: str, default: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _merged(kind: str, default: Mapping[str, object], given: Mapping[str, object] | None) -> dict[str, Any]:
         for name in given or ():
             if default and name not in default:
                 warn_once(unknown(kind, name, default), "it is not used")
@@ -156,7 +156,7 @@ class TaskDefinition(SingleTrial):
         """Describe ``trials.n`` trials: draw conditions, add periods, observations and ground truth."""
         raise NotImplementedError(f"{type(self).__name__} must define _new_trials, _new_trial or new_trial")
 
-    def _new_trial(self, **kwargs: Any) -> Info | None:
+    def _new_trial(self, **kwargs: object) -> Info | None:
         """Describe a single trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
 
         A task that describes many trials at once inherits this; a subclass may call it by ``super()``.
@@ -214,7 +214,7 @@ class TaskDefinition(SingleTrial):
         return np.asarray(values)
 
     @choices.setter
-    def choices(self, values: Any) -> None:
+    def choices(self, values: object) -> None:
         self._choices = values
 
     def oracle(self) -> Any:
@@ -241,7 +241,7 @@ class TaskDefinition(SingleTrial):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def check_conditions(self, given: Mapping[str, Any]) -> None:
+    def check_conditions(self, given: Mapping[str, object]) -> None:
         """Refuse what cannot be asked of a trial; warn of what the task does not draw.
 
         Raises:
@@ -335,7 +335,7 @@ class TaskDefinition(SingleTrial):
         self.start_session()
         self.stack.start_session()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
         """Start a session at row 0 of the first trial, without taking a step.
 
         Args:

@@ -241,7 +241,7 @@ def compare_populations(
     )  # fmt: skip
 
 
-def _matrix(first: Sequence[Any], second: Sequence[Any], distance: Callable[..., float]) -> FloatArray:
+def _matrix(first: Sequence[object], second: Sequence[object], distance: Callable[..., float]) -> FloatArray:
     """Return the distances between first and second halves, of both orders averaged."""
     found = np.diag([distance(a, b) for a, b in zip(first, second, strict=True)])
     for i, j in combinations(range(len(first)), 2):

@@ -11,7 +11,7 @@ from neurogym.core import TrialEnv
 from neurogym.trials import Trials
 
 
-def in_blocks(n: int, state: Any, left: int, begin: Callable[[Any], tuple[Any, int]]) -> tuple[np.ndarray, Any, int]:
+def in_blocks(n: int, state: object, left: int, begin: Callable[[Any], tuple[Any, int]]) -> tuple[np.ndarray, Any, int]:
     """Hidden state of each of the next ``n`` trials, where the state holds for a block of trials.
 
     Args:

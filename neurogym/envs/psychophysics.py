@@ -44,7 +44,7 @@ def step_noise(sigma: float, dt: float) -> float:
     return float(sigma / np.sqrt(dt))
 
 
-def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: Any) -> np.ndarray:
+def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: object) -> np.ndarray:
     """Response of a ring to motion: 0.5 + coh/200 * cos(theta - direction).
 
     Args:

@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _make_vector(id_: str, num_envs: int = 1, **kwargs: Any) -> gym.vector.VectorEnv:
+def _make_vector(id_: str, num_envs: int = 1, **kwargs: object) -> gym.vector.VectorEnv:
     from neurogym.vector import make_vec
 
     return make_vec(functools.partial(make, id_, **kwargs), num_envs)
@@ -96,7 +96,7 @@ def make(id_: str, **kwargs: Any) -> gym.Env:
     return OrderEnforcing(gym.make(id_, **kwargs))
 
 
-def make_vec(id_: str, num_envs: int = 1, **kwargs: Any) -> gym.vector.VectorEnv:
+def make_vec(id_: str, num_envs: int = 1, **kwargs: object) -> gym.vector.VectorEnv:
     """Make a batch of environments of one task, stepped together; see :mod:`neurogym.vector`."""
     return _make_vector(registered_id(id_), num_envs, **kwargs)
 

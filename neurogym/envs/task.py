@@ -70,7 +70,7 @@ def usual_arguments(
         signature = inspect.Signature([p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in order])
 
         @functools.wraps(own)
-        def __init__(*args: Any, **kwargs: Any) -> None:
+        def __init__(*args: object, **kwargs: object) -> None:
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
             self, values = given.args[0], given.arguments

@@ -10,7 +10,7 @@ from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Rows, Trials
 
 
-def possible_durations(spec: Any, dt: float) -> Any:
+def possible_durations(spec: object, dt: float) -> Any:
     """Possible durations (ms) of a specification, floored to whole steps.
 
     Args:

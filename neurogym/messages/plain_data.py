@@ -23,7 +23,7 @@ class _AsDict(Protocol):
     def to_dict(self) -> Any: ...
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value made of ``None``, truth values, numbers, words, lists and dictionaries with words as keys.
 
     Arrays and the numbers of NumPy are unpacked, what has a ``to_dict`` is that, numbers that are not finite are
@@ -50,7 +50,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether a value is plain: a number, a truth value, a word, or a list of plain values."""
     if isinstance(value, list | tuple):
         return all(is_plain(item) for item in value)

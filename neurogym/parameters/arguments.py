@@ -57,7 +57,7 @@ class Range:
         if not fits or not all(map(self._contains, values)) or (self.in_order and values != sorted(values)):
             raise ValueError(f"{name} must be {self}, got {value!r}")
 
-    def _contains(self, value: Any) -> bool:
+    def _contains(self, value: object) -> bool:
         if not isinstance(value, (int, float, np.number)) or (self.whole and float(value) % 1):
             return False
         return bool((self.low < value if self.above else self.low <= value) and value <= self.high)
@@ -66,7 +66,7 @@ class Range:
 class OneOf(tuple[str, ...]):
     """Words that an argument may be."""
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         """Refuse any other value.
 
         Raises:
@@ -118,7 +118,7 @@ def within_ranges(function: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> None:
+    def checked(*args: object, **kwargs: object) -> None:
         given = signature.bind(*args, **kwargs).arguments
         for name in ranges:
             if given.get(name) is not None:
@@ -142,10 +142,10 @@ class Reconstructible(Changed, Protocol):
     def arguments(self) -> dict[str, Any]:
         """Every argument with the present value."""
 
-    def copy_with(self, changes: Mapping[str, Any]) -> Reconstructible:
+    def copy_with(self, changes: Mapping[str, object]) -> Reconstructible:
         """Make a task with the same arguments except for some changes."""
 
-    def copy_differences(self, made: Any, changes: Mapping[str, Any]) -> None:
+    def copy_differences(self, made: object, changes: Mapping[str, object]) -> None:
         """Copy the attributes in which another task differs."""
 
 
@@ -199,7 +199,7 @@ class Parameter:
 class EnvMeta(type):
     """Stores the constructor arguments of a task and makes each argument assignable."""
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any):
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: object):
         super().__init__(name, bases, namespace, **kwargs)
         if "__init__" in namespace:
             cls.__init__ = within_ranges(namespace["__init__"])  # type: ignore[misc]
@@ -211,7 +211,7 @@ class EnvMeta(type):
                 if named and parameter.name not in OTHERS and not hasattr(cls, parameter.name):
                     setattr(cls, parameter.name, Parameter(parameter.name))
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
         """Make a task and keep the arguments, without Gymnasium's ``render_mode``."""
         render_mode = None if "render_mode" in inspect.signature(cls).parameters else kwargs.pop("render_mode", None)
         if render_mode not in (None, *cls.metadata["render_modes"]):  # type: ignore[attr-defined]
@@ -228,14 +228,14 @@ class EnvMeta(type):
         return task
 
 
-def _require_base(task: Any, error: Exception | None = None) -> None:
+def _require_base(task: object, error: Exception | None = None) -> None:
     """Raise TypeError if a task's constructor has not called the constructor of the base class."""
     if task is not None and "performance" not in vars(task):
         name = type(task).__name__
         raise TypeError(f"{name}.__init__ must begin with super().__init__(dt=dt, ...): it was not called") from error
 
 
-def _bound(cls: type, task: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _bound(cls: type, task: object, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
     signature = inspect.signature(cls.__init__)  # type: ignore[misc]
     given = dict(signature.bind(task, *args, **kwargs).arguments)
     for parameter in signature.parameters.values():

@@ -62,7 +62,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
     conditions = Table(Conditions)
     _arguments: dict[str, Any]
 
-    def __init_subclass__(cls, **kwargs: Any):
+    def __init_subclass__(cls, **kwargs: object):
         """Add the metadata that Gymnasium requires, and the description."""
         super().__init_subclass__(**kwargs)
         if "metadata" in cls.__dict__:
@@ -89,7 +89,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
         return LegacyGenerator(self.np_random)
 
     @rng.setter
-    def rng(self, generator: Any) -> None:
+    def rng(self, generator: object) -> None:
         self.np_random = generator_of(generator)
 
     def seed(self, seed: int | None = None) -> list[int | None]:
@@ -113,7 +113,11 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
         """Discard trials made ahead; called when a parameter has changed."""
 
     def update(
-        self, *, rewards: Mapping[str, Any] | None = None, timing: Mapping[str, Any] | None = None, **parameters: Any
+        self,
+        *,
+        rewards: Mapping[str, object] | None = None,
+        timing: Mapping[str, object] | None = None,
+        **parameters: object,
     ) -> None:
         """Change rewards, durations and other parameters, from the next trial on.
 
@@ -153,8 +157,8 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
 
     def update_tables(
         self,
-        tables: Mapping[str, Mapping[str, Any]],
-        parameters: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Mapping[str, object]],
+        parameters: Mapping[str, object] | None = None,
         assigned: bool = False,
     ) -> None:
         """Change entries of dictionaries, and parameters whose names are known.
@@ -212,7 +216,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
                 break
         return found
 
-    def copy_with(self, changes: Mapping[str, Any]) -> Any:
+    def copy_with(self, changes: Mapping[str, object]) -> Any:
         """Make a task with some arguments changed, and with reproducible random draws."""
         made = type(self).__new__(type(self))
         vars(made)["_np_random"] = np.random.Generator(np.random.PCG64(0))
@@ -225,7 +229,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
             return "observation_space"
         return "action_space" if self.action_space != made.action_space else ""
 
-    def copy_differences(self, made: Any, changes: Mapping[str, Any]) -> None:
+    def copy_differences(self, made: object, changes: Mapping[str, object]) -> None:
         """Copy the attributes in which a task made with some changes differs from a task made without.
 
         Raises:

@@ -38,7 +38,7 @@ class Changed(Protocol):
     def forget_trials_ahead(self) -> None:
         """Discard trials made ahead."""
 
-    def update_tables(self, tables: Mapping[str, Mapping[str, Any]], *, assigned: bool) -> None:
+    def update_tables(self, tables: Mapping[str, Mapping[str, object]], *, assigned: bool) -> None:
         """Change entries of dictionaries."""
 
 
@@ -52,28 +52,28 @@ class Settings(dict):
         """Copy the entries without the task, which is set at the next look-up."""
         return type(self), (dict(self),)
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         """Set an entry and notify the task."""
         if self.task is None or not self.task.is_made or (key in self and same(self[key], value)):
             self.put(key, value)
         else:
             self.task.update_tables({self.name: {key: value}}, assigned=True)
 
-    def put(self, key: str, value: Any) -> None:
+    def put(self, key: str, value: object) -> None:
         """Set an entry without telling the task."""
         super().__setitem__(key, value)
 
-    def update(self, *args: Any, **kwargs: Any) -> None:
+    def update(self, *args: object, **kwargs: object) -> None:
         """Set several entries."""
         for key, value in dict(*args, **kwargs).items():
             self[key] = value
 
-    def __ior__(self, other: Any) -> Settings:  # type: ignore[misc]
+    def __ior__(self, other: object) -> Settings:  # type: ignore[misc]
         """Set several entries."""
         self.update(other)
         return self
 
-    def _without(self, change: Any) -> Any:
+    def _without(self, change: object) -> Any:
         if self.task is not None and self.task.is_made:
             self.task.forget_trials_ahead()
         return change
@@ -82,7 +82,7 @@ class Settings(dict):
         """Remove an entry."""
         self._without(super().__delitem__(key))
 
-    def pop(self, *args: Any) -> Any:
+    def pop(self, *args: object) -> Any:
         """Remove an entry."""
         return self._without(super().pop(*args))
 
@@ -94,10 +94,10 @@ class Settings(dict):
 class Conditions(Settings):
     """Conditions of a trial: name to a sequence of values or a :class:`Distribution`."""
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: object, **kwargs: object):
         super().__init__({name: values_of(values) for name, values in dict(*args, **kwargs).items()})
 
-    def put(self, key: str, value: Any) -> None:
+    def put(self, key: str, value: object) -> None:
         """Set an entry without telling the task."""
         super().put(key, values_of(value))
 
@@ -124,7 +124,7 @@ class Table:
             settings.task, settings.name = task, self.name
         return settings
 
-    def __set__(self, task: Changed, values: Mapping[str, Any]) -> None:
+    def __set__(self, task: Changed, values: Mapping[str, object]) -> None:
         """Set the value, with effect from the next trial on."""
         vars(task)[self.name] = self.kind(values)
         if task.is_made:

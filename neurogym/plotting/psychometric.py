@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def probit(x: Any, beta: float, alpha: float) -> Any:
+def probit(x: object, beta: float, alpha: float) -> Any:
     """Phi(beta * x + alpha): sensitivity ``beta``, bias ``alpha``."""
     from neurogym.analysis.psychometric import psychometric_function
 

@@ -28,11 +28,11 @@ NAME_SIZES = (7, 6, 5)  #: of names on the y axis (points)
 
 
 def plot_env(
-    env: Any,
+    env: object,
     num_steps: int = 200,
     num_trials: int | None = None,
-    def_act: Any = None,
-    model: Any = None,
+    def_act: object = None,
+    model: object = None,
     name: str | None = None,
     legend: bool = True,
     ob_traces: Sequence[str] | None = None,

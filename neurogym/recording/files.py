@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,10 +22,10 @@ def iso_timestamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d_%H-%M-%S")
 
 
-def order_by_sufix(file_list: Sequence[Any]) -> list[str]:
+def order_by_sufix(file_list: Sequence[object]) -> list[str]:
     """Files by the number between the last underscore and the ending."""
 
-    def number(file: Any) -> int:
+    def number(file: object) -> int:
         found = re.search(r"_(\d+)(?:\.[^.]*)?$", str(file))
         return int(found.group(1)) if found else -1
 

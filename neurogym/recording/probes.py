@@ -95,7 +95,7 @@ class ActivationProbe:
         self._filled += count
 
 
-def _flat(output: Any) -> list[Any]:
+def _flat(output: object) -> list[Any]:
     """Flatten the output of a layer to a list of tensors."""
     if not isinstance(output, tuple):
         return [output]

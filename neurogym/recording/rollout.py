@@ -33,7 +33,7 @@ class RolloutStep(NamedTuple):
     over: bool  #: whether a trial ended
 
 
-def rollout(env: gym.Env, agent: SingleAgent, seed: int | None = None, seen: Any = None) -> Iterator[RolloutStep]:
+def rollout(env: gym.Env, agent: SingleAgent, seed: int | None = None, seen: object = None) -> Iterator[RolloutStep]:
     """Let an agent act in an environment, without end.
 
     Args:
@@ -118,11 +118,11 @@ def unvectorised(env: Any) -> gym.Env:
 
 
 def run_env(
-    env: Any,
+    env: object,
     num_steps: int = 200,
     num_trials: int | None = None,
-    def_act: Any = None,
-    model: Any = None,
+    def_act: object = None,
+    model: object = None,
     reset_each_trial: bool = True,
 ) -> dict[str, Any]:
     """Run an environment from a reset and return what happened at each step.
@@ -173,7 +173,7 @@ def run_env(
 Row = dict[str, Any]
 
 
-def row_of(action: Any, reward: float, cum_reward: float, info: dict[str, Any]) -> Row:
+def row_of(action: object, reward: float, cum_reward: float, info: dict[str, Any]) -> Row:
     """Record of a trial: numbers and words, including the entries of the trial's own record."""
     performance = float(info.get("performance", np.nan))
     row = {"action": action, "reward": reward, "cum_reward": cum_reward, "performance": performance}

@@ -31,7 +31,7 @@ class Distribution(NamedTuple):
     arguments: Any
 
     @classmethod
-    def of(cls, spec: Any) -> Distribution:
+    def of(cls, spec: object) -> Distribution:
         """Distribution described by a specification.
 
         Raises:
@@ -132,7 +132,7 @@ def exponential(rng: Any, n: int, scale: float, low: float = 0.0, high: float = 
     return low - scale * np.log1p(-rng.random(n) * (1.0 - tail))
 
 
-def _arguments(kind: str, given: Any) -> Any:
+def _arguments(kind: str, given: object) -> Any:
     """Arguments that have been checked: a number or an array."""
     if kind in ("constant", "until"):
         if not isinstance(given, Real):
@@ -165,7 +165,7 @@ class Patterns(Sequence[tuple[Any, ...]]):
     (True, 8, (1, 1, 1))
     """
 
-    def __init__(self, values: Sequence[Any], length: int, distinct: bool = False):
+    def __init__(self, values: Sequence[object], length: int, distinct: bool = False):
         self.values, self.length, self.distinct = tuple(values), length, distinct
 
     def __len__(self) -> int:
@@ -222,7 +222,7 @@ class Vectors(Sequence[tuple[float, ...]]):
         bounds = np.clip((self.low, self.high), -1e6, 1e6)
         return [(bound,) * self.length for bound in bounds.tolist()][index]
 
-    def __contains__(self, vector: Any) -> bool:
+    def __contains__(self, vector: object) -> bool:
         """Whether ``vector``, a sequence or an array of numbers, belongs to the set."""
         values = np.asarray(vector)
         if values.shape != (self.length,) or values.dtype.kind not in "biuf":

@@ -50,7 +50,7 @@ class LegacyGenerator:
         return self.generator.random(size)
 
 
-def generator_of(generator: Any) -> np.random.Generator:
+def generator_of(generator: object) -> np.random.Generator:
     """Convert a seed or an old or new generator to a ``Generator``; an old generator's stream is shared.
 
     Raises:
@@ -81,7 +81,7 @@ class Generators:
         """Select the generators of some trials."""
         return Generators([self.each[i] for i in trials.tolist()])
 
-    def random(self, size: Any) -> np.ndarray:
+    def random(self, size: object) -> np.ndarray:
         """Uniform on [0, 1); the first axis is the trial."""
         own = self._of_one(size)
         return np.concatenate([rng.random(own) for rng in self.each])

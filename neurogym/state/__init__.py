@@ -66,7 +66,7 @@ def capture(env: gym.Env) -> dict[str, Any]:
     return Encoder(env).encode(env, type(env.unwrapped).__name__)
 
 
-def restore(env: gym.Env, state: Any) -> None:
+def restore(env: gym.Env, state: object) -> None:
     """Restore a captured state in an environment made in the same way.
 
     Raises:

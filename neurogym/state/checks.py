@@ -83,7 +83,7 @@ def check_place(env: Any, path: str) -> None:
         raise ValueError(f"{path}: trial {env.ahead.next!r} of {ahead.n}")
 
 
-def check_ready(block: Any, known: Mapping[str, np.ndarray]) -> None:
+def check_ready(block: object, known: Mapping[str, np.ndarray]) -> None:
     """Refuse trials from which an environment of a batch cannot continue.
 
     Args:
@@ -128,7 +128,7 @@ def _require(values: Any, name: str, shape: tuple[Any, ...], dtype: Any, expecte
         raise ValueError(f"{name}: expected {expected}, got {_shape(values)}")
 
 
-def _is_of(dtype: np.dtype, kind: Any) -> bool:
+def _is_of(dtype: np.dtype, kind: object) -> bool:
     return np.issubdtype(dtype, kind) if isinstance(kind, type) else dtype == kind
 
 

@@ -67,12 +67,12 @@ class Encoder:
         self._numbers: dict[int, tuple[int, Any]] = {}  # by id; holds on to the objects, so that an id stays theirs
         self._next = 0
 
-    def encode(self, value: Any, path: str) -> Any:
+    def encode(self, value: object, path: str) -> Any:
         """Encode a value as plain data; ``path`` is the value's name in error messages."""
         data = self._data(value, path)
         return {KIND: "constant"} if data is _CONSTANT else data
 
-    def _data(self, value: Any, path: str) -> Any:
+    def _data(self, value: object, path: str) -> Any:
         if type(value) in PLAIN:
             return value
         if isinstance(value, np.generic):
@@ -103,7 +103,7 @@ class Encoder:
             data["number"] = number
         return data
 
-    def _numbered(self, value: Any, path: str) -> Any:
+    def _numbered(self, value: object, path: str) -> Any:
         """Encode an object that may occur more than once."""
         if isinstance(value, np.ndarray):
             return self._array(value, path)
@@ -224,7 +224,7 @@ def class_name(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def attributes_of(value: Any) -> dict[str, Any]:
+def attributes_of(value: object) -> dict[str, Any]:
     """Attributes of an object by name, including attributes in ``__slots__``."""
     found = dict(getattr(value, "__dict__", {}))
     for base in type(value).__mro__:
@@ -238,7 +238,7 @@ def attributes_of(value: Any) -> dict[str, Any]:
 _PLAIN: dict[type, bool] = {types.SimpleNamespace: True}  # found once for a class
 
 
-def _is_plain_python(cls: type, value: Any) -> bool:
+def _is_plain_python(cls: type, value: object) -> bool:
     """Whether attributes are all there is to the objects of a class (not so for files, locks, tensors)."""
     if cls not in _PLAIN:
         own_state = cls.__getstate__ is not object.__getstate__ and isinstance(cls.__getstate__, _COMPILED)
@@ -251,7 +251,7 @@ def _is_plain_python(cls: type, value: Any) -> bool:
     return _PLAIN[cls]
 
 
-def _refusal(value: Any, path: str) -> CannotSave:
+def _refusal(value: object, path: str) -> CannotSave:
     owner = path.partition(".")[0]
     kind = type(value).__name__
     article = "an" if kind[0].lower() in "aeiou" else "a"

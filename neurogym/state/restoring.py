@@ -44,7 +44,7 @@ class Decoder:
         self._made: dict[int, Any] = {}
         self._filled: set[int] = set()  # what of the environment has been filled, each thing once
 
-    def decode(self, data: Any, present: Any, path: str) -> Any:
+    def decode(self, data: object, present: object, path: str) -> Any:
         """Value encoded by ``data``.
 
         Args:
@@ -78,15 +78,15 @@ class Decoder:
             self._made[data["number"]] = value
         return value
 
-    def _enum(self, data: Data, present: Any, path: str) -> enum.Enum:
+    def _enum(self, data: Data, present: object, path: str) -> enum.Enum:
         return self._class(data["class"], present, path)[data["name"]]
 
-    def _method(self, data: Data, present: Any, path: str) -> Any:
+    def _method(self, data: Data, present: object, path: str) -> Any:
         if str(data["name"]).startswith("__"):
             raise ValueError(f"{path}: method {data['name']!r}")
         return getattr(self.decode(data["of"], getattr(present, "__self__", None), path), data["name"])
 
-    def _partial(self, data: Data, present: Any, path: str) -> Any:
+    def _partial(self, data: Data, present: object, path: str) -> Any:
         if not isinstance(present, functools.partial):
             raise ValueError(f"{path}: there is no function to be called with the saved arguments")
         args = self.decode(data["args"], list(present.args), path)
@@ -94,18 +94,18 @@ class Decoder:
 
     # -- arrays and containers ----------------------------------------------------------------------------------------
 
-    def _scalar(self, data: Data, present: Any, path: str) -> Any:
+    def _scalar(self, data: Data, present: object, path: str) -> Any:
         return self.decode(data["value"], None, path)[()]
 
-    def _array(self, data: Data, present: Any, path: str) -> np.ndarray:
+    def _array(self, data: Data, present: object, path: str) -> np.ndarray:
         array = np.array(data["value"])
         array.flags.writeable = not data["fixed"]
         return array
 
-    def _bytes_of_array(self, data: Data, present: Any, path: str) -> np.ndarray:
+    def _bytes_of_array(self, data: Data, present: object, path: str) -> np.ndarray:
         return load_bytes(data)
 
-    def _objects(self, data: Data, present: Any, path: str) -> np.ndarray:
+    def _objects(self, data: Data, present: object, path: str) -> np.ndarray:
         """Array of objects; its items may be packed, and may have been saved once each."""
         items: Any = unpacked(data["packed"]) if "packed" in data else data["values"]
         places = data["places"].tolist() if "places" in data else range(len(items))
@@ -121,7 +121,7 @@ class Decoder:
             flat[i] = items[place]
         return array
 
-    def _container(self, data: Data, present: Any, path: str) -> Any:
+    def _container(self, data: Data, present: object, path: str) -> Any:
         kind = data[KIND]
         base: Any = CONTAINERS[kind]
         cls: Any = self._class(data["class"], present, path) if "class" in data else base
@@ -155,7 +155,7 @@ class Decoder:
             here = present[i] if ordered and i < len(present) else None
             yield self.decode(part, here, f"{path}[{i}]")
 
-    def _pairs(self, data: Data, present: Any, path: str) -> Iterator[tuple[Any, Any]]:
+    def _pairs(self, data: Data, present: object, path: str) -> Iterator[tuple[Any, Any]]:
         """Keys and values of a mapping."""
         for key, part in data["pairs"]:
             name = self.decode(key, None, path)
@@ -164,7 +164,7 @@ class Decoder:
 
     # -- blocks, spaces and objects -----------------------------------------------------------------------------------
 
-    def _block(self, data: Data, present: Any, path: str) -> Trials:
+    def _block(self, data: Data, present: object, path: str) -> Trials:
         env = self.decode(data["env"], present.env if isinstance(present, Trials) else None, path)
         block = Trials(env, 0)
         for name in BLOCK:
@@ -175,7 +175,7 @@ class Decoder:
         block.total = total  # rows that were cut off are there
         return block
 
-    def _space(self, data: Data, present: Any, path: str) -> gym.Space:
+    def _space(self, data: Data, present: object, path: str) -> gym.Space:
         if not isinstance(present, gym.Space):
             raise ValueError(f"{path}: there is no space here")
         for part, space in zip(data["parts"], inner_spaces(present), strict=True):
@@ -183,7 +183,7 @@ class Decoder:
         vars(present)["_np_random"] = self.decode(data["generator"], None, path)
         return present
 
-    def _object(self, data: Data, present: Any, path: str) -> Any:
+    def _object(self, data: Data, present: object, path: str) -> Any:
         value = self._counterpart(data["class"], present, path)
         if "number" in data:
             self._made[data["number"]] = value
@@ -205,7 +205,7 @@ class Decoder:
             check_place(value, path)
         return value
 
-    def _counterpart(self, name: str, present: Any, path: str) -> Any:
+    def _counterpart(self, name: str, present: object, path: str) -> Any:
         """Return the object to fill: the environment's own object if suitable, else a new object."""
         fits = _is_called(type(present), name) and id(present) not in self._filled
         if fits and not _is_frozen(type(present)):
@@ -218,7 +218,7 @@ class Decoder:
             raise ValueError(f"{path}: there is no {cls.__name__} here to be filled")
         return cls() if cls is types.SimpleNamespace else object.__new__(cls)
 
-    def _class(self, name: str, present: Any, path: str) -> Any:
+    def _class(self, name: str, present: object, path: str) -> Any:
         """Find a class by name: the class of the present object, or a class in the modules of the environment."""
         if _is_called(type(present), name):
             return type(present)
@@ -250,7 +250,7 @@ _KINDS: dict[str, Callable[[Decoder, Data, Any, str], Any]] = {
 }
 
 
-def _layers(env: Any) -> Iterator[Any]:
+def _layers(env: object) -> Iterator[Any]:
     yield env
     while isinstance(env, gym.Wrapper):
         env = env.env
@@ -276,7 +276,7 @@ def _is_of_toolkit(cls: type) -> bool:
     return cls.__module__.startswith("neurogym.")
 
 
-def _is_ours(value: Any) -> bool:
+def _is_ours(value: object) -> bool:
     """Whether a value is an object of the toolkit that no bare value can replace."""
     return _is_of_toolkit(type(value)) and not isinstance(value, int | float | str)
 
@@ -285,7 +285,7 @@ def _is_frozen(cls: type) -> bool:
     return dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
-def _set(value: Any, name: str, part: Any) -> None:
+def _set(value: object, name: str, part: object) -> None:
     """Set an attribute directly, bypassing properties and frozen classes."""
     own = getattr(value, "__dict__", None)
     if own is not None and (name in own or name not in attributes_of(value)):

@@ -77,7 +77,7 @@ SIMPLE: dict[str, Leaf] = {
 SIMPLE_NAMES = {leaf.type: name for name, leaf in SIMPLE.items()}
 
 
-def _save_seeds(value: Any) -> Data | None:
+def _save_seeds(value: object) -> Data | None:
     """Seed sequence, from which generators spawn further generators; None for seeds of other kinds."""
     if not isinstance(value, np.random.SeedSequence):
         return None
@@ -141,7 +141,7 @@ GENERATORS: dict[str, Leaf] = {
 }
 
 
-def generator_kind(value: Any) -> str | None:
+def generator_kind(value: object) -> str | None:
     """Name of the kind of generator; None for other values."""
     if isinstance(value, random.Random) and type(value) is not random.Random:  # may have no state, or more
         return None
@@ -168,7 +168,7 @@ FACTORIES: dict[str, type] = {
 }
 
 
-def container_of(value: Any) -> str | None:
+def container_of(value: object) -> str | None:
     """Name of the standard-library container that a value is, or is derived from; None for other values."""
     if not isinstance(value, _CONTAINER_TYPES):
         return None
@@ -214,7 +214,7 @@ def _description(written: Any) -> Any:
     return [(tuple(n) if isinstance(n, list) else n, _description(kind), *shape) for n, kind, *shape in written]
 
 
-def unique_items(items: Sequence[Any]) -> tuple[dict[int, Any], np.ndarray | None]:
+def unique_items(items: Sequence[object]) -> tuple[dict[int, Any], np.ndarray | None]:
     """Distinct items of a sequence, and the index of each item among the distinct items.
 
     Two are the same if they are one object, or equal words.

@@ -55,7 +55,7 @@ class Trials(RowArrays):
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
-    def draw(self, name: str, values: Any = None, p: Sequence[float] | None = None) -> np.ndarray:
+    def draw(self, name: str, values: object = None, p: Sequence[float] | None = None) -> np.ndarray:
         """Condition ``name`` of each trial: the requested value, else drawn uniformly (or with ``p``).
 
         Args:
@@ -141,9 +141,9 @@ class Trials(RowArrays):
         self,
         period: Period,
         action: int | Sequence[int],
-        reward: Any,
-        performance: Any = 0.0,
-        ends: Any = True,
+        reward: object,
+        performance: object = 0.0,
+        ends: object = True,
     ) -> None:
         """Set the reward of an action in a period, in addition to the response rule.
 
@@ -227,7 +227,7 @@ def _drawn(values: Any, p: Sequence[float] | None, rng: Any, n: int) -> np.ndarr
     return np.asarray(values)[rng.integers(len(values), size=n) if p is None else rng.choice(len(values), size=n, p=p)]
 
 
-def varies(value: Any, n: int) -> bool:
+def varies(value: object, n: int) -> bool:
     """Whether a condition is an array with an entry per trial, rather than a value for all trials."""
     return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
 

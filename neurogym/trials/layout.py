@@ -24,7 +24,7 @@ class InvalidOperationError(RuntimeError):
     """Operation requested at the wrong moment, such as a period added after the observations."""
 
 
-def broadcast_to_trials(n: int, value: Any) -> np.ndarray:
+def broadcast_to_trials(n: int, value: object) -> np.ndarray:
     """Repeat a number for each of ``n`` trials, shape (n,); for a single trial ``np.full`` is three times slower."""
     return np.array([value]) if n == 1 else np.full(n, value)
 
@@ -57,7 +57,7 @@ class Layout:
         self._alike: dict[str, tuple[int, int]] = {}  # start and end of periods that are the same in all trials
         self._laid: np.ndarray = self.length  # the lengths that follow from the periods
 
-    def steps(self, duration: Any) -> np.ndarray:
+    def steps(self, duration: object) -> np.ndarray:
         """Number of whole steps in a duration (ms), shape (n,)."""
         steps = np.floor(np.asarray(duration, dtype=float) / self.dt + 1e-6).astype(np.int64)
         return steps if steps.ndim else np.full(self.n, steps)
@@ -70,7 +70,7 @@ class Layout:
         """Duration of a period (ms) if constant across trials and not random."""
         return None
 
-    def _whole_steps(self, duration: Any) -> Any:
+    def _whole_steps(self, duration: object) -> Any:
         """:meth:`steps`, with an integer for a number or a single trial."""
         if isinstance(duration, (int, float)) and math.isfinite(duration):
             return math.floor(duration / self.dt + 1e-6)
@@ -82,7 +82,7 @@ class Layout:
     def add_period(
         self,
         period: str | Sequence[str],
-        duration: Any = None,
+        duration: object = None,
         before: str | None = None,
         after: str | float | np.ndarray | None = None,
         last_period: bool = False,

@@ -105,14 +105,14 @@ class RowArrays(Layout):
             self.fields[name] = np.zeros((self.total, *space.shape), space.dtype)
         return self.fields[name]
 
-    def _checked(self, value: Any) -> np.ndarray:
+    def _checked(self, value: object) -> np.ndarray:
         """Convert a value, or a value per trial, to an array."""
         value = np.asarray(value)
         if value.ndim and len(value) not in (1, self.n):
             raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
         return value
 
-    def by_row(self, value: Any, rows: Rows, columns: bool) -> Any:
+    def by_row(self, value: object, rows: Rows, columns: bool) -> Any:
         """Expand a value per trial (first axis) to a value per row; a callable is called with the rows.
 
         Args:
@@ -173,7 +173,7 @@ class RowArrays(Layout):
             return where
         return [where] if np.ndim(where) == 0 else np.asarray(where)
 
-    def add_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
+    def add_ob(self, value: object, period: Period = None, where: Where = None, per_row: bool = False) -> None:
         """Add to the observations of a period.
 
         Args:
@@ -186,11 +186,11 @@ class RowArrays(Layout):
         """
         self._write(value, period, where, per_row)
 
-    def set_ob(self, value: Any, period: Period = None, where: Where = None, per_row: bool = False) -> None:
+    def set_ob(self, value: object, period: Period = None, where: Where = None, per_row: bool = False) -> None:
         """Replace observations; arguments as in :meth:`add_ob`, and a callable still receives the previous values."""
         self._write(value, period, where, per_row, replace=True)
 
-    def _write(self, value: Any, period: Period, where: Where, per_row: bool, replace: bool = False) -> None:
+    def _write(self, value: object, period: Period, where: Where, per_row: bool, replace: bool = False) -> None:
         rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
         if callable(value):
             present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(CurrentObservations)
@@ -200,7 +200,7 @@ class RowArrays(Layout):
             self.ob[cells(rows, columns, self.ob.shape[-1])] = 0
         self._add(value, rows, columns, per_row)
 
-    def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
+    def add_randn(self, mu: float = 0, sigma: object = 1, period: Period = None, where: Where = None) -> None:
         """Add independent Gaussian noise to rows and channels; ``sigma`` is the s.d. per step, a number or (n,)."""
         rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
         ob = self.ob
@@ -214,7 +214,7 @@ class RowArrays(Layout):
             noise += mu
         self._add(noise, rows, columns, per_row=True)
 
-    def _add(self, value: Any, rows: Rows, columns: Any, per_row: bool) -> None:
+    def _add(self, value: object, rows: Rows, columns: object, per_row: bool) -> None:
         """Add a number, or values per trial or row, to columns of the observations."""
         value, ob = np.asarray(value), self.ob
         side_by_side = neighbours(columns, ob.shape[-1]) if ob.ndim == 2 else None
@@ -225,7 +225,7 @@ class RowArrays(Layout):
         spread = self.by_row(given, rows, columns=ob.ndim == 2)
         ob[cells(rows, columns, ob.shape[-1])] += spread.astype(ob.dtype)
 
-    def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
+    def set_groundtruth(self, value: object, period: Period = None, where: str | None = None) -> None:
         """Set the correct action in a period.
 
         Args:
@@ -251,7 +251,7 @@ def neighbours(columns: Any, width: int) -> slice | None:
     return slice(first, last + 1) if in_order else None
 
 
-def cells(rows: Rows, columns: Any, width: int) -> Any:
+def cells(rows: Rows, columns: object, width: int) -> Any:
     """Index of some columns, or of all, in some rows."""
     if columns is None:
         return rows.index

@@ -182,7 +182,7 @@ class SingleTrial(BaseEnv):
         return ob[trials.span(k)]
 
     @ob.setter
-    def ob(self, value: Any) -> None:
+    def ob(self, value: object) -> None:
         self._replace("ob", self.ob, value)
 
     @property
@@ -195,10 +195,10 @@ class SingleTrial(BaseEnv):
         return gt[trials.span(k)]
 
     @gt.setter
-    def gt(self, value: Any) -> None:
+    def gt(self, value: object) -> None:
         self._replace("gt", self.gt, value)
 
-    def _replace(self, name: str, present: np.ndarray, value: Any) -> None:
+    def _replace(self, name: str, present: np.ndarray, value: object) -> None:
         """Replace the values of the trial; new values may have more channels or another type."""
         value = np.asarray(value)
         dtype = value.dtype if name == "ob" and self.block_described is None else present.dtype
@@ -243,7 +243,7 @@ class SingleTrial(BaseEnv):
             raise ValueError(unknown("period", period, trials.starts))
         return slice(trials.starts[period].item(k), trials.ends[period].item(k))
 
-    def add_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
+    def add_ob(self, value: object, period: Period = None, where: Where = None) -> None:
         """Add to the observations of the trial; see :meth:`neurogym.trials.Trials.add_ob`.
 
         Args:
@@ -253,17 +253,17 @@ class SingleTrial(BaseEnv):
         """
         self._write(Trials.add_ob, value, period, where)
 
-    def set_ob(self, value: Any, period: Period = None, where: Where = None) -> None:
+    def set_ob(self, value: object, period: Period = None, where: Where = None) -> None:
         """Like :meth:`add_ob`, but replaces what was there."""
         self._write(Trials.set_ob, value, period, where)
 
-    def _write(self, write: Callable[..., None], value: Any, period: Period, where: Where) -> None:
+    def _write(self, write: Callable[..., None], value: object, period: Period, where: Where) -> None:
         value, period = in_order(value, period)
         trials = self.this_trial
         value, per_row = trials.entries(value, period, where)
         write(trials, value, period, where, per_row)
 
-    def add_randn(self, mu: float = 0, sigma: Any = 1, period: Period = None, where: Where = None) -> None:
+    def add_randn(self, mu: float = 0, sigma: object = 1, period: Period = None, where: Where = None) -> None:
         """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
         trials = self.this_trial
         spread, per_row = trials.entries(sigma, period, where)
@@ -298,7 +298,7 @@ class SingleTrial(BaseEnv):
         self.event = int(outcome_of(self.performance)) if event is None else event
         self.trial_aborts += event == ABORT
 
-    def choose(self, choice: Any) -> None:
+    def choose(self, choice: object) -> None:
         """Record the choice of the trial now; otherwise the choice is the action that ends the trial."""
         self.trial_choice = choice, self.cursor.step
 
@@ -337,11 +337,11 @@ class SingleTrial(BaseEnv):
     _init_ob, _init_gt = zero_filled("ob"), zero_filled("gt")
     obs, obs_now = older_name("ob"), older_name("ob_now")
 
-    def _add_ob(self, value: Any, period: Period = None, where: Where = None, reset: bool = False) -> None:
+    def _add_ob(self, value: object, period: Period = None, where: Where = None, reset: bool = False) -> None:
         """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`; a task that overrides one of them may call this."""
         (SingleTrial.set_ob if reset else SingleTrial.add_ob)(self, value, period, where)
 
-    def add_epoch(self, *args: Any, **kwargs: Any) -> None:
+    def add_epoch(self, *args: object, **kwargs: object) -> None:
         """Older name of ``add_period``."""
         self.add_period(*args, **kwargs)
 

@@ -73,7 +73,7 @@ class Dataset:
     def __init__(
         self,
         env: str | gym.Env,
-        env_kwargs: Mapping[str, Any] | None = None,
+        env_kwargs: Mapping[str, object] | None = None,
         batch_size: int = 1,
         seq_len: int | None = None,
         max_batch: float | None = np.inf,
@@ -119,7 +119,7 @@ class Dataset:
 
     # -- batches ------------------------------------------------------------------------------------------------------
 
-    def sample(self, **kwargs: Any) -> SupervisedBatch:
+    def sample(self, **kwargs: object) -> SupervisedBatch:
         """The next batch.
 
         Args:
@@ -143,7 +143,7 @@ class Dataset:
             self._start(0)
             self._started = True
 
-    def _cache(self, **kwargs: Any) -> None:
+    def _cache(self, **kwargs: object) -> None:
         """Remake the next batch, for scripts that changed ``envs`` or request conditions.
 
         Args:
@@ -194,7 +194,7 @@ class Dataset:
             labels[frame.trials.rows(name).index] = self.periods.index(name)
         return labels if frame.rows is frame.trials.rows().index else labels[frame.rows]
 
-    def __call__(self, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, **kwargs: object) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and targets of the next batch; see :meth:`sample`."""
         self._ask_for(kwargs)
         window = self._next()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,22 +14,22 @@ __all__ = ["DISTRIBUTIONS", "TruncExp", "minmax", "parse", "phrase", "random_num
 __all__ += ["sample", "trunc_exp"]
 
 
-def parse(spec: Any) -> Distribution:
+def parse(spec: object) -> Distribution:
     """Normal form ``(distribution, arguments)`` of a specification; see :meth:`Distribution.of`."""
     return Distribution.of(spec)
 
 
-def sample(spec: Any, rng: Any, n: int) -> np.ndarray:
+def sample(spec: object, rng: object, n: int) -> np.ndarray:
     """``n`` values drawn from a specification with the generator ``rng``; see :meth:`Distribution.sample`."""
     return Distribution.of(spec).sample(rng, n)
 
 
-def minmax(spec: Any) -> tuple[float, float]:
+def minmax(spec: object) -> tuple[float, float]:
     """Smallest and largest value a specification can give; see :meth:`Distribution.bounds`."""
     return Distribution.of(spec).bounds()
 
 
-def trunc_exp(rng: Any, vmean: float, vmin: float = 0.0, vmax: float = math.inf) -> float:
+def trunc_exp(rng: object, vmean: float, vmin: float = 0.0, vmax: float = math.inf) -> float:
     """Draw from an exponential with scale ``vmean`` before truncation to [vmin, vmax); ``vmax`` if vmin >= vmax."""
     return float(exponential(rng, 1, vmean, vmin, vmax)[0])
 
@@ -57,7 +56,7 @@ class TruncExp:
         return trunc_exp(self.rng, self.vmean, self.vmin, self.vmax)
 
 
-def random_number_fn(dist: str, args: Any, rng: Any) -> Callable[[], float]:
+def random_number_fn(dist: str, args: object, rng: object) -> Callable[[], float]:
     """A function of no arguments that draws from the distribution.
 
     Raises:
@@ -77,6 +76,6 @@ def random_number_name(dist: str, args: Sequence[float] | float) -> str:
     return f"constant {described.phrase()}" if dist == "constant" else described.phrase()
 
 
-def phrase(spec: Any) -> str:
+def phrase(spec: object) -> str:
     """The phrase of any specification; a plain number is just that number."""
     return Distribution.of(spec).phrase()

@@ -15,7 +15,7 @@ from neurogym.sampling.distributions import Distribution
 logger = logging.getLogger(__name__)
 
 
-def to_map(*labels: Any) -> dict[Any, int]:
+def to_map(*labels: object) -> dict[Any, int]:
     """Map labels, given individually or as a list, to positions.
 
     Example:
@@ -26,7 +26,7 @@ def to_map(*labels: Any) -> dict[Any, int]:
     return {label: i for i, label in enumerate(listed)}
 
 
-def get_idx(t: Any, start_end: tuple[float, float]) -> np.ndarray:
+def get_idx(t: object, start_end: tuple[float, float]) -> np.ndarray:
     """Positions at which start <= t < end."""
     times = np.asarray(t)
     return np.flatnonzero((start_end[0] <= times) & (times < start_end[1]))
@@ -48,7 +48,7 @@ def get_periods_idx(dt: float, periods: Mapping[str, Any]) -> tuple[np.ndarray, 
     return t, {name: get_idx(t, limits) for name, limits in periods.items() if name != "tmax"}
 
 
-def minmax_number(dist: str, args: Any) -> tuple[float, float]:
+def minmax_number(dist: str, args: object) -> tuple[float, float]:
     """Smallest and largest value of a distribution; see :mod:`neurogym.utils.ngym_random`."""
     return Distribution.of((dist, args)).bounds()
 
@@ -107,7 +107,7 @@ def suppress_during_pytest(*exceptions: type[BaseException], message: str | None
 
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Any:
             try:
                 return function(*args, **kwargs)
             except exceptions as error:

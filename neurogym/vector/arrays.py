@@ -106,7 +106,7 @@ class TrialVectorEnv(Batch):
         self._stale.add(i)
         self._pools.load(i, block)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close every environment and free the trials."""
         super().close_extras(**kwargs)
         self._pools = Pools(self.num_envs, self._pools.hold)
@@ -244,7 +244,7 @@ class TrialVectorEnv(Batch):
             infos.update(self._report(self.finished, moved.new_trial))
         return *moved[:4], infos
 
-    def move(self, actions: Any) -> BatchStepResult:
+    def move(self, actions: object) -> BatchStepResult:
         """:meth:`step` without infos; see :meth:`Batch.move`."""
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":

@@ -131,7 +131,7 @@ class Batch(VectorEnv):
             raise ValueError(f"{self.num_envs} environments need {self.num_envs} seeds, got {len(seed)}")
         return list(seed)
 
-    def to_reset(self, options: Mapping[str, Any] | None) -> tuple[np.ndarray, dict[str, Any] | None]:
+    def to_reset(self, options: Mapping[str, object] | None) -> tuple[np.ndarray, dict[str, Any] | None]:
         """Return the environments selected by ``options["reset_mask"]`` (default: all), and the remaining options."""
         others = dict(options or {})
         mask = others.pop("reset_mask", None)
@@ -142,7 +142,7 @@ class Batch(VectorEnv):
             raise ValueError(f"reset_mask needs {self.num_envs} booleans, one of them True, got {mask!r}")
         return np.flatnonzero(mask), others or None
 
-    def move(self, actions: Any) -> BatchStepResult:
+    def move(self, actions: object) -> BatchStepResult:
         """:meth:`step` without infos, which take longer to put together than the step itself: for learners.
 
         Args:
@@ -161,7 +161,7 @@ class Batch(VectorEnv):
         """
         return finished_columns({i: {"trial": self.tasks[i].trial} for i in env.tolist()})
 
-    def update(self, **changes: Any) -> None:
+    def update(self, **changes: object) -> None:
         """Change parameters of every task; see :meth:`neurogym.core.TrialEnv.update`."""
         for task in self.tasks:
             task.update(**changes)
@@ -182,7 +182,7 @@ class Batch(VectorEnv):
             restore(env, saved)
         self.together = GroupedTrials(self.tasks)  # parameters were saved, too
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close every environment."""
         for env in self.envs:
             env.close()

@@ -100,7 +100,7 @@ def finished_columns(infos: Mapping[int, Mapping[str, Any]]) -> dict[str, np.nda
     return {name: _as_column(name, values) for name, values in found.items()}
 
 
-def finished_row(i: int, info: Mapping[str, Any]) -> dict[str, Any]:
+def finished_row(i: int, info: Mapping[str, object]) -> dict[str, Any]:
     """Report of the trial that ended in one environment, as a table row."""
     return {name: column.tolist()[0] for name, column in finished_columns({i: info}).items()}
 
@@ -110,7 +110,7 @@ def _has_parts(value: Any) -> bool:
     return isinstance(value, (dict, list, tuple)) or np.ndim(value) > 0
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A value of a trial's record as what a table holds: a number, a truth value, a word or nothing."""
     if value is None or isinstance(value, bool | float | str):
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gymnasium as gym
 import numpy as np
@@ -29,7 +29,7 @@ class ActivityRecorder:
     env: gym.Env
     probes: dict[str, ActivationProbe]
 
-    def record_activations(self, layer: Any, name: str | None = None, steps: int | None = None) -> ActivationProbe:
+    def record_activations(self, layer: object, name: str | None = None, steps: int | None = None) -> ActivationProbe:
         """Record the activity of a PyTorch layer while an agent acts, trial by trial.
 
         Args:

@@ -36,7 +36,7 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
 
     was_reset = False
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
         self.was_reset = True
@@ -75,7 +75,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     inside_of: ClassVar[tuple[str, ...]] = ()
     _shown_by: Any = None  # where the stack only uses hooks: all of them at once, known after a reset
 
-    def __init_subclass__(cls, **kwargs: Any):
+    def __init_subclass__(cls, **kwargs: object):
         """Check declared ranges; refuse declarations of earlier versions, which would silently have no effect."""
         super().__init_subclass__(**kwargs)
         for name, method in (("adaptive", "trial_ended"), ("carries", "links_trials")):
@@ -84,7 +84,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         if "__init__" in vars(cls):
             cls.__init__ = within_ranges(vars(cls)["__init__"])  # type: ignore[method-assign]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> TrialWrapper:
+    def __new__(cls, *args: object, **kwargs: object) -> TrialWrapper:
         """Keep the arguments, from which Gymnasium makes the stack again (``env.spec.make()``)."""
         self = super().__new__(cls)
         if args or kwargs:
@@ -190,7 +190,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self.task.ob
 
     @ob.setter
-    def ob(self, value: Any) -> None:
+    def ob(self, value: object) -> None:
         self.task.ob = value
 
     @property
@@ -199,15 +199,15 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self.task.gt
 
     @gt.setter
-    def gt(self, value: Any) -> None:
+    def gt(self, value: object) -> None:
         self.task.gt = value
 
-    def new_trial(self, **kwargs: Any) -> Info:
+    def new_trial(self, **kwargs: object) -> Info:
         """Begin a new trial with some conditions fixed, and return the trial's record."""
         self.task.use(self)
         return inside(self.env, "new_trial")(**kwargs)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
         self.task.use(self)

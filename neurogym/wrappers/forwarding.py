@@ -30,7 +30,7 @@ class Forwarding:
 
     ceiling_effect: ClassVar[Effect | None] = None
 
-    def __init_subclass__(cls, **kwargs: Any):
+    def __init_subclass__(cls, **kwargs: object):
         """Add the description to the metadata."""
         super().__init_subclass__(**kwargs)
         describe(cls)
@@ -50,7 +50,7 @@ class Forwarding:
         return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
 
 
-def inside(env: Any, name: str) -> Any:
+def inside(env: object, name: str) -> Any:
     """Attribute of the outermost layer that has a given name; Gymnasium's own wrappers do not forward attributes."""
     while isinstance(env, gym.Wrapper) and not isinstance(env, Forwarding) and not hasattr(env, name):
         env = env.env

@@ -117,7 +117,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: Any) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
         """Start a session; what was collected stays."""
         forgive_reset(old)
         ob, info = self.env.reset(seed=seed, options=options)
@@ -253,7 +253,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
     def evaluate_policy(
         self,
         num_trials: int = 100,
-        model: Any = None,
+        model: object = None,
         verbose: bool = True,
         reset_state_each_trial: bool = True,
         deterministic: bool = True,

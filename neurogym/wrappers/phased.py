@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -278,6 +278,6 @@ class CurriculumLearning(Phased):
         self.record(trials)
 
 
-def mean_duration(spec: Any) -> float:
+def mean_duration(spec: object) -> float:
     """Mean of a duration's distribution (ms); callables are sampled."""
     return float(Distribution.of(spec).sample(np.random.default_rng(0), 4096).mean())

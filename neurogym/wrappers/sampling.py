@@ -55,7 +55,7 @@ def restrict(p: np.ndarray, choices: np.ndarray, active: Any) -> np.ndarray:
     return kept / kept.sum(axis=1, keepdims=True)
 
 
-def remembered(window: list[Any], value: Any, most: int) -> list[Any]:
+def remembered(window: list[Any], value: object, most: int) -> list[Any]:
     """A window over the last trials with one trial more; it has at most ``most`` entries."""
     return [*window, value][-most:]
 

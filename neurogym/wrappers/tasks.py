@@ -42,14 +42,14 @@ class TrialTask(TaskLike, Protocol):
         """Observations of the current trial."""
 
     @ob.setter
-    def ob(self, value: Any) -> None: ...
+    def ob(self, value: object) -> None: ...
 
     @property
     def gt(self) -> np.ndarray:
         """Ground truth of the current trial."""
 
     @gt.setter
-    def gt(self, value: Any) -> None: ...
+    def gt(self, value: object) -> None: ...
 
     @property
     def choices(self) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def context(name: str, n: int, p: float) -> np.ndarray:
     return preferring((np.arange(n) + shift) % n, p)
 
 
-def matrices(probs: Any, n: int, contexts: Sequence[str]) -> np.ndarray:
+def matrices(probs: object, n: int, contexts: Sequence[str]) -> np.ndarray:
     """Return the distinct matrices of all blocks, shape (blocks, n, n).
 
     Args:

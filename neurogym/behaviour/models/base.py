@@ -113,7 +113,7 @@ class Model(Protocol):
         """Return the policy of `to_arrays`; of the table only the names of choices and stimuli are used."""
 
 
-def trial_at(data: Any, index: Any) -> ParallelTrials:
+def trial_at(data: object, index: object) -> ParallelTrials:
     """Return a trial from anything with the attributes of `Trial`.
 
     Args:
@@ -262,6 +262,6 @@ class OneByOne:
         """See `Model.to_arrays`."""
         return flatten(policy)
 
-    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Any) -> Any:
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: object) -> Any:
         """See `Model.from_arrays`."""
         return rebuild(self.policy, arrays)

@@ -96,7 +96,7 @@ class FunctionModel:
         """Return the parameters by name from the unbounded scale."""
         return {p.name: float(p.value(np.asarray(x[k]))) for k, p in enumerate(self.parameters)}
 
-    def call(self, values: Mapping[str, float], state: Any, before: tuple[Any, Any], stimulus: Mapping[str, float],
+    def call(self, values: Mapping[str, float], state: object, before: tuple[Any, Any], stimulus: Mapping[str, float],
              choices: int) -> tuple[Floats, Any]:  # fmt: skip
         """Return logits and the new state, checked.
 

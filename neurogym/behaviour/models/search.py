@@ -68,7 +68,7 @@ def _updated(inverse: Floats, s: Floats, y: Floats, moved: np.ndarray) -> Floats
     return np.where(fine[:, None, None], new, eye / size)
 
 
-def _with_slope(loss: Callable[[Any, Floats], Floats], which: Any, x: Floats) -> tuple[Floats, Floats]:
+def _with_slope(loss: Callable[[Any, Floats], Floats], which: object, x: Floats) -> tuple[Floats, Floats]:
     d = x.shape[1]
     steps = np.concatenate([np.zeros((1, d)), DELTA * np.eye(d), -DELTA * np.eye(d)])
     values = loss(which, x[:, None] + steps)

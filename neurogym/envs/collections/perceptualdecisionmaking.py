@@ -20,7 +20,7 @@ def _described(env: gym.Env, metadata: dict[str, Any]) -> gym.Env:
     return env
 
 
-def ibl20(**kwargs: Any) -> gym.Env:
+def ibl20(**kwargs: object) -> gym.Env:
     """Perceptual decision-making in blocks of 90 trials in which one direction has probability 0.8.
 
     Args:
@@ -32,7 +32,7 @@ def ibl20(**kwargs: Any) -> gym.Env:
     return _described(env, ibl20.metadata)  # type: ignore[attr-defined]
 
 
-def roitman02(**kwargs: Any) -> gym.Env:
+def roitman02(**kwargs: object) -> gym.Env:
     """Perceptual decision-making as a reaction-time task: the agent may answer at any time.
 
     Args:

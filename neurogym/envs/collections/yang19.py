@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 from neurogym.envs.collections.yang19_families import MODALITIES, Decide, Match, Respond, YangTask
 from neurogym.metadata import RENDER_MODES, TaskInfo
@@ -32,7 +31,7 @@ def _task(
     description: str,
     tags: tuple[str, ...] = (),
     necessary: tuple[str, ...] = _BOTH,
-    **fixed: Any,
+    **fixed: object,
 ) -> Callable[..., YangTask]:
     """Return a function that makes one of the twenty tasks, with metadata and documentation."""
     common = {Respond: ("steps action space", "n-alternative"), Decide: ("n-alternative",), Match: ("go-no-go",)}
@@ -47,7 +46,7 @@ def _task(
         taught=_TAUGHT,
     )
 
-    def make(**kwargs: Any) -> YangTask:
+    def make(**kwargs: object) -> YangTask:
         env = family(**fixed, **kwargs)
         env.metadata = metadata
         return env

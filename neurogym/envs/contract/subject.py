@@ -24,7 +24,7 @@ class NothingToCheck(Exception):
     """Raised by checks that do not apply to a task, with the reason."""
 
 
-def require(condition: Any, message: str) -> None:
+def require(condition: object, message: str) -> None:
     """Raise :class:`ContractError` with ``message`` unless the condition holds."""
     if not condition:
         raise ContractError(message)
@@ -41,7 +41,7 @@ class Subject:
     def __init__(self, name: str, make: Callable[..., gym.Env]):
         self.name, self.make = name, make
 
-    def task(self, **kwargs: Any) -> TrialEnv:
+    def task(self, **kwargs: object) -> TrialEnv:
         """A new environment without wrappers."""
         return self.make(**kwargs).unwrapped  # type: ignore[return-value]
 
@@ -126,7 +126,7 @@ def trials_are_described(subject: Subject) -> None:
     returned: list[Any] = []
     made = getattr(env, name)
 
-    def watched(**kwargs: Any) -> Any:
+    def watched(**kwargs: object) -> Any:
         returned.append(made(**kwargs))
         return returned[-1]
 
@@ -136,7 +136,7 @@ def trials_are_described(subject: Subject) -> None:
     require(not kinds, f"{name} must return the trial's description, a dict, not {', '.join(kinds)}")
 
 
-def _own(env: Any, name: str) -> Any:
+def _own(env: object, name: str) -> Any:
     """Return a method defined by the task's own class, None for methods inherited from this package."""
     for cls in type(env).__mro__:
         if name in vars(cls):

@@ -86,7 +86,7 @@ class AngleReproduction(TrialEnv):
         """Signed angle left to the target of a go period."""
         return float(signed_angle(self.trial["ground_truth1" if period == "go1" else "ground_truth2"] - self._state))
 
-    def _gain(self, distance: Any) -> Any:
+    def _gain(self, distance: object) -> Any:
         return np.maximum(self.rewards["correct"] - distance, self.rewards["fail"])
 
     def _step(self, action: int) -> StepResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import erfc, sqrt
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class MatchingPenny(TrialEnv):
     @usual_arguments(tables=("rewards",), abort=False)
     def __init__(
         self,
-        timing: Mapping[str, Any] | None = None,
+        timing: Mapping[str, object] | None = None,
         opponent_type: Opponent = "mean_action",
         learning_rate: Probability = 0.2,
     ):

@@ -46,7 +46,9 @@ class RandomDotMotion(ImageTask, ChoiceTask):
     default_timing = {"fixation": 100, "stimulus": 2000, "decision": 100}
 
     @usual_arguments(dt=FRAME, first=("win_kwargs",))
-    def __init__(self, win_kwargs: Mapping[str, Any] | None = None, stim_scale: Scale = 1.0, dim_ring: AtLeastTwo = 2):
+    def __init__(
+        self, win_kwargs: Mapping[str, object] | None = None, stim_scale: Scale = 1.0, dim_ring: AtLeastTwo = 2
+    ):
         self.set_frames(win_kwargs)
         self.cohs = coherences() * stim_scale
         self.theta = ring(dim_ring)

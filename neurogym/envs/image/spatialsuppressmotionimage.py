@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +48,7 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
     def __init__(
         self,
         dt: float = FRAME,
-        win_kwargs: Mapping[str, Any] | None = None,
+        win_kwargs: Mapping[str, object] | None = None,
         timing: dict | None = None,
         rewards: dict | None = None,
         diameter: Positive = 1.0,

@@ -55,7 +55,7 @@ class VisualSearch(ImageTask):
     @usual_arguments(dt=16, first=("win_kwargs",))
     def __init__(
         self,
-        win_kwargs: Mapping[str, Any] | None = None,
+        win_kwargs: Mapping[str, object] | None = None,
         target_centers: Sequence[tuple[float, float]] | None = None,
         length: NonNegative = 0.3,
         delta_angle: Number | None = None,

@@ -44,8 +44,8 @@ class JointParameters:
 
     def update_tables(
         self,
-        tables: Mapping[str, Mapping[str, Any]],
-        parameters: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Mapping[str, object]],
+        parameters: Mapping[str, object] | None = None,
         assigned: bool = False,
     ) -> None:
         """Pass changed parameters and dictionary entries on to the tasks that have these names."""
@@ -61,7 +61,7 @@ class JointParameters:
         task = self.tasks[j]
         return task.parameters() if kind == "parameters" else task.parameter_tables[kind]
 
-    def _own(self, j: int, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _own(self, j: int, kind: str, given: Mapping[str, object]) -> dict[str, Any]:
         names = {name: self.name_in(j, kind, name) for name in given}
         return {own: given[name] for name, own in names.items() if own in self._names(j, kind)}  # type: ignore[misc]
 

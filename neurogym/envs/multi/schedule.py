@@ -202,7 +202,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
                 task.next_by_itself, task.most_actions = False, spaces.n_actions(self.action_space) or None
                 env.reset(seed=seed)
 
-    def check_conditions(self, given: Mapping[str, Any]) -> None:
+    def check_conditions(self, given: Mapping[str, object]) -> None:
         """Refuse conditions that no task accepts; each task checks the values."""
         for name, value in given.items():
             if name not in self.conditions:

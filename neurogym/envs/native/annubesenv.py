@@ -55,8 +55,8 @@ class AnnubesEnv(TrialEnv):
         stim_time: NonNegative = 1000,
         max_sequential: Limits = None,
         fix_intensity: Number = 0,
-        fix_time: Any = 500,
-        iti: Any = 0,
+        fix_time: object = 500,
+        iti: object = 0,
         dt: float = 100,
         tau: Positive = 100,
         output_behavior: Numbers | None = None,
@@ -98,7 +98,7 @@ class AnnubesEnv(TrialEnv):
     # -- arguments ----------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def _weights(session: Any) -> dict[tuple[str, ...], float]:
+    def _weights(session: object) -> dict[tuple[str, ...], float]:
         if not isinstance(session, Mapping):
             raise TypeError(f"session must be a dictionary from stimulus to weight, got {session!r}")
         weights: dict[tuple[str, ...], float] = {}
@@ -116,7 +116,7 @@ class AnnubesEnv(TrialEnv):
             raise ValueError(f"at least one stimulus of the session needs a positive weight, got {session!r}")
         return weights
 
-    def _intensities(self, given: Any) -> dict[str, np.ndarray]:
+    def _intensities(self, given: object) -> dict[str, np.ndarray]:
         given = [0.8, 0.9, 1.0] if given is None else given
         table = dict(given) if isinstance(given, Mapping) else dict.fromkeys(self.modalities, given)
         if set(table) != set(self.modalities):
@@ -127,7 +127,7 @@ class AnnubesEnv(TrialEnv):
                 raise ValueError(f"the intensities of {name!r} must be a list of numbers, got {table[name]!r}")
         return values
 
-    def _checked_limits(self, given: Any) -> dict[str, int | None]:
+    def _checked_limits(self, given: object) -> dict[str, int | None]:
         names = [*self.modalities, "catch"]
         if isinstance(given, Mapping):
             limits = {**dict.fromkeys(names), **given}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Bandit(Arms):
         n: Count = 2,
         p: Probabilities | None = None,
         rewards: Sequence[float] | None = None,
-        timing: Mapping[str, Any] | None = None,
+        timing: Mapping[str, object] | None = None,
     ):
         super().__init__(dt=dt)
         without_periods(self, timing)

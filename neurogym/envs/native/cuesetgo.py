@@ -170,7 +170,7 @@ class ReadySetGoSinglePrior(CueSetGo):
     scenarios = tuple((interval, 0.3) for interval in (480, 560, 640, 720, 800))
     total = 2000
 
-    def __init__(self, dt: float = 10, input_noise: NonNegative = 0.01, weber: NonNegative = 0.0, **kwargs: Any):
+    def __init__(self, dt: float = 10, input_noise: NonNegative = 0.01, weber: NonNegative = 0.0, **kwargs: object):
         super().__init__(dt=dt, input_noise=input_noise, **kwargs)
         self.weber = weber
 

@@ -52,11 +52,11 @@ class PatchLeaving(TrialEnv):
         self.observation_space = spaces.channels({"travel": 0, "harvest": 1})
         self.action_space = spaces.Discrete(2, name={"stay": STAY, "leave": LEAVE})
 
-    def stay(self, richness: Any, least: float) -> Any:
+    def stay(self, richness: object, least: float) -> Any:
         """Number of harvests of more than ``least`` in patches of a given richness."""
         return np.maximum(np.ceil(np.log(np.asarray(richness) / least) / self.decay - 1e-9), 0)
 
-    def harvested(self, richness: Any, count: Any) -> Any:
+    def harvested(self, richness: object, count: object) -> Any:
         """Sum of the first ``count`` harvests of patches of a given richness."""
         return richness * (1 - np.exp(-self.decay * np.asarray(count))) / (1 - np.exp(-self.decay))
 

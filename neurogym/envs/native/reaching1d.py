@@ -112,7 +112,7 @@ class Reaching1D(TrialEnv):
         self.report()
         return self.ob_now, reward, False, False, info
 
-    def _score(self, paid: Any) -> Any:
+    def _score(self, paid: object) -> Any:
         """A reward on a scale from 0 (``fail``) to 1 (``correct``)."""
         return (paid - self.rewards["fail"]) / (self.rewards["correct"] - self.rewards["fail"])
 

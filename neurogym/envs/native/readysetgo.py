@@ -20,7 +20,7 @@ class Production(ChoiceTask):
     rule = Rule(fixate=("fixation",), answer=("production",))
     prod_margin: float  #: tolerance as a fraction of the interval to produce
 
-    def _set_spaces(self, **channels: Any) -> None:
+    def _set_spaces(self, **channels: object) -> None:
         self.observation_space = spaces.channels({"fixation": 0, **channels})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -132,7 +131,7 @@ class DawTwoStep(TrialEnv):
     no_rt = None  # a first step may end a trial, and Gymnasium's checker compares infos of first steps: nan is not nan
 
     @usual_arguments(tables=("rewards",), abort=False)
-    def __init__(self, timing: Mapping[str, Any] | None = None):
+    def __init__(self, timing: Mapping[str, object] | None = None):
         without_periods(self, timing)
         self._good, self._abort = 0, 0.0
         self.conditions = {"common": (False, True), "hi_state": (0, 1)}
