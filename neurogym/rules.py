@@ -7,10 +7,10 @@ performance, and what it means. Stepping a trial, or a thousand, is then a look-
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import reduce
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ __all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCO
 PAID = ("abort", "fail", "correct", "miss", "withhold")  #: events that rewards are given for
 
 #: Cache of tables of single trials, many of which are equal; the oldest are removed first.
-_KNOWN: dict[Any, dict[str, np.ndarray]] = {}
+_KNOWN: dict[Hashable, dict[str, np.ndarray]] = {}
 _MOST_KNOWN, _MOST_ROWS = 256, 256
 
 
@@ -92,7 +92,7 @@ class Rule:
         trials.fields.update(found)
         self.set_go(trials)
 
-    def _what_decides(self, trials: Trials, abort: bool) -> Any:
+    def _what_decides(self, trials: Trials, abort: bool) -> Hashable:
         """Cache key of everything that determines the tables of a single trial; None for complex trials."""
         paid = tuple([trials.rewards.get(event, 0.0) for event in PAID])
         layout = trials.layout_key if trials.n == 1 and not trials.payments and type(trials.bonus) is float else None

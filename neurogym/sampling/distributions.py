@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neurogym.messages.names import unknown
+from neurogym.sampling.generator import RandomSource
 
 KINDS = ("uniform", "choice", "truncated_exponential", "constant", "until")
 
@@ -56,7 +57,7 @@ class Distribution(NamedTuple):
             "(distribution, arguments)"
         )
 
-    def sample(self, rng: Any, n: int) -> np.ndarray:
+    def sample(self, rng: RandomSource, n: int) -> np.ndarray:
         """``n`` values drawn with the generator ``rng``, shape (n,).
 
         Raises:
@@ -103,13 +104,17 @@ class Distribution(NamedTuple):
         return f"{kind} {given:g}"
 
 
-def values_of(spec: Any) -> Any:
+#: Values that a condition of a trial can have.
+ConditionValues = Sequence[object] | np.ndarray | Distribution
+
+
+def values_of(spec: Any) -> ConditionValues:
     """Possible values of a condition: a :class:`Distribution` for a pair with a known kind, else the sequence."""
     is_pair = isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)
     return Distribution.of(spec) if is_pair and spec[0] in KINDS else spec
 
 
-def is_possible(value: Any, values: Any) -> bool:
+def is_possible(value: Any, values: ConditionValues) -> bool:
     """Whether a condition can take a value, given the sequence or distribution of its values."""
     if isinstance(values, Distribution):
         low, high = values.bounds()
@@ -124,7 +129,7 @@ def is_number(value: Any) -> bool:
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
 
 
-def exponential(rng: Any, n: int, scale: float, low: float = 0.0, high: float = math.inf) -> np.ndarray:
+def exponential(rng: RandomSource, n: int, scale: float, low: float = 0.0, high: float = math.inf) -> np.ndarray:
     """``n`` exponentials of the given scale, conditioned on low <= x < high, by inverting the distribution function."""
     if low >= high:
         return np.full(n, float(high))
@@ -132,7 +137,7 @@ def exponential(rng: Any, n: int, scale: float, low: float = 0.0, high: float = 
     return low - scale * np.log1p(-rng.random(n) * (1.0 - tail))
 
 
-def _arguments(kind: str, given: object) -> Any:
+def _arguments(kind: str, given: object) -> float | np.ndarray:
     """Arguments that have been checked: a number or an array."""
     if kind in ("constant", "until"):
         if not isinstance(given, Real):
@@ -153,7 +158,7 @@ def _arguments(kind: str, given: object) -> Any:
     return values
 
 
-class Patterns(Sequence[tuple[Any, ...]]):
+class Patterns(Sequence[tuple[object, ...]]):
     """Every tuple of ``length`` items out of ``values``, computed on access.
 
     Args:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+Size = int | tuple[int, ...] | None  #: shape of the values to draw
 
 
 class LegacyGenerator:
@@ -20,15 +23,15 @@ class LegacyGenerator:
             raise AttributeError(name)
         return getattr(self.generator, name)
 
-    def rand(self, *shape: int) -> Any:
+    def rand(self, *shape: int) -> float | np.ndarray:
         """Uniform on [0, 1)."""
         return self.generator.random(shape or None)
 
-    def randn(self, *shape: int) -> Any:
+    def randn(self, *shape: int) -> float | np.ndarray:
         """Standard normal."""
         return self.generator.standard_normal(shape or None)
 
-    def randint(self, low: int, high: int | None = None, size: Any = None) -> Any:
+    def randint(self, low: int, high: int | None = None, size: Size = None) -> float | np.ndarray:
         """Uniform integers, ``high`` excluded."""
         return self.generator.integers(low, high, size=size)
 
@@ -41,11 +44,11 @@ class LegacyGenerator:
         """State of the generator, for :meth:`set_state`; a dictionary, whatever ``legacy`` asks for."""
         return dict(self.generator.bit_generator.state)
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore a state returned by :meth:`get_state`."""
         self.generator.bit_generator.state = state
 
-    def random_sample(self, size: Any = None) -> Any:
+    def random_sample(self, size: Size = None) -> float | np.ndarray:
         """Uniform on [0, 1)."""
         return self.generator.random(size)
 
@@ -81,17 +84,17 @@ class Generators:
         """Select the generators of some trials."""
         return Generators([self.each[i] for i in trials.tolist()])
 
-    def random(self, size: object) -> np.ndarray:
+    def random(self, size: Size) -> np.ndarray:
         """Uniform on [0, 1); the first axis is the trial."""
         own = self._of_one(size)
         return np.concatenate([rng.random(own) for rng in self.each])
 
-    def integers(self, low: Any, high: Any = None, size: Any = None) -> np.ndarray:
+    def integers(self, low: int | np.ndarray, high: int | np.ndarray | None = None, size: Size = None) -> np.ndarray:
         """Uniform integers, ``high`` excluded; the first axis is the trial."""
         own = self._of_one(size)
         return np.concatenate([rng.integers(low, high, size=own) for rng in self.each])
 
-    def choice(self, a: Any, size: Any = None, p: Any = None) -> np.ndarray:
+    def choice(self, a: ArrayLike, size: Size = None, p: Sequence[float] | np.ndarray | None = None) -> np.ndarray:
         """Some of several values, with probabilities ``p``; the first axis is the trial."""
         own = self._of_one(size)
         return np.concatenate([rng.choice(a, size=own, p=p) for rng in self.each])
@@ -106,7 +109,7 @@ class Generators:
         noise[np.argsort(trial, kind="stable")] = np.concatenate(drawn)
         return noise
 
-    def _of_one(self, size: Any) -> tuple[int, ...]:
+    def _of_one(self, size: Size) -> tuple[int, ...]:
         """Shape of the values drawn by each generator.
 
         Raises:
@@ -116,3 +119,7 @@ class Generators:
         if shape[:1] != (len(self.each),):
             raise ValueError(f"expected a size with one entry for each of {len(self.each)} trials, got {size!r}")
         return 1, *shape[1:]
+
+
+#: Source of random numbers: the generator of a session, or those of several sessions.
+RandomSource = np.random.Generator | Generators

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from neurogym.messages.names import unknown
-from neurogym.sampling.distributions import Distribution, values_of
-from neurogym.sampling.generator import Generators
+from neurogym.sampling.distributions import ConditionValues, Distribution, values_of
+from neurogym.sampling.generator import Generators, RandomSource
 from neurogym.trials.events import Info
 from neurogym.trials.layout import Period, broadcast_to_trials
-from neurogym.trials.row_arrays import RowArrays, TaskLike
+from neurogym.trials.row_arrays import RowArrays, RowValues, TaskLike
 
 _SCALARS = frozenset({bool, int, float, str, type(None)})
 
@@ -47,7 +47,7 @@ class Trials(RowArrays):
         self.info: dict[str, np.ndarray] = {}
         self.rewards: dict[str, Any] = dict(env.rewards)
         self.payments: list[tuple] = []
-        self.bonus: Any = 0.0
+        self.bonus: float | np.ndarray = 0.0
         self.go: np.ndarray | None = None
         self.go_period = ""
         self.owners: Sequence[TaskLike] | None = None
@@ -141,9 +141,9 @@ class Trials(RowArrays):
         self,
         period: Period,
         action: int | Sequence[int],
-        reward: object,
-        performance: object = 0.0,
-        ends: object = True,
+        reward: RowValues,
+        performance: RowValues = 0.0,
+        ends: RowValues = True,
     ) -> None:
         """Set the reward of an action in a period, in addition to the response rule.
 
@@ -189,7 +189,7 @@ class Trials(RowArrays):
             record[name] = value.item() if isinstance(value, np.generic) else value
         return record
 
-    def report(self, k: int) -> tuple[dict[str, Any], dict[str, float]]:
+    def report(self, k: int) -> tuple[Info, dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
         if self._records is None:
             if self.n == 1:
@@ -220,7 +220,7 @@ class Trials(RowArrays):
         return part
 
 
-def _drawn(values: Any, p: Sequence[float] | None, rng: Any, n: int) -> np.ndarray:
+def _drawn(values: ConditionValues, p: Sequence[float] | None, rng: RandomSource, n: int) -> np.ndarray:
     """``n`` values of a sequence, with probabilities ``p`` if there are any, or of a distribution."""
     if isinstance(values, Distribution):
         return values.sample(rng, n)
@@ -259,7 +259,7 @@ class _Records:
         differ = [name for name, values in columns.items() if n > 1 and _differ(values)]
         self.others = [(name, entries[name]) for name in differ]
 
-    def of_trial(self, k: int) -> dict[str, Any]:
+    def of_trial(self, k: int) -> Info:
         """Record of trial ``k``."""
         record = self.first.copy()
         for name, values in self.others:

@@ -43,13 +43,13 @@ class Cursor:
         self.ob: Any = None
         self.gt: np.ndarray | None = None
         self._alone: Trials | None = None
-        self.tables: tuple[Any, Any, Any] | None = None
+        self.tables: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.jump: Any = None
         self.quiet: bytes | None = None
         self.width = 0
         self.skipped, self.bonus = 0, 0.0
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """A copy has nothing of other sessions, with which trials may have been made together."""
         if self.block is None or self.block.owners is None:
             return self.__dict__.copy()
@@ -109,10 +109,10 @@ class Cursor:
             self._alone = self.block if whole else self.block.part(self.trial, 1)
         return self._alone
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """State for :meth:`load_state_dict`."""
         if self.block is None or self.block.owners is None:
-            own = {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
+            own: dict[str, object] = {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
         else:
             own = {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
         return own if self.jump is None else {**own, "skipped": self.skipped}
@@ -170,7 +170,7 @@ class PreparedTrials:
         self._size = min(GROWTH * self._size, self._most)
         return self.block
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """State for :meth:`load_state_dict`."""
         sizes = {"size": self._size, "most": self._most}
         return {"block": self.block, "next": self.next, **sizes, "is_stale": self.is_stale}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -13,10 +12,13 @@ from neurogym.messages.names import unknown
 from neurogym.trials.rows import Rows, rows_between
 
 Period = str | Iterable[str] | None
+RowsKey = str | tuple[str, ...] | None  #: a period as the key of its rows
+#: Duration of a period (ms), a number or one per trial; or those of several periods, None where they are to be drawn.
+Duration = float | np.ndarray | Sequence[float | np.ndarray | None]
 
 
 #: Rows of layouts in which all trials are alike, which come again with every block; the oldest are forgotten first.
-_KNOWN: dict[Any, dict[Any, Rows]] = {}
+_KNOWN: dict[Hashable, dict[RowsKey, Rows]] = {}
 _MOST_KNOWN, _MOST_ROWS = 64, 8192
 
 
@@ -24,7 +26,7 @@ class InvalidOperationError(RuntimeError):
     """Operation requested at the wrong moment, such as a period added after the observations."""
 
 
-def broadcast_to_trials(n: int, value: object) -> np.ndarray:
+def broadcast_to_trials(n: int, value: float) -> np.ndarray:
     """Repeat a number for each of ``n`` trials, shape (n,); for a single trial ``np.full`` is three times slower."""
     return np.array([value]) if n == 1 else np.full(n, value)
 
@@ -53,11 +55,11 @@ class Layout:
         self.starts: dict[str, np.ndarray] = {}
         self.ends: dict[str, np.ndarray] = {}
         self.length = np.zeros(n, np.int64)
-        self._rows: dict[Any, Rows] = {}
+        self._rows: dict[RowsKey, Rows] = {}
         self._alike: dict[str, tuple[int, int]] = {}  # start and end of periods that are the same in all trials
         self._laid: np.ndarray = self.length  # the lengths that follow from the periods
 
-    def steps(self, duration: object) -> np.ndarray:
+    def steps(self, duration: Duration) -> np.ndarray:
         """Number of whole steps in a duration (ms), shape (n,)."""
         steps = np.floor(np.asarray(duration, dtype=float) / self.dt + 1e-6).astype(np.int64)
         return steps if steps.ndim else np.full(self.n, steps)
@@ -70,7 +72,7 @@ class Layout:
         """Duration of a period (ms) if constant across trials and not random."""
         return None
 
-    def _whole_steps(self, duration: object) -> Any:
+    def _whole_steps(self, duration: Duration) -> int | np.ndarray:
         """:meth:`steps`, with an integer for a number or a single trial."""
         if isinstance(duration, (int, float)) and math.isfinite(duration):
             return math.floor(duration / self.dt + 1e-6)
@@ -82,7 +84,7 @@ class Layout:
     def add_period(
         self,
         period: str | Sequence[str],
-        duration: object = None,
+        duration: Duration | None = None,
         before: str | None = None,
         after: str | float | np.ndarray | None = None,
         last_period: bool = False,
@@ -122,7 +124,7 @@ class Layout:
             steps = max(steps, min_steps) if isinstance(steps, int) else np.maximum(steps, min_steps)
         if steps < 0 if isinstance(steps, int) else (steps < 0).any():
             raise ValueError(f"period {period!r} has a negative duration")
-        start: Any = 0
+        start: int | np.ndarray = 0
         if after is not None:
             start = self._limit(self.ends, after) if isinstance(after, str) else self._whole_steps(after)
         elif before is not None:
@@ -139,7 +141,7 @@ class Layout:
         self.ends[period] = end
         self.length = self._laid = np.maximum(self.length, end)
 
-    def _limit(self, table: dict[str, np.ndarray], period: str) -> Any:
+    def _limit(self, table: dict[str, np.ndarray], period: str) -> int | np.ndarray:
         """First or last boundary of a period: an integer if the same in all trials."""
         alike = self._alike.get(period)
         if alike is not None:
@@ -202,7 +204,7 @@ class Layout:
         """Rows of several periods in sequence; shared rows are repeated."""
         return Rows(*(np.concatenate(column) for column in zip(*map(self.rows, periods), strict=True)))
 
-    def first_occurrences(self, rows: Rows) -> Any:
+    def first_occurrences(self, rows: Rows) -> slice | np.ndarray:
         """Positions at which each row occurs first; a slice of everything if no row occurs twice."""
         seen = np.zeros(self.total, bool)
         seen[rows.index] = True
@@ -246,12 +248,12 @@ class Layout:
             known[None] = rows_between(self.offset, np.zeros(self.n, np.int64), self.length)
 
     @property
-    def layout_key(self) -> Any:
+    def layout_key(self) -> tuple[object, ...] | None:
         """Equal for equal layouts; None if trials differ, or lengths do not follow from the periods."""
         alike = len(self._alike) == len(self.starts) and self._laid is self.length
         return (self.n, *self._alike.items()) if alike else None
 
-    def _known(self) -> dict[Any, Rows] | None:
+    def _known(self) -> dict[RowsKey, Rows] | None:
         """Cached rows of this layout; None if trials differ."""
         key = self.layout_key
         if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
@@ -279,5 +281,5 @@ class Layout:
         self._rows = kept  # other blocks may have rows in common with this one
 
 
-def _names(key: Any) -> tuple[str, ...]:
+def _names(key: str | tuple[str, ...]) -> tuple[str, ...]:
     return (key,) if isinstance(key, str) else key

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
+import gymnasium as gym
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.messages.names import unknown
+from neurogym.sampling.distributions import ConditionValues
 from neurogym.sampling.generator import Generators
 from neurogym.spaces import names_of
 from neurogym.trials import rows as filling
@@ -15,6 +18,10 @@ from neurogym.trials.layout import Layout, Period
 from neurogym.trials.rows import Rows
 
 Where = str | int | Sequence[int] | np.ndarray | range | None
+#: Indices of channels or of actions; None for all.
+Indices = Sequence[int] | np.ndarray | None
+#: Values for rows: a number, entries per trial or per row, or a function of the rows (or present observations) to fill.
+RowValues = ArrayLike | Callable[..., ArrayLike]
 
 
 class TaskLike(Protocol):
@@ -25,8 +32,8 @@ class TaskLike(Protocol):
     tmax_default: float
     default_timing: ClassVar[Mapping[str, Any]]
     timing: Any
-    rewards: Any
-    conditions: Any
+    rewards: Mapping[str, float | np.ndarray]
+    conditions: Mapping[str, ConditionValues]
     observation_space: Any
     action_space: Any
 
@@ -105,14 +112,14 @@ class RowArrays(Layout):
             self.fields[name] = np.zeros((self.total, *space.shape), space.dtype)
         return self.fields[name]
 
-    def _checked(self, value: object) -> np.ndarray:
+    def _checked(self, value: ArrayLike) -> np.ndarray:
         """Convert a value, or a value per trial, to an array."""
         value = np.asarray(value)
         if value.ndim and len(value) not in (1, self.n):
             raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
         return value
 
-    def by_row(self, value: object, rows: Rows, columns: bool) -> Any:
+    def by_row(self, value: RowValues, rows: Rows, columns: bool) -> np.ndarray:
         """Expand a value per trial (first axis) to a value per row; a callable is called with the rows.
 
         Args:
@@ -129,7 +136,7 @@ class RowArrays(Layout):
             value = value if len(value) == 1 and self.n > 1 else value[rows.trial]
         return value[:, None] if columns and value.ndim == 1 else value
 
-    def entries(self, value: Any, period: Period, where: Where) -> tuple[Any, bool]:
+    def entries(self, value: RowValues, period: Period, where: Where) -> tuple[Any, bool]:
         """Convert a value with an entry per row for :meth:`add_ob`; also return whether there is an entry per row."""
         if callable(value) or np.ndim(value) == 0:
             return value, False
@@ -155,7 +162,7 @@ class RowArrays(Layout):
         by_period = np.concatenate([spread(self.rows(name)) for name in names])
         return by_period[self.first_occurrences(self.rows_in_turn(names))]
 
-    def columns(self, where: Where, space: Any, kind: str) -> Any:
+    def columns(self, where: Where, space: gym.Space, kind: str) -> Any:
         """Convert labels or indices to indices in a space; None for all.
 
         Raises:
@@ -173,7 +180,7 @@ class RowArrays(Layout):
             return where
         return [where] if np.ndim(where) == 0 else np.asarray(where)
 
-    def add_ob(self, value: object, period: Period = None, where: Where = None, per_row: bool = False) -> None:
+    def add_ob(self, value: RowValues, period: Period = None, where: Where = None, per_row: bool = False) -> None:
         """Add to the observations of a period.
 
         Args:
@@ -186,11 +193,11 @@ class RowArrays(Layout):
         """
         self._write(value, period, where, per_row)
 
-    def set_ob(self, value: object, period: Period = None, where: Where = None, per_row: bool = False) -> None:
+    def set_ob(self, value: RowValues, period: Period = None, where: Where = None, per_row: bool = False) -> None:
         """Replace observations; arguments as in :meth:`add_ob`, and a callable still receives the previous values."""
         self._write(value, period, where, per_row, replace=True)
 
-    def _write(self, value: object, period: Period, where: Where, per_row: bool, replace: bool = False) -> None:
+    def _write(self, value: RowValues, period: Period, where: Where, per_row: bool, replace: bool = False) -> None:
         rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
         if callable(value):
             present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(CurrentObservations)
@@ -200,7 +207,7 @@ class RowArrays(Layout):
             self.ob[cells(rows, columns, self.ob.shape[-1])] = 0
         self._add(value, rows, columns, per_row)
 
-    def add_randn(self, mu: float = 0, sigma: object = 1, period: Period = None, where: Where = None) -> None:
+    def add_randn(self, mu: float = 0, sigma: RowValues = 1, period: Period = None, where: Where = None) -> None:
         """Add independent Gaussian noise to rows and channels; ``sigma`` is the s.d. per step, a number or (n,)."""
         rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
         ob = self.ob
@@ -214,7 +221,7 @@ class RowArrays(Layout):
             noise += mu
         self._add(noise, rows, columns, per_row=True)
 
-    def _add(self, value: object, rows: Rows, columns: object, per_row: bool) -> None:
+    def _add(self, value: ArrayLike, rows: Rows, columns: Indices, per_row: bool) -> None:
         """Add a number, or values per trial or row, to columns of the observations."""
         value, ob = np.asarray(value), self.ob
         side_by_side = neighbours(columns, ob.shape[-1]) if ob.ndim == 2 else None
@@ -225,7 +232,7 @@ class RowArrays(Layout):
         spread = self.by_row(given, rows, columns=ob.ndim == 2)
         ob[cells(rows, columns, ob.shape[-1])] += spread.astype(ob.dtype)
 
-    def set_groundtruth(self, value: object, period: Period = None, where: str | None = None) -> None:
+    def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
         """Set the correct action in a period.
 
         Args:
@@ -240,7 +247,7 @@ class RowArrays(Layout):
         self.gt[rows.index] = spread
 
 
-def neighbours(columns: Any, width: int) -> slice | None:
+def neighbours(columns: Indices, width: int) -> slice | None:
     """Convert adjacent columns to a slice, which is ten times faster; None if not adjacent."""
     if columns is None:
         return slice(0, width)
@@ -251,7 +258,9 @@ def neighbours(columns: Any, width: int) -> slice | None:
     return slice(first, last + 1) if in_order else None
 
 
-def cells(rows: Rows, columns: object, width: int) -> Any:
+def cells(
+    rows: Rows, columns: Indices, width: int
+) -> np.ndarray | tuple[np.ndarray, slice | Sequence[int] | np.ndarray]:
     """Index of some columns, or of all, in some rows."""
     if columns is None:
         return rows.index

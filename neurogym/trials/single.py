@@ -6,11 +6,12 @@ Everything here acts on a block of one trial; the implementation is in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.compat.members import built, end_of_periods, in_order, older_name, zero_filled
 from neurogym.messages.names import unknown
@@ -19,8 +20,8 @@ from neurogym.spaces import Action
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
 from neurogym.trials.events import ABORT, CORRECT, ERROR, NONE, OUTCOMES, Info, outcome_of
-from neurogym.trials.layout import InvalidOperationError, Period
-from neurogym.trials.row_arrays import Where
+from neurogym.trials.layout import Duration, InvalidOperationError, Period
+from neurogym.trials.row_arrays import RowValues, Where
 
 _OUTCOMES = tuple(OUTCOMES)
 
@@ -65,7 +66,7 @@ class SingleTrial(BaseEnv):
         self._now: np.ndarray | None = None
         self.trial: Info = {}
         self.event, self.trial_aborts, self.trial_reward = NONE, 0, 0.0
-        self.trial_choice: tuple[Any, int] | None = None
+        self.trial_choice: tuple[Action, int] | None = None
 
     @property
     def this_trial(self) -> Trials:
@@ -168,7 +169,7 @@ class SingleTrial(BaseEnv):
         return self._now
 
     @property
-    def gt_now(self) -> Any:
+    def gt_now(self) -> Action:
         """Ground truth at the current row."""
         if self.cursor.gt is None:
             raise AttributeError(f"{type(self).__name__} has no ground truth")
@@ -182,7 +183,7 @@ class SingleTrial(BaseEnv):
         return ob[trials.span(k)]
 
     @ob.setter
-    def ob(self, value: object) -> None:
+    def ob(self, value: ArrayLike) -> None:
         self._replace("ob", self.ob, value)
 
     @property
@@ -195,10 +196,10 @@ class SingleTrial(BaseEnv):
         return gt[trials.span(k)]
 
     @gt.setter
-    def gt(self, value: object) -> None:
+    def gt(self, value: ArrayLike) -> None:
         self._replace("gt", self.gt, value)
 
-    def _replace(self, name: str, present: np.ndarray, value: object) -> None:
+    def _replace(self, name: str, present: np.ndarray, value: ArrayLike) -> None:
         """Replace the values of the trial; new values may have more channels or another type."""
         value = np.asarray(value)
         dtype = value.dtype if name == "ob" and self.block_described is None else present.dtype
@@ -217,7 +218,12 @@ class SingleTrial(BaseEnv):
     # -- describing one trial (templates, wrappers) -------------------------------------------------------------------
 
     def add_period(
-        self, period: Any, duration: Any = None, before: Any = None, after: Any = None, **kwargs: Any
+        self,
+        period: str | Sequence[str],
+        duration: Duration | None = None,
+        before: str | None = None,
+        after: str | float | np.ndarray | None = None,
+        **kwargs: Any,
     ) -> None:
         """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
         if self.block_described is None:
@@ -243,7 +249,7 @@ class SingleTrial(BaseEnv):
             raise ValueError(unknown("period", period, trials.starts))
         return slice(trials.starts[period].item(k), trials.ends[period].item(k))
 
-    def add_ob(self, value: object, period: Period = None, where: Where = None) -> None:
+    def add_ob(self, value: RowValues, period: Period = None, where: Where = None) -> None:
         """Add to the observations of the trial; see :meth:`neurogym.trials.Trials.add_ob`.
 
         Args:
@@ -253,23 +259,23 @@ class SingleTrial(BaseEnv):
         """
         self._write(Trials.add_ob, value, period, where)
 
-    def set_ob(self, value: object, period: Period = None, where: Where = None) -> None:
+    def set_ob(self, value: RowValues, period: Period = None, where: Where = None) -> None:
         """Like :meth:`add_ob`, but replaces what was there."""
         self._write(Trials.set_ob, value, period, where)
 
-    def _write(self, write: Callable[..., None], value: object, period: Period, where: Where) -> None:
+    def _write(self, write: Callable[..., None], value: RowValues, period: Period, where: Where) -> None:
         value, period = in_order(value, period)
         trials = self.this_trial
         value, per_row = trials.entries(value, period, where)
         write(trials, value, period, where, per_row)
 
-    def add_randn(self, mu: float = 0, sigma: object = 1, period: Period = None, where: Where = None) -> None:
+    def add_randn(self, mu: float = 0, sigma: RowValues = 1, period: Period = None, where: Where = None) -> None:
         """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
         trials = self.this_trial
         spread, per_row = trials.entries(sigma, period, where)
         trials.add_randn(mu, (lambda _: spread) if per_row else spread, period, where)
 
-    def set_groundtruth(self, value: Any, period: Period = None, where: str | None = None) -> None:
+    def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
         """Set the right action in a period; see :meth:`neurogym.trials.Trials.set_groundtruth`.
 
         Args:
@@ -298,7 +304,7 @@ class SingleTrial(BaseEnv):
         self.event = int(outcome_of(self.performance)) if event is None else event
         self.trial_aborts += event == ABORT
 
-    def choose(self, choice: object) -> None:
+    def choose(self, choice: Action) -> None:
         """Record the choice of the trial now; otherwise the choice is the action that ends the trial."""
         self.trial_choice = choice, self.cursor.step
 
@@ -337,11 +343,11 @@ class SingleTrial(BaseEnv):
     _init_ob, _init_gt = zero_filled("ob"), zero_filled("gt")
     obs, obs_now = older_name("ob"), older_name("ob_now")
 
-    def _add_ob(self, value: object, period: Period = None, where: Where = None, reset: bool = False) -> None:
+    def _add_ob(self, value: RowValues, period: Period = None, where: Where = None, reset: bool = False) -> None:
         """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`; a task that overrides one of them may call this."""
         (SingleTrial.set_ob if reset else SingleTrial.add_ob)(self, value, period, where)
 
-    def add_epoch(self, *args: object, **kwargs: object) -> None:
+    def add_epoch(self, *args: Any, **kwargs: Any) -> None:
         """Older name of ``add_period``."""
         self.add_period(*args, **kwargs)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.sampling.distributions import KINDS as DISTRIBUTIONS
 from neurogym.sampling.distributions import Distribution, exponential
+from neurogym.sampling.generator import RandomSource
 
 __all__ = ["DISTRIBUTIONS", "TruncExp", "minmax", "parse", "phrase", "random_number_fn", "random_number_name"]
 __all__ += ["sample", "trunc_exp"]
@@ -19,7 +20,7 @@ def parse(spec: object) -> Distribution:
     return Distribution.of(spec)
 
 
-def sample(spec: object, rng: object, n: int) -> np.ndarray:
+def sample(spec: object, rng: RandomSource, n: int) -> np.ndarray:
     """``n`` values drawn from a specification with the generator ``rng``; see :meth:`Distribution.sample`."""
     return Distribution.of(spec).sample(rng, n)
 
@@ -29,7 +30,7 @@ def minmax(spec: object) -> tuple[float, float]:
     return Distribution.of(spec).bounds()
 
 
-def trunc_exp(rng: object, vmean: float, vmin: float = 0.0, vmax: float = math.inf) -> float:
+def trunc_exp(rng: RandomSource, vmean: float, vmin: float = 0.0, vmax: float = math.inf) -> float:
     """Draw from an exponential with scale ``vmean`` before truncation to [vmin, vmax); ``vmax`` if vmin >= vmax."""
     return float(exponential(rng, 1, vmean, vmin, vmax)[0])
 
@@ -56,7 +57,7 @@ class TruncExp:
         return trunc_exp(self.rng, self.vmean, self.vmin, self.vmax)
 
 
-def random_number_fn(dist: str, args: object, rng: object) -> Callable[[], float]:
+def random_number_fn(dist: str, args: object, rng: RandomSource) -> Callable[[], float]:
     """A function of no arguments that draws from the distribution.
 
     Raises:

@@ -190,7 +190,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self.task.ob
 
     @ob.setter
-    def ob(self, value: object) -> None:
+    def ob(self, value: ArrayLike) -> None:
         self.task.ob = value
 
     @property
@@ -199,7 +199,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self.task.gt
 
     @gt.setter
-    def gt(self, value: object) -> None:
+    def gt(self, value: ArrayLike) -> None:
         self.task.gt = value
 
     def new_trial(self, **kwargs: object) -> Info:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult, Trials
@@ -34,7 +35,7 @@ class TrialTask(TaskLike, Protocol):
         """Step within the trial."""
 
     @property
-    def gt_now(self) -> Any:
+    def gt_now(self) -> Action:
         """Ground truth at the current row."""
 
     @property
@@ -42,14 +43,14 @@ class TrialTask(TaskLike, Protocol):
         """Observations of the current trial."""
 
     @ob.setter
-    def ob(self, value: object) -> None: ...
+    def ob(self, value: ArrayLike) -> None: ...
 
     @property
     def gt(self) -> np.ndarray:
         """Ground truth of the current trial."""
 
     @gt.setter
-    def gt(self, value: object) -> None: ...
+    def gt(self, value: ArrayLike) -> None: ...
 
     @property
     def choices(self) -> Any:
