@@ -104,14 +104,14 @@ class TaskEntries(_Described, total=False):
     necessary: Sequence[str | tuple[str, ...]]
     needs_reward: bool
     probabilistic: bool
-    small: Mapping[str, Any]
+    small: Mapping[str, object]
     taught: str
-    trained_with: Mapping[str, Any]
+    trained_with: Mapping[str, object]
 
 
 #: Entries that may be left out.
-USUAL: dict[str, Any] = {"paper_name": None, "paper_link": None}
-USUAL_OF_TASKS: dict[str, Any] = {**USUAL, "carries": False, "differences": ()}
+USUAL: dict[str, object] = {"paper_name": None, "paper_link": None}
+USUAL_OF_TASKS: dict[str, object] = {**USUAL, "carries": False, "differences": ()}
 
 #: Entries that a registered task must have.
 REQUIRED = ("paper_name", "paper_link", "tags", "description", "carries", "differences", "necessary")
@@ -198,7 +198,7 @@ def first_sentence(docstring: str | None) -> str:
     return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
-def _checked(entries: Mapping[str, object], kind: type) -> dict[str, Any]:
+def _checked(entries: Mapping[str, object], kind: type) -> dict[str, object]:
     """Entries with the link and the title of the paper found by the DOI; an unknown entry is refused."""
     for name in entries:
         if name not in entries_of(kind):

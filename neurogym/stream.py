@@ -15,7 +15,9 @@ import numpy as np
 
 from neurogym.core import TrialEnv
 from neurogym.cycle import make_trials
-from neurogym.trials import Trials
+from neurogym.spaces import Action
+from neurogym.state.values import Data
+from neurogym.trials import Info, Trials
 from neurogym.trials.events import END
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, first_observation, no_action
 from neurogym.wrappers.forwarding import layers
@@ -39,7 +41,7 @@ class Frame(NamedTuple):
     length: np.ndarray
     trials: Trials
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Info]:
         """The record of each trial."""
         return [self.trials.record(k) for k in range(self.trials.n)]
 
@@ -72,12 +74,12 @@ class GroundTruthStream:
         known = self.task.traits.batched or not self._stack.shows  # what the right action earns, if that is shown
         self.makes_blocks = self._stack.ahead and known and not steps
         self._steps = not self.makes_blocks and (steps or self._stack.shows)
-        self._seen: Any = None
+        self._seen: np.ndarray | None = None
         self.forget()
 
     def forget(self) -> None:
         """Reset the last action and reward."""
-        self._last: tuple[Any, float] = no_action(self.task.action_space), 0.0
+        self._last: tuple[Action, float] = no_action(self.task.action_space), 0.0
 
     def restart(self, seed: int | None) -> None:
         """Begin a session from ``seed``."""
@@ -141,7 +143,7 @@ class GroundTruthStream:
 
         return self._stack.observe(trials.ob[rows], actions, rewards, field)
 
-    def _stepped(self, given: dict[str, Any]) -> Frame:
+    def _stepped(self, given: Mapping[str, object]) -> Frame:
         """A trial of the environment itself, step by step."""
         if given:
             self.env.new_trial(**given)
@@ -163,12 +165,12 @@ class GroundTruthStream:
         rows = int(trials.offset[0]) + np.arange(len(obs))
         return Frame(np.array(obs), np.array(truths), rows, np.array([len(obs)]), trials)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Data:
         """State of the stream apart from the environment, as plain data."""
         seen = np.zeros(0) if self._seen is None else np.asarray(self._seen)
         return {"action": np.asarray(self._last[0]), "reward": self._last[1], "seen": seen}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, state: Data) -> None:
         """Continue from what :meth:`state` returned."""
         self._last = np.asarray(state["action"])[()], float(state["reward"])
         self._seen = state.get("seen")

@@ -42,7 +42,7 @@ class ObserverSettings:
     """
 
     draws: int = 6000
-    prior: Mapping[Any, float] | None = None
+    prior: Mapping[object, float] | None = None
     floor: bool = False
     said: str = "exact posterior over noise-free trials"
 
@@ -265,7 +265,7 @@ def _drawn(env: TrialEnv, n: int, prior: Mapping[object, float] | None) -> Trial
     return env.make_trials(n, ground_truth=values[env.np_random.choice(len(values), size=n, p=list(prior.values()))])
 
 
-def _rows(trials: Trials, field: NDArray[Any] | None = None) -> Floats:
+def _rows(trials: Trials, field: np.ndarray | None = None) -> Floats:
     """Reshape an array with a row per step to a row per trial, shape (n, steps * channels)."""
     steps = int(trials.length[0])
     if not (trials.length == steps).all():

@@ -15,6 +15,7 @@ from neurogym import rules
 from neurogym.ceilings import stored
 from neurogym.core import TrialEnv
 from neurogym.recording.rollout import ModelAgent, rollout
+from neurogym.scores import Score
 from neurogym.trials import Trials
 
 TRIALS = 2000  #: minimum, and default number for a simulated agent
@@ -67,7 +68,7 @@ def _expected(trials: Trials) -> np.ndarray:
     return found
 
 
-def _simulated(env: gym.Env, seen: object, trials: int) -> dict[str, float]:
+def _simulated(env: gym.Env, seen: np.ndarray, trials: int) -> dict[str, float]:
     env.action_space.seed(0)
     ended = (step.info for step in rollout(env, ModelAgent(env), seen=seen) if step.over)
     scores = [(info["performance"], info["trial_reward"]) for info in itertools.islice(ended, trials)]
@@ -83,7 +84,7 @@ ALWAYS, BY_TIME = "always the same action", "actions that depend on the time in 
 STATES = 400  #: sets of trials that may still go on at a step
 
 
-def blind(env: gym.Env) -> dict[str, Any] | None:
+def blind(env: gym.Env) -> Score | None:
     """Score of the best blind agent of a task with all wrappers.
 
     Args:
@@ -105,7 +106,7 @@ def blind(env: gym.Env) -> dict[str, Any] | None:
     return declared_blind(task)
 
 
-def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED, cells: int = CELLS) -> dict[str, Any]:
+def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED, cells: int = CELLS) -> Score:
     """The best blind score of a task with a declared rule.
 
     Args:

@@ -219,7 +219,7 @@ def _noise_outside_reward(env: gym.Env) -> bool:
 # -- calculation ------------------------------------------------------------------------------------------------------
 
 
-def _computed(stack: _Stack, noises: tuple[object, ...], process: BlockProcess | None) -> StackCeiling:
+def _computed(stack: _Stack, noises: tuple[gym.Env, ...], process: BlockProcess | None) -> StackCeiling:
     """Return the ceiling with noise on the task, or with ground truths from the process of a wrapper."""
     task, base = stack.task, stack.ceiling
     if not noises and base is not None and base["performance"] == 1.0:
@@ -301,7 +301,7 @@ def _followed(
     return StackCeiling({**score, "method": f"{method}, simulated"})
 
 
-def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> dict[str, Any] | None:
+def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> Score | None:
     """Mean of the ceilings of several tasks, weighted by how often each comes.
 
     Args:

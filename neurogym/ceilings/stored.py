@@ -15,7 +15,7 @@ from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 from neurogym.wrappers.base import TrialWrapper
 
-Table = dict[str, dict[str, Any]]
+Table = dict[str, Score]
 
 
 @functools.cache
@@ -41,7 +41,7 @@ def id_of(env: TrialEnv) -> str:
         return ""
 
 
-def stored(name: str, env: TrialEnv) -> dict[str, Any] | None:
+def stored(name: str, env: TrialEnv) -> Score | None:
     """Entry of a table for an environment that was made by id with the parameters' default values, else None."""
     found = table(name).get(id_of(env))
     return dict(found) if found is not None and is_usual(env) else None

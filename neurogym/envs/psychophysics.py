@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym.core import TrialEnv
 from neurogym.sampling.distributions import Distribution
+from neurogym.scores import Score
 
 #: Coherences of random-dot motion (percent), Britten et al. 1992 and after.
 COHERENCES = (0, 6.4, 12.8, 25.6, 51.2)
@@ -58,7 +59,7 @@ def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: object) -> np.n
     return 0.5 + (np.asarray(coh) / 200)[..., None] * np.cos(theta - direction[:, None])
 
 
-def exact_ceiling(env: TrialEnv, performance: float, method: str) -> dict[str, Any]:
+def exact_ceiling(env: TrialEnv, performance: float, method: str) -> Score:
     """Ceiling of a task with rewards ``correct`` and ``fail``, from the probability of a correct response.
 
     Args:
@@ -70,9 +71,7 @@ def exact_ceiling(env: TrialEnv, performance: float, method: str) -> dict[str, A
     return {"performance": performance, "reward": reward, "error": 0.0, "method": f"exact: {method}"}
 
 
-def choice_ceiling(
-    env: TrialEnv, cohs: Sequence[float] | np.ndarray, sigma: float, period: str = "stimulus"
-) -> dict[str, Any]:
+def choice_ceiling(env: TrialEnv, cohs: Sequence[float] | np.ndarray, sigma: float, period: str = "stimulus") -> Score:
     """Ideal performance of a two-direction task with independent noise in each sample.
 
     The difference of the two channels has mean coh/100 and s.d. sqrt(2)*sigma per sample; the mean of n samples is a

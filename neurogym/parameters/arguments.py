@@ -139,7 +139,7 @@ class Reconstructible(Changed, Protocol):
     def remakes(self) -> bool:
         """Whether the task can be made again."""
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """Every argument with the present value."""
 
     def copy_with(self, changes: Mapping[str, object]) -> Reconstructible:
@@ -235,7 +235,7 @@ def _require_base(task: object, error: Exception | None = None) -> None:
         raise TypeError(f"{name}.__init__ must begin with super().__init__(dt=dt, ...): it was not called") from error
 
 
-def _bound(cls: type, task: object, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _bound(cls: type, task: object, args: tuple, kwargs: dict[str, object]) -> dict[str, object]:
     signature = inspect.signature(cls.__init__)  # type: ignore[misc]
     given = dict(signature.bind(task, *args, **kwargs).arguments)
     for parameter in signature.parameters.values():

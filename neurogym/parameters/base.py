@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import gymnasium as gym
 import numpy as np
@@ -55,8 +55,8 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
     is_made: bool = False
     remakes: ClassVar[bool] = False
     rule: ClassVar[Any] = None
-    default_timing: ClassVar[Mapping[str, Any]] = {}
-    default_rewards: ClassVar[Mapping[str, Any]] = {}
+    default_timing: ClassVar[Mapping[str, object]] = {}
+    default_rewards: ClassVar[Mapping[str, object]] = {}
     rewards = Table()
     timing = Table()
     conditions = Table(Conditions)
@@ -105,7 +105,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
-    def record_arguments(self, arguments: dict[str, Any]) -> None:
+    def record_arguments(self, arguments: dict[str, object]) -> None:
         """Keep the arguments; called when the constructor is done."""
         self._arguments, self.is_made = arguments, True
 
@@ -189,7 +189,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
         """Names of the arguments that can be changed, apart from ``rewards`` and ``timing``."""
         return [name for name in cls._parameters() if name not in OTHERS]
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """Every argument of the task with the present value, except ``rewards`` and ``timing``."""
         defaults = {name: parameter.default for name, parameter in self._parameters().items() if name != "self"}
         return {name: value for name, value in {**defaults, **self._arguments}.items() if name not in OTHERS}
@@ -197,7 +197,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
     def has_parameters_of(self, other: BaseEnv) -> bool:
         """Whether this task and another have equal arguments and equal later changes."""
 
-        def of(task: BaseEnv) -> dict[str, Any]:
+        def of(task: BaseEnv) -> dict[str, object]:
             own = {name: vars(task)[name] for name in task.parameters() if name in vars(task)}
             return {"arguments": task.arguments(), "tables": dict(task.parameter_tables), "own": own}
 
@@ -216,7 +216,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
                 break
         return found
 
-    def copy_with(self, changes: Mapping[str, object]) -> Any:
+    def copy_with(self, changes: Mapping[str, object]) -> Self:
         """Make a task with some arguments changed, and with reproducible random draws."""
         made = type(self).__new__(type(self))
         vars(made)["_np_random"] = np.random.Generator(np.random.PCG64(0))

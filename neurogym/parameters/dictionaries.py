@@ -73,7 +73,7 @@ class Settings(dict):
         self.update(other)
         return self
 
-    def _without(self, change: object) -> Any:
+    def _without(self, change: object) -> object:
         if self.task is not None and self.task.is_made:
             self.task.forget_trials_ahead()
         return change
@@ -82,7 +82,7 @@ class Settings(dict):
         """Remove an entry."""
         self._without(super().__delitem__(key))
 
-    def pop(self, *args: object) -> Any:
+    def pop(self, *args: object) -> object:
         """Remove an entry."""
         return self._without(super().pop(*args))
 

@@ -15,7 +15,7 @@ import numpy as np
 from neurogym.parameters.base import BaseEnv
 from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
 from neurogym.recording.rollout import run_env, unvectorised
-from neurogym.spaces import names_of
+from neurogym.spaces import Action, names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def plot_env(
     env: object,
     num_steps: int = 200,
     num_trials: int | None = None,
-    def_act: object = None,
+    def_act: Action | None = None,
     model: object = None,
     name: str | None = None,
     legend: bool = True,

@@ -9,13 +9,15 @@ from typing import Any, NamedTuple, Protocol
 import gymnasium as gym
 import numpy as np
 
+from neurogym.spaces import Action
+
 MOST_STEPS = 100_000
 
 
 class SingleAgent(Protocol):
     """Interface of agents that choose actions in a single environment."""
 
-    def act(self, ob: Any) -> Any:
+    def act(self, ob: np.ndarray) -> Action:
         """The action at an observation."""
 
     def trial_ended(self) -> None:
@@ -25,15 +27,17 @@ class SingleAgent(Protocol):
 class RolloutStep(NamedTuple):
     """Single step of a rollout."""
 
-    seen: Any  #: the observation that was acted on
-    action: Any
-    ob: Any  #: the observation that came next
+    seen: np.ndarray  #: the observation that was acted on
+    action: Action
+    ob: np.ndarray  #: the observation that came next
     reward: float
     info: dict[str, Any]
     over: bool  #: whether a trial ended
 
 
-def rollout(env: gym.Env, agent: SingleAgent, seed: int | None = None, seen: object = None) -> Iterator[RolloutStep]:
+def rollout(
+    env: gym.Env, agent: SingleAgent, seed: int | None = None, seen: np.ndarray | None = None
+) -> Iterator[RolloutStep]:
     """Let an agent act in an environment, without end.
 
     Args:
@@ -60,7 +64,7 @@ class Oracle:
     def __init__(self, env: gym.Env):
         self.task: Any = env.unwrapped
 
-    def act(self, ob: Any) -> Any:
+    def act(self, ob: object) -> Action:
         """The best action at the current row."""
         return self.task.oracle()
 
@@ -83,7 +87,7 @@ class ModelAgent:
         self,
         env: gym.Env,
         model: Any = None,
-        action: Any = None,
+        action: Action | None = None,
         reset_each_trial: bool = True,
         deterministic: bool = True,
     ):
@@ -94,7 +98,7 @@ class ModelAgent:
         self._options = {"deterministic": deterministic} if "deterministic" in accepted or takes_all else {}
         self._recurrent = "state" in accepted and "episode_start" in accepted
 
-    def act(self, ob: Any) -> Any:
+    def act(self, ob: np.ndarray) -> Action:
         """The action at an observation."""
         if self.model is None:
             return self.env.action_space.sample() if self.action is None else self.action
@@ -121,7 +125,7 @@ def run_env(
     env: object,
     num_steps: int = 200,
     num_trials: int | None = None,
-    def_act: object = None,
+    def_act: Action | None = None,
     model: object = None,
     reset_each_trial: bool = True,
 ) -> dict[str, Any]:
@@ -143,7 +147,7 @@ def run_env(
     env = unvectorised(env)
     agent = ModelAgent(env, model, def_act, reset_each_trial)
     steps: list[RolloutStep] = []
-    sums: list[Any] = []
+    sums: list[np.ndarray] = []
     starts, total = [0], np.zeros(env.observation_space.shape or ())
     for step in rollout(env, agent):
         steps.append(step)
@@ -173,10 +177,10 @@ def run_env(
 Row = dict[str, Any]
 
 
-def row_of(action: object, reward: float, cum_reward: float, info: dict[str, Any]) -> Row:
+def row_of(action: Action, reward: float, cum_reward: float, info: dict[str, Any]) -> Row:
     """Record of a trial: numbers and words, including the entries of the trial's own record."""
     performance = float(info.get("performance", np.nan))
-    row = {"action": action, "reward": reward, "cum_reward": cum_reward, "performance": performance}
+    row: Row = {"action": action, "reward": reward, "cum_reward": cum_reward, "performance": performance}
     for name, value in {**info, **(info.get("trial") or {})}.items():
         if np.isscalar(value) or isinstance(value, np.generic):
             row.setdefault(name, value)

@@ -30,7 +30,7 @@ class TaskLike(Protocol):
     rule: ClassVar[Any]
     dt: float
     tmax_default: float
-    default_timing: ClassVar[Mapping[str, Any]]
+    default_timing: ClassVar[Mapping[str, object]]
     timing: Any
     rewards: Mapping[str, float | np.ndarray]
     conditions: Mapping[str, ConditionValues]
@@ -42,7 +42,7 @@ class TaskLike(Protocol):
         """Number of discrete actions that are accepted."""
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, object]:
         """Metadata of the task."""
 
     @property

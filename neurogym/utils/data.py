@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.envs.registration import make
 from neurogym.stream import Frame, GroundTruthStream
+from neurogym.trials import Info
 
 #: Minimum number of steps that each sequence's stream makes ahead, unless cache_len is given, ...
 AHEAD = 4096
@@ -29,7 +30,7 @@ class SupervisedBatch(NamedTuple):
     mask: np.ndarray  #: 1 in rows of trials, 0 in padding, shape (time, batch)
     period: np.ndarray  #: position in ``dataset.periods`` of the row's period, -1: none, shape (time, batch)
     starts: np.ndarray  #: whether a trial begins with the row, shape (time, batch)
-    trials: list[dict[str, Any]]  #: with ``aligned``: record of each sequence's trial, else empty
+    trials: list[Info]  #: with ``aligned``: record of each sequence's trial, else empty
 
 
 class Dataset:
@@ -106,7 +107,7 @@ class Dataset:
         """Start all streams again from ``seed``; None: from the operating system."""
         self._entropy = np.random.SeedSequence(seed).entropy
         self._started = False
-        self._given: dict[str, Any] = {}
+        self._given: dict[str, object] = {}
         self._i_batch = 0
 
     def _start(self, *key: int) -> None:
@@ -131,7 +132,7 @@ class Dataset:
         columns["period"] = columns["period"].astype(np.int64)
         return SupervisedBatch(**columns, mask=window.inside.astype(np.float32), trials=window.records)
 
-    def _ask_for(self, given: dict[str, Any]) -> None:
+    def _ask_for(self, given: dict[str, object]) -> None:
         """Set the conditions of the next trials."""
         self._start_once()
         if repr(given) != repr(self._given):
@@ -154,7 +155,7 @@ class Dataset:
         self._stock(kwargs)
         self._given = {}
 
-    def _stock(self, given: dict[str, Any]) -> None:
+    def _stock(self, given: dict[str, object]) -> None:
         """Make trials until the buffer suffices for the next batch."""
         rows = self._rows
         for b in np.flatnonzero(rows.lacks(None if self.aligned else self.seq_len)).tolist():
@@ -165,7 +166,7 @@ class Dataset:
         """Next window, or next trial, of each sequence."""
         self._stock(self._given)
         rows = self._rows
-        records: list[dict[str, Any]] = []
+        records: list[Info] = []
         if self.aligned:
             count, records = rows.next_trials()
             length = int(count.max()) if self.seq_len is None else self.seq_len
@@ -176,7 +177,7 @@ class Dataset:
             count = np.full(self.batch_size, length)
         return rows.next_window(count, length, self.batch_first, records)
 
-    def _make(self, b: int, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], Frame]:
+    def _make(self, b: int, given: dict[str, object]) -> tuple[dict[str, np.ndarray], Frame]:
         """More rows of a sequence."""
         n = int(np.clip(np.ceil(self._ahead / self._length_guess[b]), 1, 512))
         frame = self._streams[b].make(n, given)
@@ -260,7 +261,7 @@ class RowBuffer:
         self._used[:] = self._filled[:] = 0
         self._trials: list[deque[tuple[Frame, int]]] = [deque() for _ in self._used]  # those whose rows are waiting
 
-    def lacks(self, rows: int | None, b: Any = slice(None)) -> np.ndarray:
+    def lacks(self, rows: int | None, b: int | slice = slice(None)) -> np.ndarray:
         """Whether sequences (default: each) have fewer rows; None: not a whole trial."""
         return self._filled[b] - self._used[b] < (1 if rows is None else rows)
 
@@ -286,12 +287,12 @@ class RowBuffer:
             self._pools[name] = pool
         self._capacity = capacity
 
-    def next_trials(self) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    def next_trials(self) -> tuple[np.ndarray, list[Info]]:
         """Rows and records of the next trial of each sequence."""
         trials = [waiting.popleft() for waiting in self._trials]
         return np.array([frame.length[k] for frame, k in trials]), [frame.trials.record(k) for frame, k in trials]
 
-    def next_window(self, count: np.ndarray, length: int, batch_first: bool, records: list[dict[str, Any]]) -> Window:
+    def next_window(self, count: np.ndarray, length: int, batch_first: bool, records: list[Info]) -> Window:
         """So many rows of each sequence, which are used up; filled up to a length."""
         step = np.arange(length)
         at = (np.arange(len(count)) * self._capacity + self._used)[:, None] + step
@@ -306,7 +307,7 @@ class Window(NamedTuple):
     pools: dict[str, np.ndarray]  #: rows that are waiting, name to shape (sequences, capacity, ...)
     at: np.ndarray  #: places in the flattened pools, in the shape of the batch
     inside: np.ndarray  #: whether there is a row, likewise
-    records: list[dict[str, Any]]  #: of each sequence's trial, where it is one
+    records: list[Info]  #: of each sequence's trial, where it is one
 
     def take(self, name: str) -> np.ndarray:
         """Values of a column, padded with zeros (periods: -1)."""
@@ -319,7 +320,7 @@ class Window(NamedTuple):
         return found
 
 
-def _copies(env: str | gym.Env, kwargs: dict[str, Any], n: int) -> list[gym.Env]:
+def _copies(env: str | gym.Env, kwargs: Mapping[str, object], n: int) -> list[gym.Env]:
     if isinstance(env, str):
         return [make(env, **kwargs) for _ in range(n)]
     if not isinstance(env, gym.Env):

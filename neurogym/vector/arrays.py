@@ -7,8 +7,7 @@ on what the agent did, a block is one trial, made when the one before has ended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import gymnasium as gym
 import numpy as np
@@ -16,10 +15,11 @@ from gymnasium.vector import AutoresetMode
 
 from neurogym.core import TrialEnv
 from neurogym.state.checks import check_batch, check_ready
-from neurogym.trials import Cursor, Trials
+from neurogym.state.values import Data
+from neurogym.trials import Cursor, Info, Trials
 from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.events import OUTCOMES
-from neurogym.vector.batch import Batch, BatchStepResult, Seeds
+from neurogym.vector.batch import Actions, Batch, BatchStepResult, Seeds
 from neurogym.vector.pools import Pools, SavedRows
 from neurogym.vector.reports import FINISHED, masked
 from neurogym.vector.step import EndedTrials, advance
@@ -124,7 +124,7 @@ class TrialVectorEnv(Batch):
             raise gym.error.ResetNeeded("there are no trials yet: call reset() first")
         return found
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Data:
         """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`).
 
         Raises:
@@ -133,7 +133,7 @@ class TrialVectorEnv(Batch):
         kept = [(block, task.cursor) for block, task in zip(self._blocks(), self.tasks, strict=True)]
         last_gt = np.zeros(0) if self._last_gt is None else self._last_gt
         seen = [np.array(part) for part in (self._actions, self._rewards, last_gt)]
-        own: dict[str, Any] = {"batch": self._pools.state(), "seen": seen}
+        own: Data = {"batch": self._pools.state(), "seen": seen}
         if self._jumps:
             own["skipped"] = self._pools.skipped.copy()
         if self._stack.ahead:
@@ -150,7 +150,7 @@ class TrialVectorEnv(Batch):
             for task, (whole, cursor) in zip(self.tasks, kept, strict=True):
                 task.ahead.block, task.cursor = whole, cursor
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: Data) -> None:
         """Continue from what :meth:`state` returned, in a batch made in the same way.
 
         Raises:
@@ -184,7 +184,7 @@ class TrialVectorEnv(Batch):
 
     # -- Gymnasium's interface ----------------------------------------------------------------------------------------
 
-    def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Mapping[str, object] | None = None) -> tuple[np.ndarray, Info]:
         """Start a session in every environment.
 
         Args:
@@ -220,7 +220,7 @@ class TrialVectorEnv(Batch):
             return self._pools.field(name)
         return np.zeros_like(self._pools.field("gt")) if self._last_gt is None else self._last_gt
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Actions) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         """Act in every environment.
 
         Args:
@@ -237,14 +237,14 @@ class TrialVectorEnv(Batch):
         """
         moved = self.move(actions)
         everywhere = np.ones(self.num_envs, bool)
-        infos: dict[str, Any] = {"new_trial": moved.new_trial, "_new_trial": everywhere}
+        infos: Info = {"new_trial": moved.new_trial, "_new_trial": everywhere}
         if moved.truth is not None:
             infos["gt"], infos["_gt"] = moved.truth, everywhere
         if self.finished is not None:
             infos.update(self._report(self.finished, moved.new_trial))
         return *moved[:4], infos
 
-    def move(self, actions: object) -> BatchStepResult:
+    def move(self, actions: Actions) -> BatchStepResult:
         """:meth:`step` without infos; see :meth:`Batch.move`."""
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
@@ -295,7 +295,7 @@ class TrialVectorEnv(Batch):
         }
         return {**own, **record, **own}  # in this order, but what is called the same is not the record's
 
-    def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> dict[str, Any]:
+    def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> Info:
         """Infos of the trials that ended, in Gymnasium's format."""
         env = finished["env"]
         infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)

@@ -13,7 +13,8 @@ from gymnasium.vector.utils import batch_space
 from neurogym.core import TrialEnv
 from neurogym.cycle import can_make_together, make_together
 from neurogym.state import capture, restore
-from neurogym.trials import Trials
+from neurogym.state.values import Data
+from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.single import SingleTrial
 from neurogym.vector.reports import finished_columns, gathered
@@ -72,6 +73,7 @@ class GroupedTrials:
 
 
 Seeds = int | Sequence[int | None] | None
+Actions = np.ndarray | Sequence[object]  #: one for each environment
 
 
 class BatchStepResult(NamedTuple):
@@ -92,7 +94,7 @@ class BatchStepResult(NamedTuple):
     truncated: np.ndarray
     new_trial: np.ndarray
     truth: np.ndarray | None
-    last_seen: Mapping[int, Any]
+    last_seen: Mapping[int, np.ndarray]
 
 
 class Batch(VectorEnv):
@@ -131,7 +133,7 @@ class Batch(VectorEnv):
             raise ValueError(f"{self.num_envs} environments need {self.num_envs} seeds, got {len(seed)}")
         return list(seed)
 
-    def to_reset(self, options: Mapping[str, object] | None) -> tuple[np.ndarray, dict[str, Any] | None]:
+    def to_reset(self, options: Mapping[str, object] | None) -> tuple[np.ndarray, dict[str, object] | None]:
         """Return the environments selected by ``options["reset_mask"]`` (default: all), and the remaining options."""
         others = dict(options or {})
         mask = others.pop("reset_mask", None)
@@ -142,7 +144,7 @@ class Batch(VectorEnv):
             raise ValueError(f"reset_mask needs {self.num_envs} booleans, one of them True, got {mask!r}")
         return np.flatnonzero(mask), others or None
 
-    def move(self, actions: object) -> BatchStepResult:
+    def move(self, actions: Actions) -> BatchStepResult:
         """:meth:`step` without infos, which take longer to put together than the step itself: for learners.
 
         Args:
@@ -166,11 +168,11 @@ class Batch(VectorEnv):
         for task in self.tasks:
             task.update(**changes)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Data:
         """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
         return {"envs": [capture(env) for env in self.envs]}
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: Data) -> None:
         """Continue from what :meth:`state` returned, in a batch made in the same way.
 
         Raises:
@@ -198,18 +200,18 @@ class LoopVectorEnv(Batch):
         envs: Environments with equal spaces.
     """
 
-    _shown: list[Any] | None = None  # what each environment showed last
+    _shown: list[np.ndarray] | None = None  # what each environment showed last
     _stacks: list[Stack | None] | None = None  # how each shows itself; empty where they cannot wait for each other
 
     def __init__(self, envs: Sequence[gym.Env]):
         super().__init__(envs)
-        self._infos: list[dict[str, Any]] = []  # infos of the last step
+        self._infos: list[Info] = []  # infos of the last step
         self._integers = isinstance(self.single_action_space, gym.spaces.Discrete)
 
-    def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: Seeds = None, options: Mapping[str, object] | None = None) -> tuple[np.ndarray, Info]:
         """Start a session in every environment; see :meth:`TrialVectorEnv.reset`."""
         which, options = self.to_reset(options)
-        seeds, infos = self.seeds(seed), dict[int, dict[str, Any]]()
+        seeds, infos = self.seeds(seed), dict[int, Info]()
         if self._shown is None and len(which) < self.num_envs:
             raise ValueError("the first reset is of all environments")
         shown: list[Any] = [None] * self.num_envs if self._shown is None else self._shown
@@ -218,7 +220,7 @@ class LoopVectorEnv(Batch):
         self._shown, self.finished = shown, None
         return np.stack(shown), gathered(infos, self.num_envs)
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Actions) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         """Act in every environment; see :meth:`TrialVectorEnv.step`.
 
         Raises:
@@ -231,7 +233,7 @@ class LoopVectorEnv(Batch):
         complete = {i: {"new_trial": False, **info} for i, info in enumerate(infos)}
         return *moved[:4], gathered(complete, self.num_envs)
 
-    def _each(self, actions: Any) -> list[tuple]:
+    def _each(self, actions: Actions) -> list[tuple]:
         """Step each environment and return the results."""
         if self._stacks is None:
             self._stacks = self._shown_by()
@@ -250,7 +252,7 @@ class LoopVectorEnv(Batch):
         stacks = [task.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]
         return [] if None in stacks else [stack if stack.shows else None for stack in stacks]
 
-    def move(self, actions: Any) -> BatchStepResult:
+    def move(self, actions: Actions) -> BatchStepResult:
         """:meth:`step` without infos; see :meth:`Batch.move`."""
         n = self.num_envs
         if len(actions) != n:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+
+Selection = int | slice | np.ndarray  #: of environments or trials: one, a range, or several
 
 
 class RecordColumns:
@@ -21,11 +22,11 @@ class RecordColumns:
         self._is_empty = True  # whether no trial has been described
         self._by_kind: list[tuple[list[str], np.ndarray]] = []  # the columns, for one look-up per type
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Drop tables that share memory with columns, so that a copy has its own arrays."""
         return {**self.__dict__, "_by_kind": []}
 
-    def put(self, i: Any, at: Any, values: Mapping[str, np.ndarray]) -> None:
+    def put(self, i: Selection, at: Selection, values: Mapping[str, np.ndarray]) -> None:
         """Describe the trials ``at`` of environments ``i``."""
         for name, column_of_trials in values.items():
             column, dtype = self._columns.get(name), column_of_trials.dtype
@@ -39,7 +40,7 @@ class RecordColumns:
             for name in self._columns.keys() - values.keys():
                 self._lacking(name, self._columns[name], i)
 
-    def _lacking(self, name: str, column: np.ndarray, i: Any) -> np.ndarray:
+    def _lacking(self, name: str, column: np.ndarray, i: Selection) -> np.ndarray:
         """Column that the records of environments ``i`` do not have: nan, or None among other values."""
         if column.dtype.kind in "biu":
             column = self._widen(name, column, np.dtype(float))

@@ -17,13 +17,13 @@ environment has stepped through its block, :meth:`Pools.load` overwrites its lin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from neurogym.state.values import Data
 from neurogym.trials import Trials
-from neurogym.vector.columns import RecordColumns, widened
+from neurogym.vector.columns import RecordColumns, Selection, widened
 from neurogym.vector.step import CODE, KINDS, BatchPositions, RuleTables, distinct
 
 #: Entries of the tables that there is room for at first.
@@ -65,7 +65,7 @@ class Pools:
         self._places: BatchPositions | None = None  # remade after a pool or table has moved
         self._views: list[RuleTables] = []  # tables of each environment, remade after a move
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Drop views, so that a copy has its own arrays."""
         return {**self.__dict__, "_places": None, "_views": []}
 
@@ -113,7 +113,7 @@ class Pools:
         for i, filled in zip(env.tolist(), rows.tolist(), strict=True):
             self._filled[i], self._entries[i] = filled, entries
 
-    def _describe(self, i: Any, at: Any, block: Trials, offset: np.ndarray) -> None:
+    def _describe(self, i: Selection, at: Selection, block: Trials, offset: np.ndarray) -> None:
         """Keep what describes trials, of environments ``i`` at the trials ``at``."""
         assert block.go is not None, "the trials are not complete"
         self.offset[i, at], self.go[i, at] = offset, block.go
@@ -172,11 +172,11 @@ class Pools:
 
     # -- where environments are ---------------------------------------------------------------------------------------
 
-    def begin(self, i: Any) -> None:
+    def begin(self, i: int | np.ndarray) -> None:
         """Place environments ``i`` at the first row of the present trial."""
         self.at[i] = self.first[i] = i * self._capacity + self.offset[i, self.trial[i]]
 
-    def forget_sums(self, i: Any) -> None:
+    def forget_sums(self, i: int | np.ndarray) -> None:
         """Reset the sums of the present trials of environments ``i``."""
         self.score[i] = self.sum[i] = self.aborts[i] = self.skipped[i] = 0
 
@@ -237,7 +237,7 @@ class Pools:
         """Steps taken in the present trials, and their accumulated scores."""
         return [part.copy() for part in (self.at - self.first, self.score, self.sum, self.aborts)]
 
-    def rows_from_here(self) -> dict[str, Any]:
+    def rows_from_here(self) -> Data:
         """Rows of all trials from the present trials on; see :class:`neurogym.vector.pools.SavedRows`."""
         begin = (self.first - np.arange(self.n) * self._capacity).tolist()
         left = [slice(first, end) for first, end in zip(begin, self._filled, strict=True)]
@@ -276,7 +276,7 @@ class SavedRows:
         ValueError: If an array does not fit the others, or what is known.
     """
 
-    def __init__(self, saved: Mapping[str, Any], known: Mapping[str, np.ndarray], n: int):
+    def __init__(self, saved: Data, known: Mapping[str, np.ndarray], n: int):
         ends = []
         for counts in saved["counts"]:
             counts = np.asarray(counts)

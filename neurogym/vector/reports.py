@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.trials import Info
+
 _NUMBERS = {float, int, bool}
 _SIMPLE = {*_NUMBERS, str, type(None)}
-_NOTHING: dict[str, Any] = {}
+_NOTHING: Info = {}
 
 #: Per-trial columns of every finished trial, in addition to the scalars of its record, and their names in ``info``.
 FINISHED = {
@@ -25,7 +27,7 @@ FINISHED = {
 _MISSING = {"outcome": "none", "steps": 0, "aborts": 0}
 
 
-def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
+def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray) -> Info:
     """Convert columns of some environments to Gymnasium's format: an entry per environment, and a validity mask.
 
     Args:
@@ -33,7 +35,7 @@ def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray
         envs: Indices of environments.
         mask: The same as booleans, shape (num_envs,).
     """
-    infos: dict[str, Any] = {}
+    infos: Info = {}
     n = len(mask)
     for name, column in columns.items():
         full = np.empty(n, object) if column.dtype.hasobject else np.zeros(n, column.dtype)
@@ -42,14 +44,14 @@ def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray
     return infos
 
 
-def gathered(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
+def gathered(infos: Mapping[int, Info], n: int) -> Info:
     """Merge the infos of some of ``n`` environments in Gymnasium's format (see :func:`masked`), dictionaries nested.
 
     Args:
         infos: Index of an environment to its infos.
         n: Number of environments.
     """
-    found: dict[str, Any] = {}
+    found: Info = {}
     for name in dict.fromkeys(name for info in infos.values() for name in info):
         present = {i: info[name] for i, info in infos.items() if name in info}
         mask = np.zeros(n, bool)
@@ -74,7 +76,7 @@ def _column(values: list[Any]) -> np.ndarray:
     return np.fromiter(values, object, len(values))
 
 
-def finished_columns(infos: Mapping[int, Mapping[str, Any]]) -> dict[str, np.ndarray]:
+def finished_columns(infos: Mapping[int, Info]) -> dict[str, np.ndarray]:
     """Reports of the trials that ended, as columns, with nan (None among words) where a report lacks an entry.
 
     Args:
@@ -100,7 +102,7 @@ def finished_columns(infos: Mapping[int, Mapping[str, Any]]) -> dict[str, np.nda
     return {name: _as_column(name, values) for name, values in found.items()}
 
 
-def finished_row(i: int, info: Mapping[str, object]) -> dict[str, Any]:
+def finished_row(i: int, info: Info) -> dict[str, object]:
     """Report of the trial that ended in one environment, as a table row."""
     return {name: column.tolist()[0] for name, column in finished_columns({i: info}).items()}
 
@@ -110,7 +112,7 @@ def _has_parts(value: Any) -> bool:
     return isinstance(value, (dict, list, tuple)) or np.ndim(value) > 0
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> bool | float | str | None:
     """A value of a trial's record as what a table holds: a number, a truth value, a word or nothing."""
     if value is None or isinstance(value, bool | float | str):
         return value

@@ -73,7 +73,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     accepts: ClassVar[tuple[str, ...]] = ()
     decides: ClassVar[tuple[str, ...]] = ()
     inside_of: ClassVar[tuple[str, ...]] = ()
-    _shown_by: Any = None  # where the stack only uses hooks: all of them at once, known after a reset
+    _shown_by: object = None  # where the stack only uses hooks: all of them at once, known after a reset
 
     def __init_subclass__(cls, **kwargs: object):
         """Check declared ranges; refuse declarations of earlier versions, which would silently have no effect."""
@@ -215,7 +215,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         self._shown_by = self.task.shown_by(self)
         return self.first(ob, info), info
 
-    def first(self, ob: np.ndarray, info: Info) -> Any:
+    def first(self, ob: np.ndarray, info: Info) -> np.ndarray:
         """First observation of a session as the agent sees it.
 
         A wrapper that changes observations in ``step`` without overriding ``observe`` is called with a step that did
@@ -270,7 +270,7 @@ def append(ob: np.ndarray, extra: ArrayLike | SupportsFloat) -> np.ndarray:
     return wide
 
 
-def first_observation(env: gym.Env) -> Any:
+def first_observation(env: gym.Env) -> np.ndarray:
     """Observation of the current row as a stack shows it at the start of a session."""
     if not isinstance(env, gym.Wrapper):
         return env.ob_now.copy()  # type: ignore[attr-defined]

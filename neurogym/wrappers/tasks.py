@@ -53,7 +53,7 @@ class TrialTask(TaskLike, Protocol):
     def gt(self, value: ArrayLike) -> None: ...
 
     @property
-    def choices(self) -> Any:
+    def choices(self) -> ArrayLike:
         """Values that the ground truth can take."""
 
     @property
@@ -76,7 +76,7 @@ class TrialTask(TaskLike, Protocol):
     def use(self, wrapper: gym.Env) -> None:
         """Make the hooks of the stepped stack the active hooks."""
 
-    def shown_by(self, wrapper: gym.Env) -> Any:
+    def shown_by(self, wrapper: gym.Env) -> object:
         """Wrappers that show observations, provided that all only use hooks."""
 
     def step(self, action: Action, stack: Any = None) -> StepResult:

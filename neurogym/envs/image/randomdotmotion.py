@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from neurogym.envs.image.frames import ImageTask
 from neurogym.envs.psychophysics import COHERENCES, coherences, exact_ceiling, ring
 from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Range
+from neurogym.scores import Score
 
 FRAME = 16.0  #: ms, to which speed and life of the dots refer
 DOTS = 30  #: visible at a time, on average
@@ -67,7 +68,7 @@ class RandomDotMotion(ImageTask, ChoiceTask):
         self.mark_fixation(trials, ["fixation", "stimulus"])
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
-    def ceiling(self) -> dict[str, Any]:
+    def ceiling(self) -> Score:
         """Ceiling, exact up to pixel size: if any dot is coherent, many dot lives show the exact direction."""
         none = np.clip(1 - self.cohs / 100 * round(DOTS * 4 / np.pi), 0, 1)
         return exact_ceiling(

@@ -43,7 +43,7 @@ class CueSetGo(TrialEnv):
         "10.1016/j.neuron.2019.06.012); of random trials fewer than one in a thousand are rewarded",
         trained_with={"ramp_end": 0.95},  # at 1 the threshold is crossed at the early edge of what is right
     )
-    default_timing: ClassVar[Mapping[str, Any]] = {"burn": 50, "wait": 100, "set": 20}
+    default_timing: ClassVar[Mapping[str, object]] = {"burn": 50, "wait": 100, "set": 20}
     default_rewards = {"correct": 1.0, "fail": 0.0}
     #: (interval in ms, height of the cue) of each scenario
     scenarios: ClassVar[Sequence[tuple[float, float]]] = tuple(

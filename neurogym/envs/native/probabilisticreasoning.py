@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
 from neurogym.envs.psychophysics import exact_ceiling
 from neurogym.envs.task import Patterns, Rule, TaskInfo, TrialEnv, Trials, spaces
 from neurogym.parameters.arguments import Count, Numbers
+from neurogym.scores import Score
 
 WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 means certainty
 
 
-def _periods(n_loc: int) -> dict[str, Any]:
+def _periods(n_loc: int) -> dict[str, object]:
     shapes = {f"stimulus{i}": 500 for i in range(n_loc)}
     return {"fixation": 500, **shapes, "delay": ("uniform", (450, 550)), "decision": 500}
 
@@ -111,7 +111,7 @@ class ProbabilisticReasoning(TrialEnv):
             trials.add_ob(one_hot, steps[i:], where=range(1, 1 + self.n_loc * n_shapes))
         trials.set_groundtruth(trials.info["ground_truth"], "decision", where="choice")
 
-    def ceiling(self) -> dict[str, Any]:
+    def ceiling(self) -> Score:
         """Exact: the mean probability of the more likely target over all sums of weights."""
         odds = np.abs(reduce(np.add.outer, [self.shape_weight] * self.n_loc))
         return exact_ceiling(self, float(np.mean(1 / (1 + 10**-odds))), "enumeration of the shapes")

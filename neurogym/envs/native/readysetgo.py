@@ -11,6 +11,7 @@ from neurogym.envs.psychophysics import exact_ceiling
 from neurogym.envs.task import ChoiceTask, Rule, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations, reward_timing
 from neurogym.parameters.arguments import NonNegative
+from neurogym.scores import Score
 
 
 class Production(ChoiceTask):
@@ -78,7 +79,7 @@ class ReadySetGo(Production):
             trials.add_ob(gain, where="gain")
         reward_timing(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
 
-    def ceiling(self) -> dict[str, Any]:
+    def ceiling(self) -> Score:
         """Exact ceiling: without noise, an observer can count the steps to the full reward."""
         return exact_ceiling(self, 1.0, "no noise")
 
