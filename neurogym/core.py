@@ -217,7 +217,7 @@ class TrialEnv(TaskDefinition):
             self._last_gt = info["gt"] = cursor.gt[row]
         return cursor.ob[row + 1].copy(), 0.0, False, False, info
 
-    def act_in_trial(self, action: Action) -> tuple[bool, Any, float, Info, StepInfo | None]:
+    def act_in_trial(self, action: Action) -> tuple[bool, Action, float, Info, StepInfo | None]:
         """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
 
         The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.

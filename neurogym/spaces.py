@@ -89,7 +89,9 @@ class Box(_spaces.Box):
         TypeError: If ``name`` is neither a dictionary nor None.
     """
 
-    def __init__(self, low: Any, high: Any, name: Mapping[str, Index] | None = None, **kwargs: Any):
+    def __init__(
+        self, low: float | np.ndarray, high: float | np.ndarray, name: Mapping[str, Index] | None = None, **kwargs: Any
+    ):
         dtype = np.dtype(kwargs.get("dtype", np.float32))
         if np.issubdtype(dtype, np.floating):  # cast here, Gymnasium warns of it
             low, high = (np.asarray(bound, dtype) for bound in (low, high))

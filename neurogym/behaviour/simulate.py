@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
 BETTER, BLOCK = 0.8, (40, 60)
 #: Two-step task: probability of the common transition, s.d. and range of the walk of reward probabilities.
 COMMON, WALK, RANGE = 0.7, 0.025, (0.25, 0.75)
+
+
+Second = Callable[[Ints], Floats]  #: probabilities of the second choices in the states that were reached
 
 
 class World(Protocol):
@@ -30,7 +34,7 @@ class World(Protocol):
     def trials(self) -> int:
         """Trials of each session."""
 
-    def outcome(self, t: int, choice: Ints, second: object) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: Ints, second: Second) -> tuple[Floats, Ints, Ints]:
         """Return reward, second-stage state and second-stage choice of trial ``t``."""
 
 
@@ -51,7 +55,7 @@ class Decisions:
         """Trials of each session."""
         return self.truth.shape[1]
 
-    def outcome(self, t: int, choice: Ints, second: object) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: Ints, second: Second) -> tuple[Floats, Ints, Ints]:
         """See `World.outcome`."""
         none = np.full(len(choice), -1)
         return (choice == self.truth[:, t]).astype(float), none, none
@@ -78,7 +82,7 @@ class ReversingBandit:
                 better, at = (better + 1 + int(rng.integers(arms - 1))) % arms, end
         self._pays = rng.random((n, trials))
 
-    def outcome(self, t: int, choice: Ints, second: object) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: Ints, second: Second) -> tuple[Floats, Ints, Ints]:
         """See `World.outcome`."""
         p = np.where(choice == self.truth[:, t], BETTER, 1 - BETTER)
         none = np.full(len(choice), -1)
@@ -105,7 +109,7 @@ class TwoStepWorld:
             p[t] = np.where(p[t] > high, 2 * high - p[t], np.where(p[t] < low, 2 * low - p[t], p[t]))
         self._p, self._rng = p, rng
 
-    def outcome(self, t: int, choice: Ints, second: Any) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: Ints, second: Second) -> tuple[Floats, Ints, Ints]:
         """See `World.outcome`."""
         common = self._rng.random(self.n) < COMMON
         state = np.where(common, choice, 1 - choice)
@@ -155,7 +159,7 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     return table.only(sessions)
 
 
-def _second(policy: Policy, state: object, world: World, t: int) -> Any:
+def _second(policy: Policy, state: object, world: World, t: int) -> Second:
     """Return a function from the state that was reached to probabilities of the second choices."""
     choose = getattr(policy, "second", None)
     none = np.full(world.n, -1)

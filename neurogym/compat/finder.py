@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import Distribution, DistributionFinder
+from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from neurogym.compat import table
 
@@ -21,7 +21,7 @@ from neurogym.compat import table
 _LOADED: dict[str, ModuleType] = {}
 
 
-def old_name(path: str, name: str) -> Any:
+def old_name(path: str, name: str) -> object:
     """An older name in a present module, or else the module of that name in a package.
 
     Raises:
@@ -46,7 +46,7 @@ def _submodule(path: str, name: str) -> ModuleType:
         raise absent from None
 
 
-def _found(target: str) -> Any:
+def _found(target: str) -> object:
     module, _, attribute = target.partition(":")
     return getattr(_present(module), attribute) if attribute else _present(module)
 
@@ -72,7 +72,7 @@ class OldModule(ModuleType):
         """Path of the present module."""
         return _present(str(table.module_of(self.__name__))).__name__
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """Return the present object behind an older name."""
         if name == "__all__":
             return self.__dir__()
@@ -117,8 +117,8 @@ def _answer(module: ModuleType) -> None:
         module.__getattr__ = _lookup(module.__name__, vars(module).get("__getattr__"))  # type: ignore[method-assign]
 
 
-def _lookup(path: str, own: Callable[[str], Any] | None) -> Callable[[str], Any]:
-    def __getattr__(name: str) -> Any:
+def _lookup(path: str, own: Callable[[str], object] | None) -> Callable[[str], object]:
+    def __getattr__(name: str) -> object:
         if own is None:
             return old_name(path, name)
         try:
@@ -163,7 +163,7 @@ class _AsNeuroGym(Distribution):
         version = importlib.import_module("neurogym").__version__
         return f"Metadata-Version: 2.1\nName: neurogym\nVersion: {version}\n" if filename == "METADATA" else None
 
-    def locate_file(self, path: Any) -> Path:
+    def locate_file(self, path: str | PathLike[str]) -> Path:
         return Path(__file__).parents[2] / path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def _entry_points(*groups: str) -> dict[str, str]:
     return {id_: str(gym.registry[id_].entry_point) for id_ in every_task() if group(id_) in groups}
 
 
-def _task(id_: str) -> Any:
+def _task(id_: str) -> Callable[..., gym.Env]:
     """Class behind an old id, with the arguments implied by the id."""
     from neurogym.compat.changes import ALIASES
     from neurogym.envs.registration import entry
@@ -67,7 +68,7 @@ def all_tasks() -> list[str]:
     return all_envs()
 
 
-def info(env: Any = None, show_code: bool = False) -> str:
+def info(env: str | gym.Env | None = None, show_code: bool = False) -> str:
     """A description of a task.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from neurogym.compat.leniency import warn_once
@@ -75,7 +75,7 @@ def five_values(result: Any, task: object) -> tuple[Any, float, bool, bool, dict
     raise ValueError(f"{text}truncated, info")
 
 
-def forgive_reset(given: dict[str, Any]) -> None:
+def forgive_reset(given: Mapping[str, object]) -> None:
     """Warn of arguments of ``reset`` that are no more.
 
     Raises:

@@ -6,7 +6,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from neurogym.compat import table
@@ -180,7 +180,7 @@ class _Reader(ast.NodeVisitor):
             wrong = next((each for each in sorted(map(str, known)) if each not in names), "")
             self.note(node, f"{name}(...)", FAILS, _hint(str(error), wrong, names) if wrong else str(error))
 
-    def task(self, node: ast.AST, id_: str, given: dict[str, Any]) -> None:
+    def task(self, node: ast.AST, id_: str, given: Mapping[str, Any]) -> None:
         """Note the meaning of an id, and arguments, periods and rewards unknown to the task."""
         from neurogym.compat.changes import ALIASES
         from neurogym.envs import registration
@@ -253,7 +253,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def _arguments(entry: Any) -> list[str] | None:
+def _arguments(entry: Callable[..., object]) -> list[str] | None:
     """Arguments of a task; None for a task with ``**kwargs``."""
     parameters = inspect.signature(entry).parameters
     passes = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
@@ -282,6 +282,6 @@ def _present_modules() -> Iterator[str]:
     return (module.name for module in pkgutil.walk_packages(neurogym.__path__, "neurogym."))
 
 
-def _hint(what: str, name: str, valid: Any) -> str:
+def _hint(what: str, name: str, valid: Iterable[object]) -> str:
     close = nearest(name, [str(option) for option in valid])
     return f"{what}; did you mean {close!r}?" if close else what

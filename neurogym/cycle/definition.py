@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from math import inf
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -76,7 +76,7 @@ class TaskDefinition(SingleTrial):
         self._stack: Stack | None = None
         self.last: Info | None = None
         self.num_tr = self.num_finished = 0
-        self._last_gt: Any = None
+        self._last_gt: Action | None = None
         self._seen: TrialSoFar | None = None
         self._made_ahead = False  # whether the block may have been made before the agent acted
         self.num_tr_exp = num_trials_before_reset
@@ -88,7 +88,7 @@ class TaskDefinition(SingleTrial):
             Distribution.of(spec)
 
     @staticmethod
-    def _merged(kind: str, default: Mapping[str, object], given: Mapping[str, object] | None) -> dict[str, Any]:
+    def _merged(kind: str, default: Mapping[str, object], given: Mapping[str, object] | None) -> dict[str, object]:
         for name in given or ():
             if default and name not in default:
                 warn_once(unknown(kind, name, default), "it is not used")
@@ -200,7 +200,7 @@ class TaskDefinition(SingleTrial):
         """Called by every ``reset``: forget blocks, counters and whatever else was carried across trials."""
 
     @property
-    def choices(self) -> Any:
+    def choices(self) -> Sequence[object] | np.ndarray:
         """Values that the ground truth can take.
 
         Raises:
@@ -214,10 +214,10 @@ class TaskDefinition(SingleTrial):
         return np.asarray(values)
 
     @choices.setter
-    def choices(self, values: object) -> None:
+    def choices(self, values: Sequence[object] | np.ndarray) -> None:
         self._choices = values
 
-    def oracle(self) -> Any:
+    def oracle(self) -> Action:
         """The best action at the current row: the ground truth, unless a task knows better."""
         return self.gt_now
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from neurogym.core import TrialEnv
 from neurogym.trials import Trials
 
+State = TypeVar("State")
 
-def in_blocks(n: int, state: object, left: int, begin: Callable[[Any], tuple[Any, int]]) -> tuple[np.ndarray, Any, int]:
+
+def in_blocks(
+    n: int, state: State, left: int, begin: Callable[[State], tuple[State, int]]
+) -> tuple[np.ndarray, State, int]:
     """Hidden state of each of the next ``n`` trials, where the state holds for a block of trials.
 
     Args:

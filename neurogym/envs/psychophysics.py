@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import erf, sqrt
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -35,7 +35,10 @@ def ring(n: int) -> np.ndarray:
     return 2 * np.pi * np.arange(n) / n
 
 
-def signed_angle(angle: Any) -> Any:
+FloatOrArray = TypeVar("FloatOrArray", float, np.ndarray)
+
+
+def signed_angle(angle: FloatOrArray) -> FloatOrArray:
     """The same angle (rad) between -pi and pi."""
     return (angle + np.pi) % (2 * np.pi) - np.pi
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def probit(x: object, beta: float, alpha: float) -> Any:
+def probit(x: ArrayLike, beta: float, alpha: float) -> np.ndarray:
     """Phi(beta * x + alpha): sensitivity ``beta``, bias ``alpha``."""
     from neurogym.analysis.psychometric import psychometric_function
 

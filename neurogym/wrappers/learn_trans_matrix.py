@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -54,7 +54,7 @@ class LearnTransMatrix(TrialWrapper):
         n = len(self._actions)
         return np.full(n, 1 / n) if self.prev is None else self.matrix[self.prev]
 
-    def step(self, action: int) -> tuple[np.ndarray, Any, bool, bool, Info]:
+    def step(self, action: int) -> tuple[np.ndarray, SupportsFloat, bool, bool, Info]:
         """Act; the end of a trial with a choice is learned from."""
         ob, reward, terminated, truncated, info = self.env.step(action)
         if info["new_trial"] and action in self._actions:

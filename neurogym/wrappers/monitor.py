@@ -6,7 +6,7 @@ import copy
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -126,7 +126,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     def step(
         self, action: Any, collect_data: bool = True, record: bool | None = None
-    ) -> tuple[np.ndarray, Any, bool, bool, Info]:
+    ) -> tuple[np.ndarray, SupportsFloat, bool, bool, Info]:
         """Act, and collect what happened.
 
         Args:

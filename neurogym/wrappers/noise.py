@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -86,7 +86,7 @@ class Noise(TrialWrapper):
         """The observation with noise."""
         return (ob + self.std_noise * field(self.noise_field)).astype(ob.dtype)
 
-    def step(self, action: Action) -> tuple[np.ndarray, Any, bool, bool, Info]:
+    def step(self, action: Action) -> tuple[np.ndarray, SupportsFloat, bool, bool, Info]:
         """Act; the end of a trial may change the level."""
         ob, reward, terminated, truncated, info = self.env.step(action)
         if self.perf_th is not None and info["new_trial"]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
@@ -92,7 +90,7 @@ class PassGT(TrialWrapper):
         return _flattened(field("last_gt"), self._axes)
 
 
-def _flattened(action: Action, axes: int) -> Any:
+def _flattened(action: Action, axes: int) -> Action:
     """Actions whose last ``axes`` axes are one; unchanged if these are numbers."""
     if axes == 0:
         return action

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -100,7 +100,7 @@ class SideBias(TrialWrapper):
         self._clock.left -= 1  # the trial that reset makes; without one the first block has begun already
 
     @staticmethod
-    def from_flags(args: dict[str, Any]) -> dict[str, Any]:
+    def from_flags(args: Mapping[str, object]) -> dict[str, object]:
         """Arguments as written on a command line: ``probs=0.2/0.8`` are two blocks of a task with two choices.
 
         The numbers are probabilities of the second choice; ``block_dur=20/100`` is a range.

@@ -14,7 +14,7 @@ from neurogym.parameters.arguments import Positive
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
-from neurogym.wrappers.tasks import periods_of, task_of
+from neurogym.wrappers.tasks import TrialTask, periods_of, task_of
 
 TRIED = 400  #: trials in which a difference after the stimulus is looked for
 
@@ -84,13 +84,13 @@ class ReactionTime(TrialWrapper):
                 return True
         return False
 
-    def _unfit(self, task: Any) -> AttributeError:
+    def _unfit(self, task: TrialTask) -> AttributeError:
         return AttributeError(
             f"{type(self).__name__} needs periods called stimulus and decision and a ground truth; "
             f"{type(task).__name__} has {', '.join(task.timing) or 'none'}"
         )
 
-    def opening(self, trials: Trials) -> Any:
+    def opening(self, trials: Trials) -> int | np.ndarray:
         """Steps after stimulus onset from which answers count."""
         return 1
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def choices_of(env: gym.Env, wrapper: str) -> np.ndarray:
@@ -24,7 +26,7 @@ def choices_of(env: gym.Env, wrapper: str) -> np.ndarray:
     return choices
 
 
-def probability_rows(values: Any, n: int) -> np.ndarray:
+def probability_rows(values: Iterable[ArrayLike], n: int) -> np.ndarray:
     """Return probabilities with a row per trial, from any accepted format; shape (n, ...)."""
     return np.stack([np.asarray(value, dtype=float) for value in values]) if n else np.zeros((0, 0))
 
@@ -41,7 +43,7 @@ def check_probabilities(p: np.ndarray, choices: int, name: str) -> None:
         raise ValueError(f"each row of {name} must be non-negative and sum to 1, got {p.tolist()}")
 
 
-def restrict(p: np.ndarray, choices: np.ndarray, active: Any) -> np.ndarray:
+def restrict(p: np.ndarray, choices: np.ndarray, active: Iterable[ArrayLike]) -> np.ndarray:
     """Rows with the choices that are not ``active`` taken out; shape as ``p``.
 
     Args:

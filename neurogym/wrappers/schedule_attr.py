@@ -36,7 +36,7 @@ class ScheduleAttr(TrialWrapper):
     metadata = WrapperInfo(order="outside the wrapper whose arguments it schedules")
     ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")
 
-    def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, Any]]):
+    def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, object]]):
         if schedule.n != len(attr_list):
             raise ValueError(f"the schedule has {schedule.n} conditions but attr_list has {len(attr_list)} entries")
         self.schedule, self.attr_list = schedule, [dict(attr) for attr in attr_list]

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.spaces import Action
 from neurogym.trials import Info, Trials
@@ -140,7 +141,7 @@ class Stack:
         return turns
 
 
-def _with_more(ob: np.ndarray, width: int, values: list[tuple[Any, Any]]) -> np.ndarray:
+def _with_more(ob: np.ndarray, width: int, values: list[tuple[ArrayLike, slice]]) -> np.ndarray:
     """Append channels to a batch of observations: values and places, shape (environments,) for a single channel."""
     wide = np.empty((*ob.shape[:-1], width), ob.dtype)
     wide[..., : ob.shape[-1]] = ob

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
 import gymnasium as gym
@@ -53,7 +54,7 @@ class TrialTask(TaskLike, Protocol):
     def gt(self, value: ArrayLike) -> None: ...
 
     @property
-    def choices(self) -> ArrayLike:
+    def choices(self) -> Sequence[object] | np.ndarray:
         """Values that the ground truth can take."""
 
     @property

@@ -179,7 +179,9 @@ class TrialHistory(TrialWrapper):
         index, generations = np.empty(n, np.int64), np.empty(n, np.int64)
         blocks, used = np.empty(n, dtype=object), np.empty((n, self.n_ch, self.n_ch))
         edges: list[list[float]] = []  # of the present matrix
-        spans: list[tuple[int, Any, np.ndarray, int]] = []  # first trial of each, block, matrix, generation
+        spans: list[
+            tuple[int, int | tuple[int, ...], np.ndarray, int]
+        ] = []  # first trial of each, block, matrix, generation
         for k, new_block in enumerate(begins.tolist()):
             if new_block:
                 self._next_block()

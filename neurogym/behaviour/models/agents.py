@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -245,7 +244,7 @@ def _fit(
             mean[k], sd[k] = each.prior
     likelihood = likelihood_of(agent, parameters, data, n)
 
-    def loss(which: Any, x: Floats) -> Floats:
+    def loss(which: np.ndarray, x: Floats) -> Floats:
         prior = 0.5 * (((x - mean[which][:, None]) / sd[which][:, None]) ** 2).sum(-1)
         return prior - likelihood(which, x)
 
@@ -275,12 +274,12 @@ def _inverse(curvature: Floats, sd: Floats) -> Floats:
 
 def likelihood_of(
     agent: Agent, parameters: Sequence[ModelParameter], data: Padded, n: int
-) -> Callable[[Any, Floats], Floats]:
+) -> Callable[[np.ndarray, Floats], Floats]:
     """Return the log-likelihood as a function of problems (runs,) and points (runs, points, parameters)."""
     chosen = one_hot(data.choice, n)
     two_stage = bool((data.choice2 >= 0).any())
 
-    def likelihood(which: Any, x: Floats) -> Floats:
+    def likelihood(which: np.ndarray, x: Floats) -> Floats:
         p = _values(parameters, x)
         here = Padded(**{key: value[which] for key, value in vars(data).items()})
         picks = chosen[which]

@@ -215,7 +215,7 @@ def rebuild(kind: type[Any], arrays: Mapping[str, np.ndarray], prefix: str = "")
     Raises:
         KeyError: if an array is missing.
     """
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     optional = {each.name for each in fields(kind) if each.default is not MISSING}
     for name, hint in get_type_hints(kind).items():
         key = prefix + name
@@ -239,7 +239,7 @@ class OneByOne:
     """
 
     name: str
-    policy: type[Any]
+    policy: type[Policy]
 
     def check(self, table: Behaviour) -> None:
         """Refuse tables that do not suit the model.
@@ -262,6 +262,6 @@ class OneByOne:
         """See `Model.to_arrays`."""
         return flatten(policy)
 
-    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: object) -> Any:
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: object) -> Policy:
         """See `Model.from_arrays`."""
         return rebuild(self.policy, arrays)

@@ -31,6 +31,8 @@ from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
 #: Searches at most, and the difference of log-likelihood at which two searches have found the same.
 STARTS, SAME = 3, 0.01
 
+LastTrial = tuple[int | None, float | None]  #: choice and reward of the trial before
+
 
 class FunctionModel:
     """Model defined by a plain function; see the module.
@@ -79,7 +81,7 @@ class FunctionModel:
         x, best = mean, np.inf
         for k in range(STARTS):
             start = mean + 0.7 * sd * rng.standard_normal(len(mean)) * (k > 0)
-            found: Any = minimize(loss, start, method="L-BFGS-B")
+            found = minimize(loss, start, method="L-BFGS-B")
             agree = abs(found.fun - best) < SAME
             if found.fun < best:
                 x, best = np.asarray(found.x), found.fun
@@ -96,8 +98,8 @@ class FunctionModel:
         """Return the parameters by name from the unbounded scale."""
         return {p.name: float(p.value(np.asarray(x[k]))) for k, p in enumerate(self.parameters)}
 
-    def call(self, values: Mapping[str, float], state: object, before: tuple[Any, Any], stimulus: Mapping[str, float],
-             choices: int) -> tuple[Floats, Any]:  # fmt: skip
+    def call(self, values: Mapping[str, float], state: object, before: LastTrial, stimulus: Mapping[str, float],
+             choices: int) -> tuple[Floats, object]:  # fmt: skip
         """Return logits and the new state, checked.
 
         Raises:
@@ -172,24 +174,24 @@ class FunctionPolicy:
     def __init__(self, model: FunctionModel, x: Floats, table: Behaviour):
         self.model, self.x, self.values, self.table = model, x, model.values(x), table
 
-    def begin(self, n: int) -> list[Any]:
+    def begin(self, n: int) -> list[tuple[object, LastTrial]]:
         """See `Policy.begin`."""
         return [(None, (None, None))] * n
 
-    def _call(self, state: list[Any], stimuli: Floats) -> list[tuple[Floats, Any]]:
+    def _call(self, state: list[tuple[object, LastTrial]], stimuli: Floats) -> list[tuple[Floats, object]]:
         names, n = self.table.stimuli, len(self.table.choices)
         rows = [dict(zip(names, row, strict=True)) for row in stimuli.tolist()]
         return [
             self.model.call(self.values, own, before, row, n) for (own, before), row in zip(state, rows, strict=True)
         ]
 
-    def probabilities(self, state: list[Any], stimuli: Floats) -> Floats:
+    def probabilities(self, state: list[tuple[object, LastTrial]], stimuli: Floats) -> Floats:
         """See `Policy.probabilities`."""
         import copy
 
         return np.exp(log_softmax(np.stack([logits for logits, _ in self._call(copy.deepcopy(state), stimuli)])))
 
-    def advance(self, state: list[Any], trial: ParallelTrials) -> list[Any]:
+    def advance(self, state: list[tuple[object, LastTrial]], trial: ParallelTrials) -> list[tuple[object, LastTrial]]:
         """See `Policy.advance`."""
         moved = self._call(state, trial.stimuli)
         before = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -13,10 +12,11 @@ from neurogym.behaviour.table import Floats
 STEPS = np.array([1.5, 1.0, 0.5, 0.2, 0.05, 0.005])
 DELTA = 1e-4
 
+#: Values (functions, points) of which functions (functions,) at points (functions, points, parameters).
+Loss = Callable[[np.ndarray, Floats], Floats]
 
-def minimise(
-    loss: Callable[[Any, Floats], Floats], start: Floats, iterations: int = 100, tolerance: float = 1e-5
-) -> tuple[Floats, Floats]:
+
+def minimise(loss: Loss, start: Floats, iterations: int = 100, tolerance: float = 1e-5) -> tuple[Floats, Floats]:
     """Minimise several functions by BFGS in parallel.
 
     Args:
@@ -68,14 +68,14 @@ def _updated(inverse: Floats, s: Floats, y: Floats, moved: np.ndarray) -> Floats
     return np.where(fine[:, None, None], new, eye / size)
 
 
-def _with_slope(loss: Callable[[Any, Floats], Floats], which: object, x: Floats) -> tuple[Floats, Floats]:
+def _with_slope(loss: Loss, which: np.ndarray, x: Floats) -> tuple[Floats, Floats]:
     d = x.shape[1]
     steps = np.concatenate([np.zeros((1, d)), DELTA * np.eye(d), -DELTA * np.eye(d)])
     values = loss(which, x[:, None] + steps)
     return values[:, 0], (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2 * DELTA)
 
 
-def hessian(loss: Callable[[Any, Floats], Floats], x: Floats, delta: float = 0.02) -> Floats:
+def hessian(loss: Loss, x: Floats, delta: float = 0.02) -> Floats:
     """Return the second derivatives of each function, shape (functions, parameters, parameters)."""
     d = x.shape[1]
     pairs = [(i, j) for i in range(d) for j in range(i + 1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import gymnasium as gym
 
@@ -15,7 +15,7 @@ BLOCK = 90  #: trials in which one side is the more frequent one
 PROBABILITIES = [[0.8, 0.2], [0.2, 0.8]]
 
 
-def _described(env: gym.Env, metadata: dict[str, Any]) -> gym.Env:
+def _described(env: gym.Env, metadata: Mapping[str, object]) -> gym.Env:
     env.unwrapped.metadata = {**env.unwrapped.metadata, **metadata}
     return env
 

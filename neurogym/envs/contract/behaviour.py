@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
@@ -47,7 +47,7 @@ def _has_chance(subject: Subject) -> bool:
     return bool(env.conditions) or any(Distribution.of(spec)[0] != "constant" for spec in env.timing.values())
 
 
-def _are_alike(a: Any, b: Any, seeds: tuple[int, int], steps: int) -> bool:
+def _are_alike(a: gym.Env, b: gym.Env, seeds: tuple[int, int], steps: int) -> bool:
     """Whether two sessions are the same under the same random actions."""
     sessions = [random_steps_of(env, steps, seed, seed_of_actions=0) for env, seed in zip((a, b), seeds, strict=True)]
     return all(

@@ -13,8 +13,8 @@ from neurogym.compat.leniency import strictly
 from neurogym.envs.contract.subject import ContractError, Subject, require
 from neurogym.messages.names import unknown
 from neurogym.metadata import REQUIRED, TAGS, TaskEntries, entries_of
-from neurogym.sampling.distributions import Distribution
-from neurogym.spaces import names_of
+from neurogym.sampling.distributions import ConditionValues, Distribution
+from neurogym.spaces import Labels, names_of
 
 IMPOSSIBLE = -98765.4321  #: no condition has this value
 
@@ -61,7 +61,7 @@ def _periods(subject: Subject) -> list[str]:
     return list(env.start_ind)
 
 
-def _covers(kind: str, names: dict[str, Any], n: int) -> None:
+def _covers(kind: str, names: Labels, n: int) -> None:
     named = {int(i) for index in names.values() for i in np.atleast_1d(index)}
     require(named == set(range(n)), f"{kind}s without a name: {sorted(set(range(n)) ^ named)}")
 
@@ -87,7 +87,7 @@ def conditions(subject: Subject) -> None:
     _refuses(lambda: env.new_trial(no_such_condition=0), "new_trial(no_such_condition=0)", "no_such_condition")
 
 
-def _examples(values: Any) -> list[Any]:
+def _examples(values: ConditionValues) -> list[Any]:
     if isinstance(values, Distribution):
         low, high = values.bounds()
         return [low + 0.5 * (min(high, low + 1e4) - low)]
@@ -95,7 +95,7 @@ def _examples(values: Any) -> list[Any]:
     return items if len(items) <= 3 else [items[0], items[len(items) // 2], items[-1]]
 
 
-def _refuses(call: Callable[[], Any], what: str, name: str) -> None:
+def _refuses(call: Callable[[], object], what: str, name: str) -> None:
     try:
         with strictly():
             call()

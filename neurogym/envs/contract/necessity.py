@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from neurogym import rules
 from neurogym.core import TrialEnv
 from neurogym.envs.contract.subject import NothingToCheck, Subject, require
 from neurogym.sampling.distributions import Distribution
-from neurogym.spaces import names_of
+from neurogym.spaces import Labels, names_of
 
 STEPS = 24_000
 FEWEST, MOST = 160, 600
@@ -43,7 +42,7 @@ class ActedTrials:
         tolerance: What counts as the same action, 0 for discrete ones.
     """
 
-    channels: dict[str, Any]
+    channels: Labels
     ob: np.ndarray
     action: np.ndarray
     length: np.ndarray
@@ -127,7 +126,7 @@ def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
             performances.append(block.fields["performance"][rows])
         done += len(taken)
     names = {name for trial in limits for name in trial}
-    space: Any = env.action_space
+    space = env.action_space
     discrete = np.issubdtype(space.dtype, np.integer)
     return ActedTrials(
         names_of(env.observation_space),

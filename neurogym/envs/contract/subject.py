@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv
 from neurogym.spaces import names_of
+from neurogym.trials import Info
 from neurogym.vector import make_vec
 
 LARGE = 1000  #: observations with more entries (images) are stepped less often
@@ -70,14 +70,14 @@ class Subject:
         return {key: float(np.mean([trial[key] for trial in self.random_trials])) for key in ("performance", "reward")}
 
     @functools.cached_property
-    def random_trials(self) -> list[dict[str, Any]]:
+    def random_trials(self) -> list[Info]:
         """Reports of the random agent's finished trials, each with the environment under ``env``."""
         n = 16
         batch = make_vec(self.make, n)
         batch.reset(seed=1000)
         rng = np.random.default_rng(0)
         batch.single_action_space.seed(0)
-        finished: list[dict[str, Any]] = []
+        finished: list[Info] = []
         limit = 200 if self.large else 1500
         for _ in range(limit):
             batch.step(random_actions(batch.single_action_space, rng, n))
@@ -107,8 +107,8 @@ def random_steps_of(env: gym.Env, steps: int, seed: int, seed_of_actions: int | 
             env.reset()
 
 
-def random_actions(space: Any, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Any ``n`` actions of a space."""
+def random_actions(space: gym.Space, rng: np.random.Generator, n: int) -> np.ndarray:
+    """``n`` random actions of a space, shape (n, ...)."""
     if isinstance(space, gym.spaces.Discrete):
         return rng.integers(space.n, size=n)
     return np.stack([space.sample() for _ in range(n)])
@@ -123,10 +123,10 @@ def trials_are_described(subject: Subject) -> None:
     name = next((name for name in ("_new_trial", "new_trial") if _own(env, name) is not None), None)
     if name is None:
         raise NothingToCheck("the task describes many trials at once")
-    returned: list[Any] = []
+    returned: list[object] = []
     made = getattr(env, name)
 
-    def watched(**kwargs: object) -> Any:
+    def watched(**kwargs: object) -> object:
         returned.append(made(**kwargs))
         return returned[-1]
 
@@ -136,7 +136,7 @@ def trials_are_described(subject: Subject) -> None:
     require(not kinds, f"{name} must return the trial's description, a dict, not {', '.join(kinds)}")
 
 
-def _own(env: object, name: str) -> Any:
+def _own(env: object, name: str) -> Callable[..., object] | None:
     """Return a method defined by the task's own class, None for methods inherited from this package."""
     for cls in type(env).__mro__:
         if name in vars(cls):
@@ -147,7 +147,7 @@ def _own(env: object, name: str) -> Any:
 def ground_truth_is_an_action(subject: Subject) -> None:
     """Check that the correct action of every step belongs to the action space."""
     env = subject.make()
-    space: Any = env.action_space
+    space = env.action_space
     seen = False
     for step, (*_, info) in enumerate(random_steps_of(env, STEPS // 10 if subject.large else STEPS, seed=6)):
         right = info.get("gt")
@@ -163,7 +163,7 @@ def ground_truth_is_an_action(subject: Subject) -> None:
 
 def channels_carry_something(subject: Subject) -> None:
     """A channel without a name is not always 0."""
-    space: Any = subject.example.observation_space
+    space = subject.example.observation_space
     if space.shape is None or len(space.shape) != 1:
         raise NothingToCheck("observations are not vectors")
     named = {int(i) for index in names_of(space).values() for i in np.atleast_1d(index)}

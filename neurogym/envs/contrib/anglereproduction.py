@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym.envs.psychophysics import ring, signed_angle
 from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Positive
+from neurogym.trials import Rows
+from neurogym.trials.row_arrays import CurrentObservations
 
 UNITS = 16
 START = np.pi  #: own angle at the start of a trial (rad)
@@ -66,14 +66,14 @@ class AngleReproduction(TrialEnv):
         turns = np.rint(signed_angle(angle - state) / self.turn).astype(int)
         start, end = trials.starts[period], trials.ends[period]
 
-        def taken(rows: Any) -> np.ndarray:
+        def taken(rows: Rows | CurrentObservations) -> np.ndarray:
             return np.clip(rows.step - start[rows.trial], 0, np.abs(turns)[rows.trial])
 
-        def own(rows: Any) -> np.ndarray:
+        def own(rows: Rows | CurrentObservations) -> np.ndarray:
             now = state[rows.trial] + self.turn * np.sign(turns)[rows.trial] * taken(rows)
             return np.cos(self.theta - now[:, None])
 
-        def towards(rows: Any) -> np.ndarray:
+        def towards(rows: Rows | CurrentObservations) -> np.ndarray:
             moving = taken(rows) < np.abs(turns)[rows.trial]
             return np.where(moving, np.where(turns[rows.trial] > 0, PLUS, MINUS), STAY)
 
@@ -86,7 +86,7 @@ class AngleReproduction(TrialEnv):
         """Signed angle left to the target of a go period."""
         return float(signed_angle(self.trial["ground_truth1" if period == "go1" else "ground_truth2"] - self._state))
 
-    def _gain(self, distance: object) -> Any:
+    def _gain(self, distance: float | np.ndarray) -> np.ndarray:
         return np.maximum(self.rewards["correct"] - distance, self.rewards["fail"])
 
     def _step(self, action: int) -> StepResult:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from neurogym.envs.psychophysics import coherences, step_noise, two_channels
 from neurogym.envs.task import Info, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Range, Whole
+from neurogym.trials.layout import Duration
 from neurogym.wrappers.sampling import remembered
 
 FREE, RETRY, PUNISHED, DELAYED, FULL = range(5)  #: the five stages
@@ -79,7 +80,7 @@ class CVLearning(TrialEnv):
         self.th_stage, self.keep_days, self.trials_day, self.perf_len = th_stage, keep_days, trials_day, perf_len
         self.cohs = coherences() * stim_scale
         self.conditions = {"ground_truth": SIDES, "coh": self.cohs}
-        rest: dict[str, Any] = {"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {}
+        rest: dict[str, spaces.Index] = {"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 3), **rest})
         self.action_space = spaces.Discrete(n_ch + 1, name={"fixation": 0, "choice": [1, 2], **rest})
         self.start_session()
@@ -113,7 +114,7 @@ class CVLearning(TrialEnv):
         trials.add_randn(0, sigma, "stimulus", where=range(1, self.n_ch + 1))
         trials.set_groundtruth(side, "decision")
 
-    def _delay(self, trials: Trials) -> Any:
+    def _delay(self, trials: Trials) -> Duration | None:
         """Delay of the present stage (ms); None for that of the full task."""
         if self.stage == FULL:
             return None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.envs.task import Period, TrialEnv, Trials, spaces, unknown
 
@@ -49,7 +50,7 @@ class ImageTask(TrialEnv):
         self.observation_space = spaces.Box(0, 255, shape=(height, width, 3), dtype=np.uint8)
         self.pixel_x, self.pixel_y = pixel_positions(size)
 
-    def _small(self) -> Any:
+    def _small(self) -> Self:
         """Return a copy with tiny frames, for computations that do not depend on image size."""
         env = copy.deepcopy(self)
         env._resize(MINIATURE)
@@ -90,7 +91,15 @@ class ImageTask(TrialEnv):
         row = np.clip(((1 - y) / 2 * height).astype(int), 0, height - 1)
         return row, column
 
-    def line(self, image: np.ndarray, center: Any, angle: float, half: float, colour: Any, width: float) -> None:
+    def line(
+        self,
+        image: np.ndarray,
+        center: Sequence[float] | np.ndarray,
+        angle: float,
+        half: float,
+        colour: ArrayLike,
+        width: float,
+    ) -> None:
         """Draw a line with soft edges into an image of floats.
 
         Args:

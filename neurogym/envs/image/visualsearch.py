@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -105,7 +105,15 @@ class VisualSearch(ImageTask):
         colors[:, 1:] = np.clip(colors[:, 1:] + np.where(by_angle[:, :, None], 0, change), 0, 1)
         return angles, colors
 
-    def _draw(self, trials: Trials, k: int, period: str, centers: Any, angles: np.ndarray, colors: np.ndarray) -> None:
+    def _draw(
+        self,
+        trials: Trials,
+        k: int,
+        period: str,
+        centers: Sequence[tuple[float, float]] | np.ndarray,
+        angles: np.ndarray,
+        colors: np.ndarray,
+    ) -> None:
         """Draw lines at ``centers`` into all frames of a period of trial ``k``."""
         image = np.full((*self.size[::-1], 3), float(self.background))
         for center, angle, color in zip(centers, angles, colors, strict=False):

@@ -14,6 +14,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs.multi.fitting import JointParameters, check_tasks
 from neurogym.envs.registration import make
 from neurogym.metadata import TaskInfo
+from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult
 from neurogym.wrappers.stack import traits
 
@@ -116,7 +117,7 @@ class Combine(JointParameters, TrialEnv):
 
     def _space(self) -> spaces.Box:
         boxes = [one.observation_space for one in self.envs]
-        names: dict[str, Any] = {"trial_type": 0} if self.trial_cue else {}
+        names: dict[str, spaces.Index] = {"trial_type": 0} if self.trial_cue else {}
         for part, box in zip(self._parts, boxes, strict=True):
             for label, index in spaces.names_of(box).items():
                 label = part.prefix + label
@@ -141,7 +142,7 @@ class Combine(JointParameters, TrialEnv):
         return None if j else name
 
     @property  # type: ignore[misc]
-    def choices(self) -> Any:
+    def choices(self) -> Sequence[object] | np.ndarray:
         """Refuse wrappers that draw the ground truth, since these must wrap a single task.
 
         Raises:
@@ -159,7 +160,7 @@ class Combine(JointParameters, TrialEnv):
     def _new_trial(self, **kwargs: Any) -> Info:
         kind = kwargs.pop("combine_type", None)
         kind = self._drawn_kind() if kind is None else int(kind)
-        asked: list[dict[str, Any]] = [{}, {}]
+        asked: list[dict[str, object]] = [{}, {}]
         for name, value in kwargs.items():
             prefixed = name.startswith("distractor_")
             asked[prefixed][name.removeprefix("distractor_")] = value
@@ -203,7 +204,7 @@ class Combine(JointParameters, TrialEnv):
                     truth[j, rows] = part.task.gt
         gt[...] = self._joint(*truth)
 
-    def _joint(self, main: Any, other: Any) -> Any:
+    def _joint(self, main: Action, other: Action) -> Action:
         """Correct joint action, given the correct actions of both tasks."""
         if self.share_action_space:
             return np.where(main != 0, main, other)
@@ -214,7 +215,7 @@ class Combine(JointParameters, TrialEnv):
     def _step(self, action: int) -> StepResult:
         shared, cursor, running, defaults = self.share_action_space, self.cursor, self._running, self.defaults
         rewards, truths = list(defaults), [0, 0]
-        infos: list[dict[str, Any]] = [{}, {}]
+        infos: list[Info] = [{}, {}]
         step = cursor.row - cursor.first
         own = (action, action) if shared else divmod(int(action), self._sizes[1])
         for j, part in enumerate(self._parts):
@@ -233,7 +234,7 @@ class Combine(JointParameters, TrialEnv):
             self._score()
         return self.ob_now, float(reward), False, False, info
 
-    def _advance(self, j: int, action: int, step: int) -> tuple[float, Any, dict[str, Any]]:
+    def _advance(self, j: int, action: int, step: int) -> tuple[float, int, Info]:
         """Advance a task by a step; return reward, ground truth and info."""
         task = self.tasks[j]
         cursor = task.cursor

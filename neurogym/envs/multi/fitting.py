@@ -127,7 +127,7 @@ def check_spaces(envs: Sequence[gym.Env], schedule: BaseSchedule | None, pad: bo
             )
 
 
-def _size(env: gym.Env) -> Any:
+def _size(env: gym.Env) -> int | tuple[int, ...] | None:
     return n_actions(env.action_space) or env.action_space.shape
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import gymnasium as gym
 import numpy as np
@@ -58,7 +58,7 @@ def read_instructions(given: Instructions, n: int) -> np.ndarray:
     return rows
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path) -> np.ndarray:
     """Array of a file."""
     if path.suffix not in (".npy", ".npz"):
         raise ValueError(f"instructions must be a .npy or .npz file, a table or a number of dimensions, got '{path}'")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -109,7 +108,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self.action_space = max((env.action_space for env in self.envs), key=spaces.n_actions)
         self._chosen = 0 if schedule is None else None
         self._records: Records | None = None  # what any task's record may have
-        self._said: dict[str, Any] = {}  # the task's report of the trial that ended
+        self._said: Info = {}  # the task's report of the trial that ended
         self._stock: list[Trials | None] = [None] * len(self.tasks)  # trials made ahead, and the next of each
         self._next = [0] * len(self.tasks)
         self._stock_size = 4
@@ -172,7 +171,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         return False
 
     @property  # type: ignore[misc]
-    def choices(self) -> Any:
+    def choices(self) -> Sequence[object] | np.ndarray:
         """Possible ground truths, if equal in all tasks.
 
         Raises:
@@ -289,7 +288,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         return self.ob_now, float(reward), terminated, truncated, info
 
     @staticmethod
-    def _own_action(task: TrialEnv, action: Action) -> Any:
+    def _own_action(task: TrialEnv, action: Action) -> Action:
         """An action of the task in place of an action that only other tasks have; tables of rules have room for these.
 
         A task that programs its steps is given a wrong action, or no answer where none is wrong or nothing is right.
@@ -309,7 +308,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
 
     # -- about the tasks ----------------------------------------------------------------------------------------------
 
-    def oracle(self) -> Any:
+    def oracle(self) -> Action:
         """Best action at the current row, from the oracle of the trial's task."""
         task = self.tasks[self.i_env]
         if not self._all_ahead:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 
@@ -152,7 +151,7 @@ class AnnubesEnv(TrialEnv):
         """Reset the counts of presented stimuli."""
         self._count = np.zeros(len(self.modalities) + 1, int)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> AnnubesEnv:
+    def __deepcopy__(self, memo: dict[int, object]) -> AnnubesEnv:
         """Copy the task; trials of the copy diverge from the next trial on, unless the seed is frozen."""
         twin = memo[id(self)] = type(self).__new__(type(self))
         twin.__dict__.update({name: deepcopy(value, memo) for name, value in self.__dict__.items()})

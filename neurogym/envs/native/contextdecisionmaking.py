@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -79,7 +78,7 @@ class ContextDecisionMaking(_TwoModalities):
             "coh_1": np.array(MANTE),
             "coh_2": np.array(MANTE),
         }
-        names: dict[str, Any] = {"fixation": 0}
+        names: dict[str, spaces.Index] = {"fixation": 0}
         for m, channels in enumerate(self.modalities_at, start=1):
             names |= {f"stim{k}_mod{m}": channel for k, channel in enumerate(channels, start=1)}
         if use_expl_context:

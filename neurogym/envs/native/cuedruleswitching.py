@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
@@ -39,7 +37,7 @@ class CuedRuleSwitching(TrialEnv):
     @usual_arguments()
     def __init__(self, p_switch: Probability = 0.5):
         self.p_switch = p_switch
-        self.conditions: dict[str, Any] = {"rule": ("colour", "orientation"), "colour": (1, 2), "orientation": (1, 2)}
+        self.conditions = {"rule": ("colour", "orientation"), "colour": (1, 2), "orientation": (1, 2)}
         names = {"fixation": 0, "rule": [1, 2], "colour": [3, 4], "orientation": [5, 6]}
         self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -52,11 +52,11 @@ class PatchLeaving(TrialEnv):
         self.observation_space = spaces.channels({"travel": 0, "harvest": 1})
         self.action_space = spaces.Discrete(2, name={"stay": STAY, "leave": LEAVE})
 
-    def stay(self, richness: object, least: float) -> Any:
+    def stay(self, richness: np.ndarray, least: float) -> np.ndarray:
         """Number of harvests of more than ``least`` in patches of a given richness."""
         return np.maximum(np.ceil(np.log(np.asarray(richness) / least) / self.decay - 1e-9), 0)
 
-    def harvested(self, richness: object, count: object) -> Any:
+    def harvested(self, richness: np.ndarray, count: np.ndarray) -> np.ndarray:
         """Sum of the first ``count`` harvests of patches of a given richness."""
         return richness * (1 - np.exp(-self.decay * np.asarray(count))) / (1 - np.exp(-self.decay))
 

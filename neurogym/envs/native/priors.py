@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from neurogym.envs.psychophysics import coherences, step_noise
@@ -40,7 +38,7 @@ class Priors(TrialEnv):
     @usual_arguments()
     def __init__(self, sigma: NonNegative = 10.0, rep_prob: TwoProbabilities = (0.2, 0.8), block_dur: Count = 200):
         self.sigma, self.rep_prob, self.block_dur = step_noise(sigma, self.dt), rep_prob, block_dur
-        self.conditions: dict[str, Any] = {"ground_truth": (1, 2)}
+        self.conditions = {"ground_truth": (1, 2)}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
         self.start_session()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from neurogym.envs.psychophysics import ring, signed_angle
+from neurogym.envs.psychophysics import FloatOrArray, ring, signed_angle
 from neurogym.envs.task import Info, Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Positive
 
@@ -53,18 +51,18 @@ class Reaching1D(TrialEnv):
     def _channels(n: int) -> dict[str, range]:
         return {"target": range(n), "self": range(n, 2 * n)}
 
-    def _direction(self, to: Any) -> Any:
+    def _direction(self, to: float | np.ndarray) -> np.ndarray:
         """The action that brings the own angle closest to the target, ``to`` away (rad, signed)."""
         turn = self.speed * self.dt / 1000
         return np.where(np.abs(to) <= turn / 2 + 1e-9, 0, np.where(to > 0, 1, 2))
 
-    def _shortest_way(self, away: Any, step: Any) -> Any:
+    def _shortest_way(self, away: float | np.ndarray, step: np.ndarray) -> np.ndarray:
         """Signed distance to the target (rad) before each step, without detour."""
         turn = self.speed * self.dt / 1000
         whole = np.floor(np.abs(away) / turn + 0.5 - 1e-9)  # steps until turning on no longer helps
         return np.sign(away) * (np.abs(away) - turn * np.minimum(step, whole))
 
-    def _paid(self, distance: Any) -> Any:
+    def _paid(self, distance: float | np.ndarray) -> np.ndarray:
         return np.maximum(self.rewards["correct"] - np.abs(distance), self.rewards["fail"])
 
     def _new_trials(self, trials: Trials) -> None:
@@ -112,7 +110,7 @@ class Reaching1D(TrialEnv):
         self.report()
         return self.ob_now, reward, False, False, info
 
-    def _score(self, paid: object) -> Any:
+    def _score(self, paid: FloatOrArray) -> FloatOrArray:
         """A reward on a scale from 0 (``fail``) to 1 (``correct``)."""
         return (paid - self.rewards["fail"]) / (self.rewards["correct"] - self.rewards["fail"])
 

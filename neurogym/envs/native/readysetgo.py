@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from neurogym.envs.psychophysics import exact_ceiling
 from neurogym.envs.task import ChoiceTask, Rule, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations, reward_timing
 from neurogym.parameters.arguments import NonNegative
+from neurogym.sampling.distributions import ConditionValues
 from neurogym.scores import Score
 
 
@@ -57,7 +57,9 @@ class ReadySetGo(Production):
         if not self.gains or not min(self.gains) > 0:
             raise ValueError(f"gain must be positive, got {gain!r}")
         self.gain, self.prod_margin, self.cued = gain, prod_margin, len(self.gains) > 1
-        gains: Any = self.gains if self.cued else ("uniform", (0.1, 10))  # a single gain can be requested freely
+        gains: ConditionValues = (
+            self.gains if self.cued else ("uniform", (0.1, 10))
+        )  # a single gain can be requested freely
         self.conditions = {"measure": self.timing["measure"], "gain": gains}
         self._set_spaces(ready=1, set=2, **({"gain": 3} if self.cued else {}))
 
