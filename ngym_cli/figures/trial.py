@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from neurogym.recording.rollout import Oracle, RolloutStep, rollout
-from neurogym.spaces import Index, names_of
+from neurogym.spaces import Action, Index, names_of
 from ngym_cli.config.values import parse_assignments, split_entries
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, unknown
@@ -130,7 +130,7 @@ class _OracleOfATrial(Oracle):
         self._layout: dict[str, tuple[int, int]] = {}
         self._visited: list[int] = []
 
-    def act(self, ob: object) -> object:
+    def act(self, ob: object) -> Action:
         if not self._layout:
             ends = self.task.end_ind
             self._layout = {name: (start, ends[name]) for name, start in self.task.start_ind.items()}
