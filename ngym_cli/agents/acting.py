@@ -62,7 +62,7 @@ class AgentStep(NamedTuple):
     observations: np.ndarray
     rewards: np.ndarray
     starts: np.ndarray
-    infos: list[dict[str, Any]]
+    infos: list[dict[str, object]]
 
 
 def rollout(venv: Any, agent: BatchAgent, seen: Any = None, starts: np.ndarray | None = None) -> Iterator[AgentStep]:

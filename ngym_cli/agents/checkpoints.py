@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,7 @@ def folder_of(step: int) -> str:
     return f"step_{step:012d}"
 
 
-def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: dict[str, Any]) -> Path:
+def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: Mapping[str, object]) -> Path:
     """Write a checkpoint.
 
     Args:

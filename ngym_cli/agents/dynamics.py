@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.dynamics import systems
+from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
 from ngym_cli.agents.networks.steps import GATES, Stepper
-from ngym_cli.config.values import split_entries
+from ngym_cli.config.values import Scalar, split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs import summary
 from ngym_cli.runs.populations import period_spans
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from neurogym.analysis import Activity
     from neurogym.dynamics import FixedPoints
     from neurogym.dynamics.systems import System
+    from ngym_cli.agents.networks.base import RecurrentNetwork
 
 #: Most visited states from which the search starts for each input, starts times units beyond which there are fewer
 #: starts, fewest starts, and largest speed of a slow point.
@@ -55,11 +57,11 @@ class InputSet:
     trials: np.ndarray
     steps: np.ndarray
     inputs: np.ndarray
-    values: dict[str, Any]
+    values: dict[str, Scalar]
     period: str
 
 
-def system_of(network: Any) -> System:
+def system_of(network: Stepper | RecurrentNetwork) -> System:
     """Return a network of an agent as a dynamical system with exact derivatives, without recurrent noise.
 
     Several arrays of a state follow one another, layer by layer: hidden and cell state for the LSTM.
@@ -93,7 +95,7 @@ def _layer(cell: str, weight: np.ndarray, alpha: float) -> System:
     return systems.GRU(recurrent[rows_state], inputs[rows_inputs], bias[rows_inputs], from_state)
 
 
-def _in_torch(network: Any) -> System:
+def _in_torch(network: RecurrentNetwork) -> System:
     """Return a single-layer network in double precision, with derivatives by central differences."""
     import torch
 
@@ -200,9 +202,9 @@ def input_sets(
     return sets or [whole]
 
 
-def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Any], np.ndarray]]:
+def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Scalar], np.ndarray]]:
     """Return the values of each condition and the member trials, shape (trials,) bool."""
-    found: list[tuple[dict[str, Any], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
+    found: list[tuple[dict[str, Scalar], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
     for name in by:
         values = [value for value in dict.fromkeys(sorted(table[name].tolist(), key=str)) if value == value]
         found = [
@@ -234,7 +236,7 @@ def visited_states(system: System, activity: Activity, observations: np.ndarray)
     return np.array(visited), np.arange(offsets[0], offsets[trials])
 
 
-def held_input(text: str, names: Mapping[str, Any], channels: int) -> np.ndarray:
+def held_input(text: str, names: Mapping[str, Index], channels: int) -> np.ndarray:
     """Return a constant input that is given in words, shape (channels,).
 
     Args:

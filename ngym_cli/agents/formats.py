@@ -148,7 +148,7 @@ def _onnx(agent: LoadedAgent, path: Path) -> None:
     inputs, results = ["observation", *states], ["logits", "value", *(f"next_{name}" for name in states)]
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # unneeded packages are reported otherwise
     several = torch.export.Dim.DYNAMIC
-    shapes: dict[str, Any] = {"observation": {0: several}}
+    shapes: dict[str, object] = {"observation": {0: several}}
     if module.n_states:
         shapes["state"] = tuple({1: several} for _ in range(module.n_states))
     with warnings.catch_warnings():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -199,7 +199,7 @@ def make_model(
     network_args: Mapping[str, object] | None = None,
     hyperparameters: Mapping[str, object] | None = None,
     dt: float | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> BaseAlgorithm:
     """Build a learner.
 

@@ -12,11 +12,13 @@ from torch import Tensor, nn
 
 from ngym_cli import runs
 from ngym_cli.agents.acting import Act
+from ngym_cli.agents.networks.steps import ArrayState
 from ngym_cli.agents.trained import is_recurrent
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
+    import gymnasium as gym
     from stable_baselines3.common.policies import BasePolicy
 
 
@@ -81,7 +83,10 @@ def _zeros(space: Space, n: int) -> np.ndarray:
     return np.zeros((n, *(space.shape or ())), space.dtype)
 
 
-State = Any
+#: State of a network; None at the beginning of a trial or session, and without memory.
+State = ArrayState | None
+#: Action of an environment, or actions of several, and the state after the step.
+Move = tuple[int | np.ndarray, State]
 
 
 class LoadedAgent:
@@ -115,7 +120,7 @@ class LoadedAgent:
         network = f" ({self.config.network})" if self.config.network else ""
         return f"<LoadedAgent {self.run.path}: {self.config.alg}{network} on {self.config.task}, {self.steps:,} steps>"
 
-    def make_env(self) -> Any:
+    def make_env(self) -> gym.Env:
         """Return a new environment with the task and the wrappers that the agent was trained on (Gymnasium)."""
         from ngym_cli.config.tasks import find_task
         from ngym_cli.environments.stack import make_env
@@ -137,7 +142,7 @@ class LoadedAgent:
 
     def act(
         self, observation: object, state: State = None, deterministic: bool = True, seed: int | None = None
-    ) -> tuple[Any, State]:
+    ) -> Move:
         """Choose an action.
 
         Args:
@@ -192,7 +197,7 @@ class LoadedAgent:
         return *self._actor.act(seen, state, np.zeros(len(seen), bool), deterministic, rng), batched
 
 
-def _plain(action: object) -> Any:
+def _plain(action: object) -> int | np.ndarray:
     """Return a single discrete action as an int, for environments; a vector stays a vector."""
     action = np.asarray(action)
     return int(action) if action.ndim == 0 and action.dtype.kind in "iu" else action

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic.fields import FieldInfo
 
@@ -16,7 +16,7 @@ from ngym_cli.config.options import Row, TypeName, option
 from ngym_cli.errors import UserError
 
 #: Types of options by the type in Python.
-TYPE_OF: dict[Any, TypeName] = {float: "float", int: "int", bool: "bool", str: "str", list: "list", dict: "dict"}
+TYPE_OF: dict[object, TypeName] = {float: "float", int: "int", bool: "bool", str: "str", list: "list", dict: "dict"}
 
 
 def signature_options(
@@ -50,7 +50,7 @@ def signature_options(
     return found
 
 
-def _type(annotation: Any, default: Any) -> tuple[TypeName, bool, tuple[str, ...]]:
+def _type(annotation: object, default: object) -> tuple[TypeName, bool, tuple[str, ...]]:
     """Return the type of an option, whether None is allowed, and the allowed words."""
     options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     none = NoneType in options or (default is None and annotation is inspect.Parameter.empty)
@@ -67,14 +67,14 @@ def _type(annotation: Any, default: Any) -> tuple[TypeName, bool, tuple[str, ...
     return "any", none or default is None, ()
 
 
-def _base(annotation: Any) -> Any:
+def _base(annotation: object) -> object:
     origin = get_origin(annotation) or annotation
     name = getattr(origin, "__name__", "")
     return list if name in ("Sequence", "tuple", "Iterable") else dict if name == "Mapping" else origin
 
 
-def _hints(cls: type) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _hints(cls: type) -> dict[str, object]:
+    found: dict[str, object] = {}
     for base in reversed(cls.__mro__):
         if "__init__" in vars(base):
             try:
@@ -134,7 +134,7 @@ def network_class(name: str) -> type | None:
     Raises:
         UserError: if the file, module or class does not exist, or is not a cell.
     """
-    found: Any = parts.find_own("network", name)
+    found = parts.find_own("network", name)
     if found is None:
         return None
     if not (isinstance(found, type) and any(base.__module__.startswith("torch.nn") for base in found.__mro__)):
@@ -173,7 +173,7 @@ def algorithm_class(name: str) -> type | None:
     Raises:
         UserError: if the file, module or class does not exist, or is not an algorithm that can be used.
     """
-    found: Any = parts.find_own("algorithm", name)
+    found = parts.find_own("algorithm", name)
     if found is None:
         return None
     from stable_baselines3.common.base_class import BaseAlgorithm

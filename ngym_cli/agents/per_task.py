@@ -90,7 +90,7 @@ def exceptional(task: str, rt_from: str, dt: float) -> TaskDefaults | None:
 # -- measured results -------------------------------------------------------------------------------------------------
 
 #: Learners with a table: name to the settings that differ from ``ngym run --task TASK``.
-LEARNERS: dict[str, dict[str, Any]] = {
+LEARNERS: dict[str, dict[str, object]] = {
     "default": {},
     "recommended": {"recommended": True},
     "recurrent_a2c": {"alg": "recurrent_a2c"},

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ngym_cli.config.values import parse_call, parse_scalar
 from ngym_cli.errors import UserError, unknown
@@ -96,7 +97,7 @@ def parse(kind: str, text: str) -> Perturbation:
     return Perturbation(kind, **found)
 
 
-def _read(kind: str, key: str, text: str) -> Any:
+def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
     if key == "period":
         return text
     if key == "units":
@@ -132,7 +133,7 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
     rng = np.random.default_rng(seed)
     found = []
     for each in perturbations:
-        units: Any = each.units
+        units: Sequence[int] | None = each.units
         if units is None:
             share = 1.0 if each.fraction is None else each.fraction
             size = max(1, round(share * n_units))
@@ -173,7 +174,7 @@ class Perturber:
                     target = 0 if held is None else held[index][layer, :, unit]
                     part[layer, :, unit] = np.where(on, target, part[layer, :, unit])
 
-    def _noise(self, sd: float, shape: tuple[int, int], dtype: Any) -> np.ndarray:
+    def _noise(self, sd: float, shape: tuple[int, int], dtype: DTypeLike) -> np.ndarray:
         return (sd * self.rng.standard_normal(shape)).astype(dtype)
 
     def _hold(self, number: int, on: np.ndarray, before: State) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gymnasium.spaces import Discrete, Space
 
@@ -54,10 +54,10 @@ def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
         write_json(temporary / DESCRIPTION, description)
 
 
-def describe_space(space: Space) -> dict[str, Any]:
+def describe_space(space: Space) -> dict[str, object]:
     """Return a space as numbers and words."""
     shape = [int(size) for size in space.shape or ()]
-    found: dict[str, Any] = {"type": type(space).__name__, "shape": shape, "dtype": str(space.dtype)}
+    found: dict[str, object] = {"type": type(space).__name__, "shape": shape, "dtype": str(space.dtype)}
     if isinstance(space, Discrete):
         found["n"] = int(space.n)
     return found
@@ -142,7 +142,7 @@ def fill(policy: BasePolicy, tensors: dict[str, Tensor], path: Path) -> None:
     policy.load_state_dict(tensors)
 
 
-def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder) -> dict[str, Any]:
+def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder) -> dict[str, object]:
     """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
 
     Heads that the run's learner does not have (a critic of its own) stay as they are. Where the run's task has other

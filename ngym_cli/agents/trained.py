@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from gymnasium import spaces
@@ -100,11 +100,12 @@ class RecurrentAgent:
 
     def take_weights(self) -> None:
         """Act with the policy's present weights from now on."""
-        self._actor: Any = self.policy
-        if not isinstance(self.policy, Actor):
-            self.policy.set_training_mode(False)
-            self._actor = self.policy.actor()
-        self._actor.perturb = self.perturb
+        actor = self.policy
+        if not isinstance(actor, Actor):
+            actor.set_training_mode(False)
+            actor = actor.actor()
+        actor.perturb = self.perturb
+        self._actor = actor
 
     def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
         """See ``BatchAgent``."""

@@ -12,12 +12,12 @@ from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs import ROOT
-from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.runs.trial_table import Table, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ngym_cli.figures.registry import FigureSpec
+    from ngym_cli.figures.registry import FigureChoice, FigureSpec
     from ngym_cli.figures.view import View
     from ngym_cli.runs.records import Summary
 
@@ -31,7 +31,7 @@ class WithFigures:
     folder: Path
     _trust: bool
 
-    def plot(self, figure: Any, *, by: str | None = None, style: str = "screen", **options: Any) -> Figure:
+    def plot(self, figure: FigureChoice, *, by: str | None = None, style: str = "screen", **options: object) -> Figure:
         """Draw a figure.
 
         Args:
@@ -51,7 +51,7 @@ class WithFigures:
             running.show_figures()
         return drawn
 
-    def table(self, figure: Any, *, by: str | None = None, **options: Any) -> Any:
+    def table(self, figure: FigureChoice, *, by: str | None = None, **options: object) -> settings.Frame:
         """Return the numbers behind a figure, such as ``fixed-points``, as a pandas.DataFrame (else a pyarrow.Table).
 
         Args:
@@ -67,7 +67,9 @@ class WithFigures:
             raise UserError(f"figure {figure} has no table; the trials are in .trials")
         return settings.frame_of_trials(found)
 
-    def _draw(self, figure: Any, by: str | None, style: str, options: Mapping[str, Any]) -> tuple[Figure, Any]:
+    def _draw(
+        self, figure: FigureChoice, by: str | None, style: str, options: Mapping[str, Any]
+    ) -> tuple[Figure, Table]:
         """Return a figure and its table."""
         from ngym_cli.evaluation.requests import recorder
         from ngym_cli.figures import requests
@@ -135,7 +137,7 @@ class Evaluation(WithFigures):
         return None if found is None else float(found)
 
     @cached_property
-    def trials(self) -> Any:
+    def trials(self) -> settings.Frame:
         """Trials as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         return settings.frame_of_trials(read_trials(self.folder / "trials.parquet"))
 
@@ -204,7 +206,7 @@ class Comparison:
         self._drawn = self._draw("screen")
 
     @cached_property
-    def table(self) -> Any:
+    def table(self) -> settings.Frame:
         """A row for each metric and pair, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         return settings.frame_of_trials(self._view.table)
 

@@ -9,7 +9,7 @@ import inspect
 import linecache
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ngym_cli.errors import UserError
@@ -19,7 +19,7 @@ from ngym_cli.files.writing import write_text
 FOLDER = Path("ngym_parts")
 
 
-def reference_of(kind: str, part: Any) -> str:
+def reference_of(kind: str, part: str | type | FunctionType) -> str:
     """Return the reference of a part: a built-in name, ``path/to/file.py:Name`` or ``package.module:Name``.
 
     A class of a notebook or an interactive session is written to a file in ``ngym_parts/`` first, with the imports and
@@ -51,7 +51,7 @@ def reference_of(kind: str, part: Any) -> str:
     return f"{part.__module__}:{name}"
 
 
-def _built_in(kind: str, part: Any) -> str | None:
+def _built_in(kind: str, part: type | FunctionType) -> str | None:
     """Return the name of a built-in part."""
     module = part.__module__.partition(".")[0]
     if kind == "task" and module == "neurogym":
@@ -91,7 +91,7 @@ def refuse_while_importing() -> None:
             )
 
 
-def _saved(kind: str, part: Any) -> Path:
+def _saved(kind: str, part: type | FunctionType) -> Path:
     """Write the source of a notebook's class, unless already written."""
     text = f'"""Source of `{part.__name__}`, written by ngym from a notebook."""\n\n' + _Source(kind).of(part)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -110,13 +110,13 @@ class _Source:
         self.imports: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
 
-    def of(self, part: Any) -> str:
+    def of(self, part: type | FunctionType) -> str:
         """Return the source of a file that defines a class or function."""
         self._add(part.__name__, part)
         imports = "\n".join(sorted(self.imports.values()))
         return "\n\n\n".join([imports, *self.definitions.values()]).strip() + "\n"
 
-    def _add(self, name: str, value: Any) -> None:
+    def _add(self, name: str, value: object) -> None:
         if name in self.imports or name in self.definitions:
             return
         module = getattr(value, "__module__", None)

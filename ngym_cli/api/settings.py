@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -14,11 +14,17 @@ from ngym_cli.config.values import parse_wrappers
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.runs.trial_table import to_arrow
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
 #: Kinds of parts by the name of the argument.
 PARTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
 #: Other words for arguments.
 ALSO = {"algorithm": "alg", "set": "hyperparameters"}
 
+#: Table of results; the second where pandas is not installed.
+Frame: TypeAlias = "pd.DataFrame | pa.Table"
 Part = str | type
 Table = Mapping[str, Any]
 Wrapper = str | type | tuple[str | type, Table]
@@ -89,9 +95,9 @@ def flat(given: Mapping[str, Any], each: Callable[[Flag, Any], Any] | None = Non
     return found
 
 
-def nested(given: Mapping[str, Any]) -> dict[str, Any]:
+def nested(given: Mapping[str, Any]) -> dict[str, object]:
     """Return arguments as the nested dictionary of a configuration; see ``flat``."""
-    made: dict[str, Any] = {}
+    made: dict[str, object] = {}
     for key, value in flat(given).items():
         made = merge(made, nest({key: value}))
     return made
@@ -147,19 +153,19 @@ def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
 SHOWN = 12
 
 
-def frame_of_trials(table: Mapping[str, np.ndarray]) -> Any:
+def frame_of_trials(table: Mapping[str, np.ndarray]) -> Frame:
     """Return a trial table as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
     return _frame(to_arrow(table) if table else None)
 
 
-def frame_of_rows(rows: Sequence[Mapping[str, Any]]) -> Any:
+def frame_of_rows(rows: Sequence[Mapping[str, object]]) -> Frame:
     """Return rows as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
     import pyarrow as pa
 
     return _frame(pa.Table.from_pylist([dict(row) for row in rows]))
 
 
-def _frame(table: Any) -> Any:
+def _frame(table: pa.Table | None) -> Frame:
     import pyarrow as pa
 
     table = pa.table({}) if table is None else table
@@ -170,7 +176,7 @@ def _frame(table: Any) -> Any:
     return table.to_pandas()
 
 
-def html(title: str, rows: Mapping[str, Any]) -> str:
+def html(title: str, rows: Mapping[str, object]) -> str:
     """Return a small HTML table of names and values."""
     from html import escape
 

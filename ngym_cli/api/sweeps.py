@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli.agents import threads
 from ngym_cli.api import settings
 from ngym_cli.api.references import refuse_while_importing
+from ngym_cli.api.settings import Frame
 from ngym_cli.api.trained import Run
 from ngym_cli.config.flags import Flag
 from ngym_cli.errors import UserError
@@ -21,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    base: Mapping[str, Any] | Run | str | Path | None = None,
+    base: Mapping[str, object] | Run | str | Path | None = None,
     *,
     zip: Iterable[Iterable[str]] = (),
-    search: Mapping[str, Any] | None = None,
+    search: Mapping[str, object] | None = None,
     on: str = "local",
     workers: int | None = None,
-    slurm: Mapping[str, Any] | None = None,
+    slurm: Mapping[str, object] | None = None,
     name: str | None = None,
     sweeps_root: str | Path = "sweeps",
     trust: bool = False,
-    **varied: Any,
+    **varied: object,
 ) -> Sweep:
     """Train many agents and return the sweep; the same call again continues an interrupted sweep.
 
@@ -59,7 +60,7 @@ def sweep(
     refuse_while_importing()
     threads.one()
     file = Path(base) if isinstance(base, str | Path) else None
-    given: dict[str, Any] = {"zip": [[_key(word) for word in group] for group in zip]} if zip else {}
+    given: dict[str, object] = {"zip": [[_key(word) for word in group] for group in zip]} if zip else {}
     if search is not None:
         given["search"] = settings.simple(search)
     launch = {"on": on, "workers": workers, "slurm": settings.simple(slurm) if slurm else None}
@@ -82,9 +83,9 @@ def _key(word: str) -> str:
     return key
 
 
-def _values(varied: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _values(varied: Mapping[str, object]) -> dict[str, list[object]]:
     """Return the values of arguments by dotted key; a single value is the same for all runs."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[object]] = {}
     for key, values in settings.flat(varied, _alternatives).items():
         if isinstance(values, Mapping):
             found |= {f"{key}.{entry}": items for entry, items in values.items()}
@@ -93,7 +94,7 @@ def _values(varied: Mapping[str, Any]) -> dict[str, list[Any]]:
     return found
 
 
-def _alternatives(flag: Flag, value: Any) -> Any:
+def _alternatives(flag: Flag, value: object) -> dict[str, list[object]] | list[object]:
     """Return the alternatives of an argument; for a table, the alternatives of each entry."""
     if flag.kind == "table":
         if not isinstance(value, Mapping):
@@ -103,7 +104,7 @@ def _alternatives(flag: Flag, value: Any) -> Any:
     return [settings.plain(flag, each) for each in several]
 
 
-def _several(value: Any) -> list[Any]:
+def _several(value: object) -> list[object]:
     found = settings.simple(value)
     return found if isinstance(found, list) else [found]
 
@@ -134,14 +135,14 @@ class Sweep:
         return self.path.name
 
     @property
-    def results(self) -> Any:
+    def results(self) -> Frame:
         """Results with a row per run, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         from ngym_cli.sweeps import results
 
         return settings.frame_of_rows(results.table(*self._rows))
 
     @property
-    def settings(self) -> Any:
+    def settings(self) -> Frame:
         """Results with a row per setting: mean performance and intervals over seeds."""
         from ngym_cli.sweeps import results
 
@@ -226,7 +227,7 @@ class Reproduction:
         return dict(read_json(self.path / CLAIMS))
 
     @property
-    def claims(self) -> Any:
+    def claims(self) -> Frame:
         """Claims with results, a row each, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         plain = (str, int, float, bool, type(None))
         rows = [{k: v for k, v in row.items() if isinstance(v, plain)} for row in self.document["claims"]]

@@ -16,10 +16,16 @@ from ngym_cli.runs import records
 from ngym_cli.runs.trial_table import read_trials
 
 if TYPE_CHECKING:
+    import gymnasium as gym
+    import numpy as np
+    from stable_baselines3.common.policies import BasePolicy
+
     from neurogym.dynamics.systems import System
-    from ngym_cli.agents.loading import LoadedAgent, StepModule
+    from ngym_cli.agents.loading import LoadedAgent, Move, State, StepModule
     from ngym_cli.config import RunConfig
 
+#: Units that an evaluation perturbs, as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also several of these.
+PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
 #: Arguments of ``Run.evaluate`` that change the conditions of training, as the flags of ``ngym eval``.
 CHANGES = {flag.key for flag in FLAGS.values() if flag.changes}
 
@@ -86,7 +92,7 @@ class Run(WithFigures):
         return self.run.config(self._trust).in_stage(-1)
 
     @property
-    def trials(self) -> Any:
+    def trials(self) -> settings.Frame:
         """Trials of training as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         folder = self.path / runs.TRIALS
         return settings.frame_of_trials(read_trials(folder) if folder.exists() else {})
@@ -112,10 +118,10 @@ class Run(WithFigures):
         checkpoints: str | None = None,
         record: str | Sequence[str] | None = None,
         spike_rate: float | None = None,
-        lesion: Any = (),
-        silence: Any = (),
-        clamp: Any = (),
-        noise: Any = (),
+        lesion: PerturbedUnits = (),
+        silence: PerturbedUnits = (),
+        clamp: PerturbedUnits = (),
+        noise: PerturbedUnits = (),
         export: str | None = None,
         compare: Path | None = None,
         columns: Path | None = None,
@@ -123,7 +129,7 @@ class Run(WithFigures):
         by: str | None = None,
         name: str | None = None,
         overwrite: bool = False,
-        **changes: Any,
+        **changes: object,
     ) -> Any:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
 
@@ -203,7 +209,7 @@ class Run(WithFigures):
         return LoadedAgent(self.run, self._trust)
 
     @property
-    def policy(self) -> Any:
+    def policy(self) -> BasePolicy:
         """Policy, a ``torch.nn.Module`` with the interface of Stable-Baselines3."""
         return self.agent.policy
 
@@ -217,7 +223,7 @@ class Run(WithFigures):
         from ngym_cli.agents.dynamics import system_of
         from ngym_cli.agents.trained import load_to_act, remembers
 
-        actor: Any = load_to_act(self.run, self.config)[0]
+        actor = load_to_act(self.run, self.config)[0]
         if not remembers(actor):
             raise UserError("a memoryless agent has no recurrent dynamics")
         try:
@@ -245,15 +251,17 @@ class Run(WithFigures):
         """Whether the state was reset at each trial in training."""
         return self.agent.resets
 
-    def make_env(self) -> Any:
+    def make_env(self) -> gym.Env:
         """Return a new environment as in training (Gymnasium)."""
         return self.agent.make_env()
 
-    def act(self, observation: object, state: Any = None, deterministic: bool = True, seed: int | None = None) -> Any:
+    def act(
+        self, observation: object, state: State = None, deterministic: bool = True, seed: int | None = None
+    ) -> Move:
         """Choose an action; see ``LoadedAgent.act``."""
         return self.agent.act(observation, state, deterministic, seed)
 
-    def activity(self, observations: object, state: Any = None) -> Any:
+    def activity(self, observations: object, state: State = None) -> np.ndarray:
         """Return the activity along a sequence of observations; see ``LoadedAgent.activity``."""
         return self.agent.activity(observations, state)
 
@@ -287,7 +295,7 @@ class Run(WithFigures):
         return f"<img src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
 
 
-def _words(given: Any) -> list[str]:
+def _words(given: PerturbedUnits) -> list[str]:
     """Return perturbations as texts."""
     if isinstance(given, str | float | int):
         return [str(given)]
@@ -296,6 +304,6 @@ def _words(given: Any) -> list[str]:
     return [word for item in given for word in _words(item)]
 
 
-def _listed(value: Any) -> str:
+def _listed(value: object) -> str:
     value = settings.simple(value)
     return ",".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)

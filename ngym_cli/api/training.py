@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -73,7 +74,7 @@ def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, tru
 
 
 def simulate(
-    fit: str | Path | dict[str, Any],
+    fit: str | Path | Mapping[str, object],
     task: settings.Part,
     wrappers: settings.Wrappers | None = None,
     *,
@@ -87,8 +88,8 @@ def simulate(
         task: name of the task, or a class.
         wrappers: wrapper stack.
         runs_root: folder of all runs.
-        **given: fields of `ngym_cli.evaluation.simulation.Request` (``model``, ``subject``, ``stimuli``, ``trials``,
-            ``seed``, ``name``, ...) and settings of the task (``task_args``, ``timing``, ...).
+        **given: fields of `ngym_cli.evaluation.simulation.SimulationRequest` (``model``, ``subject``, ``stimuli``,
+            ``trials``, ``seed``, ``name``, ...) and settings of the task (``task_args``, ``timing``, ...).
 
     Returns:
         The simulation: a run with one evaluation.

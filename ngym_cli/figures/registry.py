@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from ngym_cli.figures.view import View
 
+    #: Figure by name or by reference to a user's own, or the function that draws.
+    FigureChoice = str | Callable[[View], Figure]
+
 
 #: Number of data points at which counting stops.
 MANY = 1_000
@@ -239,7 +242,7 @@ def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[
     return declare
 
 
-def find_figure(figure: str | Callable[[View], Figure]) -> FigureSpec:
+def find_figure(figure: FigureChoice) -> FigureSpec:
     """Return a figure by name, by reference to a user's own, or from the function itself.
 
     A function without a declaration (see ``figure``) needs nothing, and its docstring is the summary.

@@ -249,7 +249,7 @@ def fit(
         table: CSV, Parquet or NWB file.
         model: names of models, with commas or as a sequence; none for those that suit the table.
         hooks: how the fit is followed, and where subjects are fitted.
-        **flags: fields of `Settings` and `Place`, ``recover``, and roles of columns (``choice``, ``stimuli``, ...).
+        **flags: fields of `FitSettings` and `Place`, ``recover``, and roles of columns (``choice``, ``stimuli``, ...).
 
     Returns:
         What ``fit.json`` holds (scores, parameters), and the folder as ``path``.

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def cut(run: PaperRun, *channels: str) -> PaperRun:
     Raises:
         ValueError: if there is no such channel, or the network has no input weights of the usual name.
     """
-    env = run.agent.make_env()
+    env: Any = run.agent.make_env()
     space = env.unwrapped.observation_space
     names, size, seen = space.name, space.shape[0], env.observation_space.shape[0]
     env.close()

@@ -6,7 +6,7 @@ more time on calls than on arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import compress
 from math import inf
 from typing import Any
@@ -130,7 +130,7 @@ class Compiled:
                 self._gradient_of[id(part)].copy_(slope)
         return self._gradient
 
-    def update(self, function: Any, parts: Minibatches, n_envs: int, **own: Any) -> np.ndarray:
+    def update(self, function: Callable[..., int], parts: Minibatches, n_envs: int, **own: object) -> np.ndarray:
         """Compute an update with all threads; without arrays of Adam, only the gradient.
 
         Args:
@@ -165,7 +165,7 @@ class Compiled:
 
     def _find_weights(self) -> list[Tensor]:
         """In the order of `agent.c`."""
-        policy, found = self.policy, list[Any]()
+        policy, found = self.policy, list[Tensor]()
         for net in self._networks:
             for layer in range(net.num_layers):
                 found += net.weights(layer)
@@ -247,7 +247,7 @@ class Fused(Compiled):
         adam = self.policy.descent.compiled(self.policy.optimizer) if self.direct else None
         return None if adam is None else self._learn(parts, goal, most_kl, {**adam, "most": max_norm})
 
-    def _learn(self, parts: Minibatches, goal: PPOSettings, most_kl: float, adam: Mapping[str, Any]) -> Tensor:
+    def _learn(self, parts: Minibatches, goal: PPOSettings, most_kl: float, adam: Mapping[str, object]) -> Tensor:
         """Compute an update, as in `gradient` and `descend`."""
         rollout = self.rollout
         targets = {"advantages": rollout.advantages, "returns": rollout.returns, "counts": rollout.counts}
@@ -258,7 +258,7 @@ class Fused(Compiled):
         numbers[:, -1] = policy_loss + goal.ent_coef * entropy_loss + goal.vf_coef * value_loss
         return torch.from_numpy(numbers.astype(np.float32))
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> dict[str, np.ndarray | None]:
         """Arguments of `act` and `learn` that describe the rollout."""
         rollout, n_states = self.rollout, self.policy.networks[0].n_states
         states = [f"{network}{part}" for network in ("", "critic_") for part in ("h", "c")[:n_states]]

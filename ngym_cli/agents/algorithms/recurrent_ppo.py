@@ -89,7 +89,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         consolidation: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        shares: dict[str, Any] = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
+        shares: dict[str, float] = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
         shares["trial_gamma"] = trial_gamma
         for name, value in shares.items():
             if not 0 <= value <= 1:

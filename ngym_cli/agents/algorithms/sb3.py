@@ -9,13 +9,17 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor
 
 from ngym_cli.agents.penalties import Consolidation
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.type_aliases import MaybeCallback
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (
@@ -93,7 +97,7 @@ class Learner(BaseAlgorithm):
         """Whether the recurrent state resets before each environment's next step, shape (environments,)."""
         return self._last_episode_starts
 
-    def see(self, observations: Any, starts: Any) -> None:
+    def see(self, observations: np.ndarray, starts: np.ndarray) -> None:
         """Store the latest observations and episode starts."""
         self._last_obs, self._last_episode_starts = observations, starts
 
@@ -119,11 +123,13 @@ class Learner(BaseAlgorithm):
         """Increment the number of updates."""
         self._n_updates += 1
 
-    def note_episodes(self, infos: list[dict[str, Any]], dones: np.ndarray) -> None:
+    def note_episodes(self, infos: list[dict[str, object]], dones: np.ndarray) -> None:
         """Add episodes that ended to the statistics."""
         self._update_info_buffer(infos, dones)
 
-    def begin_learning(self, total: int, callback: Any, reset: bool, log_name: str, bar: bool) -> tuple[int, Any]:
+    def begin_learning(
+        self, total: int, callback: MaybeCallback, reset: bool, log_name: str, bar: bool
+    ) -> tuple[int, BaseCallback]:
         """Prepare for `learn`; return the last step and the callback as a single object."""
         return self._setup_learn(total, callback, reset, log_name, bar)
 
@@ -132,7 +138,7 @@ class Learner(BaseAlgorithm):
         """Arrays whose last row is the initial state of the next rollout."""
         return []
 
-    def own_state(self) -> dict[str, Any]:
+    def own_state(self) -> dict[str, object]:
         """State that training depends on, besides the common state of all algorithms: plain data and arrays."""
         return {}
 
@@ -154,7 +160,7 @@ class Learner(BaseAlgorithm):
         return [*super()._excluded_save_params(), "consolidation", *self.not_saved]
 
 
-def progress(model: BaseAlgorithm) -> dict[str, dict[str, Any]]:
+def progress(model: BaseAlgorithm) -> dict[str, dict[str, object]]:
     """Return the counters of a learner and the statistics of the last episodes, as plain data."""
     return {
         "counters": {name: vars(model)[name] for name in COUNTERS if name in vars(model)},
@@ -162,7 +168,7 @@ def progress(model: BaseAlgorithm) -> dict[str, dict[str, Any]]:
     }
 
 
-def set_progress(model: BaseAlgorithm, counters: dict[str, Any], episodes: dict[str, list[Any]]) -> None:
+def set_progress(model: BaseAlgorithm, counters: dict[str, object], episodes: dict[str, list[Any]]) -> None:
     """Restore the result of `progress`.
 
     Raises:

@@ -33,7 +33,7 @@ SMALL = 1 << 15
 DEEPEST = 100
 
 
-def flatten_tree(tree: object, name: str, tensors: dict[str, Tensor]) -> Any:
+def flatten_tree(tree: object, name: str, tensors: dict[str, Tensor]) -> object:
     """Put the arrays of a tree into `tensors`, under names that begin with `name`; return the rest with references.
 
     Tensors share the memory of the arrays.

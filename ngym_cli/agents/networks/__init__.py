@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic.fields import FieldInfo
 
@@ -18,6 +18,11 @@ from ngym_cli.agents import own
 from ngym_cli.config import options, parts
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ngym_cli.agents.networks.base import RecurrentNetwork
 
 __all__ = ["NETWORKS", "NetworkSpec", "find_network"]
 
@@ -48,7 +53,7 @@ class NetworkSpec:
     recurrent: bool = True
     own_class: type | None = None
 
-    def load(self) -> Any:
+    def load(self) -> Callable[..., RecurrentNetwork]:
         """Import the network's class, called with features, units, layers and options (this imports torch)."""
         if self.own_class is not None:
             from ngym_cli.agents.networks.cell import build_network

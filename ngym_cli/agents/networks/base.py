@@ -8,9 +8,9 @@ Both run in the compiled loops (`loops`), or in torch where there are none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Self
 
 import numpy as np
 import torch
@@ -166,7 +166,7 @@ class RecurrentNetwork(nn.Module):
             yield ConstrainedWeights("bias", self, f"bias_ih_l{layer}", layer)
             yield ConstrainedWeights("bias", self, f"bias_hh_l{layer}", layer)
 
-    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move or convert the weights; torch keeps lists of these, which must not hold computed weights' graphs."""
         with torch.no_grad():
             return super()._apply(fn, recurse)

@@ -67,7 +67,7 @@ class Cell(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} does not define step(self, x, state)")
 
 
-def sizes_of(cell: Any, units: int) -> tuple[int, ...]:
+def sizes_of(cell: object, units: int) -> tuple[int, ...]:
     """Return the sizes of the state of a cell.
 
     Raises:
@@ -89,7 +89,7 @@ def sizes_of(cell: Any, units: int) -> tuple[int, ...]:
     return sizes
 
 
-def check_state(after: Any, sizes: Sequence[int], n: int) -> None:
+def check_state(after: object, sizes: Sequence[int], n: int) -> None:
     """Refuse a returned state of a wrong form.
 
     Args:
@@ -130,7 +130,9 @@ class CellNetwork(RecurrentNetwork):
         StateError: if a step of the cell does not return its state.
     """
 
-    def __init__(self, build: Callable[[int, int], Any], input_size: int, hidden_size: int, num_layers: int) -> None:
+    def __init__(
+        self, build: Callable[[int, int], nn.Module], input_size: int, hidden_size: int, num_layers: int
+    ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self._build = build
@@ -189,7 +191,7 @@ class CellNetwork(RecurrentNetwork):
         return (part.tensor for part in self.connections() if part.kind != "bias")
 
 
-def build_network(cls: Any, name: str, input_size: int, units: int, layers: int, **options: Any) -> Any:
+def build_network(cls: type, name: str, input_size: int, units: int, layers: int, **options: object) -> CellNetwork:
     """Make the network of a user's own cell.
 
     Args:

@@ -38,7 +38,7 @@ class ConstrainedWeights(NamedTuple):
     transposed: bool = False
 
     @property
-    def tensor(self) -> Any:
+    def tensor(self) -> Tensor:
         """Effective weights (to, from), or the bias."""
         found: Tensor = getattr(self.module, self.name)
         return found.t() if self.transposed else found
@@ -157,7 +157,9 @@ def generator() -> np.random.Generator:
 
 
 @torch.no_grad()
-def balance(weight: Tensor, excitatory: Any, inhibitory: Any, factor: Tensor, radius: float = 1.0) -> None:
+def balance(
+    weight: Tensor, excitatory: slice | Tensor, inhibitory: slice | Tensor, factor: Tensor, radius: float = 1.0
+) -> None:
     """Draw Gamma-distributed strengths, scale inhibition to cancel excitation, then scale to a spectral radius.
 
     Args:

@@ -90,7 +90,7 @@ class Descent:
             vector_to_parameters(self.vector, self.weights)
             self._places = [part.data_ptr() for part in self.weights]
 
-    def compiled(self, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
+    def compiled(self, optimizer: torch.optim.Optimizer) -> dict[str, object] | None:
         """Arguments of the compiled Adam step by name: the vector, means of gradient and square, step, coefficients.
 
         Returns None if the optimiser is not plain Adam, and at the first step, in which the optimiser initialises.

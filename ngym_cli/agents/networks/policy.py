@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,7 +113,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         units: int = 64,
         layers: int = 1,
         shared: bool = True,
-        network_kwargs: dict[str, Any] | None = None,
+        network_kwargs: Mapping[str, object] | None = None,
         structure: Structure | None = None,
         critic_reads: str = "observations",
         net_arch: list[int] | dict[str, list[int]] | None = None,
@@ -140,7 +141,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             enable_critic_lstm=not shared,
             **kwargs,
         )
-        build = find_network(network).load()
+        build: Any = find_network(network).load()
         options = network_kwargs or {}
         self.network_name = network
         self.lstm_actor = build(self.features_dim, units, layers, **options)
@@ -180,7 +181,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         parts = torch.autograd.grad(loss, self.descent.weights, materialize_grads=True)
         return torch.cat([part.flatten() for part in parts])
 
-    def extract_features(self, obs: Any, features_extractor: BaseFeaturesExtractor | None = None) -> Any:
+    def extract_features(self, obs: Any, features_extractor: BaseFeaturesExtractor | None = None) -> Tensor:
         """Return the inputs of the recurrent network for observations (step, ...); equal images are computed once."""
         find: Any = super().extract_features
         if not is_image_space(self.observation_space):
@@ -204,7 +205,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def _activity(self, sequences: Sequences) -> list[Tensor]:
         """Top activity (step, unit) of every network, the actor's first."""
-        features: Any = self.extract_features(sequences.obs)
+        features = self.extract_features(sequences.obs)
         activity, at = list[Tensor](), 0
         for network, draws in zip(self.networks, sequences.noise or [None] * len(self.networks), strict=True):
             state = sequences.state[at : at + network.n_states]
@@ -241,7 +242,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def _extracted(self, obs: np.ndarray) -> np.ndarray:
         """Output of the front end."""
         with torch.no_grad():
-            features: Any = self.extract_features(self.obs_to_tensor(obs)[0])
+            features = self.extract_features(self.obs_to_tensor(obs)[0])
             return features.cpu().numpy()
 
     def initial_state(self, n_envs: int) -> ArrayState:

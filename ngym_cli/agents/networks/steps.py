@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp, sqrt
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from neurogym import kernels
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of weights for each unit
 ArrayState = tuple[np.ndarray, ...]
+Array = TypeVar("Array", np.ndarray, "Tensor")
 CELLS = tuple(GATES)  #: in the order of `loops.c`
 
 #: Rows of stored weights for each unit, of each network whose step is compiled.
 ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
 
 
-def joint(library: Any, recurrent: Any, inputs: Any, *biases: Any) -> Any:
+def joint(library: ModuleType, recurrent: Array, inputs: Array, *biases: Array) -> Array:
     """Join weights and biases to a matrix (gate * unit, unit + feature + 1) for products with the rows `[h, x, 1]`.
 
     Args:
@@ -30,7 +35,7 @@ def joint(library: Any, recurrent: Any, inputs: Any, *biases: Any) -> Any:
     return library.concatenate([recurrent, inputs, library.add(*biases)[:, None]], axis=1)
 
 
-def unpack_weights(library: Any, units: int, weights: Sequence[Any]) -> tuple[Any, ...]:
+def unpack_weights(library: ModuleType, units: int, weights: Sequence[Array]) -> tuple[Array, ...]:
     """Return a GRU layer whose candidate has separate rows for the inputs and for h, as `loops.c` expects.
 
     Args:
@@ -48,7 +53,7 @@ def unpack_weights(library: Any, units: int, weights: Sequence[Any]) -> tuple[An
     from_h = [
         library.concatenate([part[:gates], zero, part[gates:]]) for part, zero in ((w_hh, none[0]), (b_hh, none[2]))
     ]
-    from_inputs = [library.concatenate([part, zero]) for part, zero in ((w_ih, none[1]), (b_ih, none[2]))]
+    from_inputs: list[Array] = [library.concatenate([part, zero]) for part, zero in ((w_ih, none[1]), (b_ih, none[2]))]
     return from_h[0], *from_inputs, from_h[1]
 
 

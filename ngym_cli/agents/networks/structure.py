@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ngym_cli.errors import UserError, unknown
 
@@ -57,7 +58,7 @@ class Structure:
     random: float = 0.0
     radius: float | None = None
     fixed: Sequence[str] = ()
-    areas: Mapping[str, Mapping[str, Any]] | None = None
+    areas: Mapping[str, Mapping[str, object]] | None = None
     blocks: list[Area] = field(init=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -106,7 +107,7 @@ class Structure:
 
     def inputs(self, units: int, channels: int, rng: np.random.Generator) -> np.ndarray | None:
         """Return the mask of the weights from inputs, shape (units, channels); None if all exist."""
-        allowed: Any = self.input_density
+        allowed: float | np.ndarray = self.input_density
         if self.blocks:
             allowed = np.zeros((units, channels))
             for area in self.blocks:
@@ -115,7 +116,7 @@ class Structure:
 
     def outputs(self, units: int, n: int, rng: np.random.Generator) -> np.ndarray | None:
         """Return the mask of the weights to outputs, shape (outputs, units); None if all exist."""
-        allowed: Any = self.output_density
+        allowed: float | np.ndarray = self.output_density
         if self.blocks:
             allowed = np.zeros((n, units))
             for area in self.blocks:
@@ -195,7 +196,9 @@ def _channels(area: Area, channels: int) -> np.ndarray:
     return np.isin(np.arange(channels), area.inputs).astype(float)
 
 
-def _mask(allowed: Any, given: Any, shape: tuple[int, int], name: str, rng: np.random.Generator) -> np.ndarray | None:
+def _mask(
+    allowed: float | np.ndarray, given: ArrayLike | None, shape: tuple[int, int], name: str, rng: np.random.Generator
+) -> np.ndarray | None:
     """Return a mask with random connections of the given density, and of these those in a given mask."""
     if given is None and np.all(allowed == 1.0):
         return None
@@ -210,7 +213,7 @@ def _mask(allowed: Any, given: Any, shape: tuple[int, int], name: str, rng: np.r
     return mask
 
 
-def _as_matrix(given: Any, name: str) -> np.ndarray:
+def _as_matrix(given: ArrayLike, name: str) -> np.ndarray:
     try:
         matrix = np.atleast_2d(np.asarray(given, np.float32))
     except ValueError:

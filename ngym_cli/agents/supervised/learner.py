@@ -43,6 +43,8 @@ from ngym_cli.agents.trained import RecurrentAgent
 from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.type_aliases import MaybeCallback
+
     from neurogym.trials import Trials
 
 #: Reports of an update: total loss, unweighted loss per step, penalties, accuracy of the due answers.
@@ -167,7 +169,7 @@ class Supervised(Learner):
     def learn(
         self,
         total_timesteps: int,
-        callback: Any = None,
+        callback: MaybeCallback = None,
         log_interval: int = 1,
         tb_log_name: str = "Supervised",
         reset_num_timesteps: bool = True,
@@ -332,7 +334,7 @@ class Supervised(Learner):
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
-    def own_state(self) -> dict[str, Any]:
+    def own_state(self) -> dict[str, object]:
         """State that training depends on, besides the common state of all algorithms: plain data and arrays."""
         carry = [] if self._carry is None else [part.cpu().numpy() for part in self._carry]
         streams = [stream.state() for stream in self.streams]

@@ -214,7 +214,7 @@ class TrialStream:
         self._now: np.ndarray | None = None  # the task of the batch at hand, if a batch has only one
         self._block_rows, self._n = block_rows, TRIALS_ONE_BY_ONE
         self._unit = unit
-        self._label: tuple[Any, ...] | None = None  # session or block of the last trial made
+        self._label: tuple[object, ...] | None = None  # session or block of the last trial made
 
     @property
     def whole(self) -> bool:
@@ -293,7 +293,7 @@ class TrialStream:
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """Everything that the coming trials depend on, as plain data and arrays."""
         left = {} if self._left is None else dict(vars(self._left))
         return {"env": capture(self.env), "left": left, "n": self._n, "label": self._label, **self._right.state()}
