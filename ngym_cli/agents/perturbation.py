@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ngym_cli.config.values import parse_call, parse_scalar
+from ngym_cli.config.values import Values, parse_call, parse_scalar
 from ngym_cli.errors import UserError, unknown
 
 KINDS = ("lesion", "silence", "clamp", "noise")
@@ -77,7 +76,7 @@ def parse(kind: str, text: str) -> Perturbation:
     Raises:
         UserError: if it cannot be read, or says too little.
     """
-    found: dict[str, Any] = {}
+    found: Values = {}
     pieces = sorted(text.replace(":", " ").split(), key=lambda piece: "=" in piece)
     call = parse_call(":".join([kind, *pieces]), "perturbation")
     for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from ngym_cli.commands.options import option, with_flags
 from ngym_cli.config.flags import FLAGS
@@ -16,7 +16,7 @@ def command(
     config: Path | None = None,
     trust: bool = False,
     json: bool = False,
-    **typed: Any,
+    **typed: object,
 ) -> None:
     """Find the fastest settings for a run on this machine.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,7 +44,7 @@ def command(
     runs: Path = Path("runs"),
     trust: bool = False,
     json: bool = False,
-    **changed: Any,
+    **changed: object,
 ) -> None:
     """Evaluate trained agents on fresh trials.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,7 +19,7 @@ def command(
     figure: Path | None = None,
     overwrite: bool = False,
     json: bool = False,
-    **changed: Any,
+    **changed: object,
 ) -> None:
     """Explain a task, wrapper, algorithm, network, figure or paper.
 

@@ -101,7 +101,7 @@ def _unwrapped(annotation: Any) -> tuple[Any, Any]:
 def _made(command: Command, parameters: Iterable[inspect.Parameter], text: str | None) -> Command:
     """Return a function with a signature and a docstring that calls a command."""
 
-    def run(**given: Any) -> None:
+    def run(**given: object) -> None:
         command(**given)
 
     run.__doc__ = text
@@ -126,7 +126,7 @@ def with_flags(
     return _with_parameters({flag.name: _annotation(flag, many, panel) for flag in flags}, at)
 
 
-def _with_parameters(added: Mapping[str, Any], at: int) -> Callable[[Command], Command]:
+def _with_parameters(added: Mapping[str, object], at: int) -> Callable[[Command], Command]:
     """Return a decorator that adds parameters to a command.
 
     Args:

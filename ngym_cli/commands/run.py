@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,7 +27,7 @@ def command(
     dry_run: bool = False,
     print_config: bool = False,
     json: bool = False,
-    **typed: Any,
+    **typed: object,
 ) -> None:
     """Train an agent and keep everything in a run folder.
 

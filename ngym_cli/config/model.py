@@ -23,6 +23,7 @@ from ngym_cli.config.sections import (
     flag,
 )
 from ngym_cli.config.tasks import usual_algorithm, with_recommended
+from ngym_cli.config.values import Values
 
 ResetState = Literal["auto", "trial", "session", "block", "never"]
 
@@ -64,7 +65,7 @@ class RunConfig(TaskSettings):
     task: str = Field("RDM-v0", min_length=1, json_schema_extra=flag(TASK, completes="tasks"))
     alg: str = Field("recurrent_ppo", json_schema_extra=flag(AGENT, completes="algorithms"))
     network: str | None = Field(None, json_schema_extra=flag(AGENT, completes="networks"))
-    network_args: dict[str, Any] = Field(default_factory=dict, json_schema_extra=flag(AGENT, name="network_arg"))
+    network_args: Values = Field(default_factory=dict, json_schema_extra=flag(AGENT, name="network_arg"))
     units: int | None = Field(None, ge=1, le=65_536, json_schema_extra=flag(AGENT))
     n_envs: int | None = Field(None, ge=1, le=16_384, json_schema_extra=flag(AGENT))
     timesteps: int | None = Field(None, ge=1, le=10**15, json_schema_extra=flag(AGENT))
@@ -77,7 +78,7 @@ class RunConfig(TaskSettings):
     track: Literal["wandb", "mlflow"] | None = Field(None, json_schema_extra=flag(RUN, completes="trackers"))
     callbacks: list[str] = Field(default_factory=list, json_schema_extra=flag(RUN, name="callback", sweeps=False))
     stages: list[StageConfig] = Field(default_factory=list)
-    hyperparameters: dict[str, Any] = Field(default_factory=dict, json_schema_extra=flag(AGENT, name="set_"))
+    hyperparameters: Values = Field(default_factory=dict, json_schema_extra=flag(AGENT, name="set_"))
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
     checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
 

@@ -107,7 +107,7 @@ def option(row: Row) -> FieldInfo:
     kind = TYPES[row["type"]]
     if row.get("words"):
         kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(_word)]
-    given: dict[str, Any] = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "le")}
+    given: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "le")}
     given["json_schema_extra"] = {
         "source": row.get("source", ""),
         "also": list(row.get("also", ())),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serial
 
 from ngym_cli.config.docstrings import sections
 from ngym_cli.config.durations import parse_duration
-from ngym_cli.config.values import parse_wrappers
+from ngym_cli.config.values import Values, parse_wrappers
 
 #: Largest number of trials in an evaluation, whose table is held in memory.
 MOST_TRIALS = 10_000_000
@@ -50,7 +50,7 @@ class WrapperConfig(Section):
     """Wrapper with arguments; in TOML a table of ``name`` and the arguments."""
 
     name: str
-    args: dict[str, Any] = Field(default_factory=dict)
+    args: Values = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -108,8 +108,8 @@ class TaskSettings(Section):
     """
 
     dt: float | None = Field(None, ge=0.1, le=1e6, json_schema_extra=flag(TASK, changes=True))
-    task_args: dict[str, Any] = Field(default_factory=dict, json_schema_extra=flag(TASK, name="task_arg", changes=True))
-    timing: dict[str, Any] = Field(default_factory=dict, json_schema_extra=flag(TASK, changes=True))
+    task_args: Values = Field(default_factory=dict, json_schema_extra=flag(TASK, name="task_arg", changes=True))
+    timing: Values = Field(default_factory=dict, json_schema_extra=flag(TASK, changes=True))
     rewards: dict[str, float] = Field(default_factory=dict, json_schema_extra=flag(TASK, name="reward", changes=True))
     wrappers: list[WrapperConfig] = Field(
         default_factory=list, json_schema_extra=flag(TASK, completes="wrappers", changes=True)

@@ -144,7 +144,7 @@ def parse_assignment(text: str, flag: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], object] = parse_value) -> dict[str, Any]:
+def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], object] = parse_value) -> Values:
     """Read several assignments into a table.
 
     Args:
@@ -155,7 +155,7 @@ def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], ob
     Raises:
         UserError: on a text that is not an assignment, or a key given twice.
     """
-    found: dict[str, Any] = {}
+    found: Values = {}
     for text in texts:
         key, value = parse_assignment(text, flag)
         if key in found:

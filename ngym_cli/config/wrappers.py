@@ -97,7 +97,7 @@ def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) ->
         raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
 
 
-def _made(cls: Any, env: gym.Env, args: dict[str, Any], make: MakeTask) -> gym.Env:
+def _made(cls: Any, env: gym.Env, args: Mapping[str, object], make: MakeTask) -> gym.Env:
     """Convert written arguments to the types of the signature and make the wrapper."""
     from neurogym.core import BaseEnv, OrderEnforcing
 

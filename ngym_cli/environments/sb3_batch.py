@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
 from neurogym.vector.batch import Batch
 from ngym_cli.environments.trial_batch import TrialBatch
@@ -28,7 +29,7 @@ class TrialVecEnv(TrialBatch, VecEnv):
         """Take the step; see ``TrialBatch.step``."""
         return self.step(self._actions)
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """Return an attribute of the batch, once per environment."""
         value = getattr(self.venv, attr_name)
         return [value for _ in self._get_indices(indices)]
@@ -37,11 +38,11 @@ class TrialVecEnv(TrialBatch, VecEnv):
         """Set an attribute of the batch."""
         setattr(self.venv, attr_name, value)
 
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+    def env_method(self, method_name: str, *args: object, indices: VecEnvIndices = None, **kwargs: object) -> list[Any]:
         """Call a method of the batch once and return the result once per environment."""
         result = getattr(self.venv, method_name)(*args, **kwargs)
         return [result for _ in self._get_indices(indices)]
 
-    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Any = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
         """Return False for each environment: wrappers are inside the batch."""
         return [False for _ in self._get_indices(indices)]

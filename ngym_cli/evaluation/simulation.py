@@ -173,7 +173,7 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str |
     """
     from ngym_cli.config.tasks import HISTORY
 
-    ceiling: Mapping[str, Any] = {}
+    ceiling: Mapping[str, float | None] = {}
     if by_correctness:
         reason: str | None = (
             "the model is given the correctness of its choices, which an observer of the rewards does not know"

@@ -118,7 +118,7 @@ def _panel(axis: Axes, panel: ConditionScores, parts: Sequence[Series]) -> None:
         at = np.array([place for place, value in enumerate(known) if value is not None])
         if len(at):
             levels = np.array([value for value in known if value is not None])
-            marks: Any = {"color": style.GREY, "linestyle": line, "linewidth": 1.2, "zorder": 0}
+            marks: dict[str, Any] = {"color": style.GREY, "linestyle": line, "linewidth": 1.2, "zorder": 0}
             axis.hlines(levels, at - 0.3, at + 0.3, label=name, **marks)
     style.category_ticks(axis, words)
     axis.set_xlim(-0.5, len(panel.values) - 0.5)

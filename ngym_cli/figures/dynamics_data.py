@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from ngym_cli.agents.dynamics import (
     input_sets,
     points_of_sets,
     read_outs,
-    system_of,
     visited_states,
 )  # fmt: skip
 from ngym_cli.errors import UserError
@@ -193,8 +192,7 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
     if len(sets) > MOST_SETS:
         raise Unavailable(f"{len(sets)} conditions and periods are too many to tell apart; at most {MOST_SETS}")
     try:
-        networks: Any = source.actor.networks
-        system = system_of(networks[0])
+        system = source.system
     except ValueError as error:
         raise Unavailable(str(error)) from None
     states, of_step = visited_states(system, trials.activity, observations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import atomic_path, check_place
@@ -123,7 +123,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     Raises:
         UserError: if the file cannot be written.
     """
-    dates: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     try:
         with atomic_path(path) as temporary:
             figure.savefig(temporary, metadata=dates.get(path.suffix))

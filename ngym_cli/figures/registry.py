@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from ngym_cli.figures.view import View
 
-    #: Figure by name or by reference to a user's own, or the function that draws.
-    FigureChoice = str | Callable[[View], Figure]
+    Draw = Callable[[View], Figure]
+    #: Figure by name, by reference to a user's own, or the function itself.
+    FigureChoice = str | Draw
 
 
 #: Number of data points at which counting stops.
@@ -143,7 +144,7 @@ class FigureSpec:
     """
 
     name: str
-    function: Callable[[View], Figure]
+    function: Draw
     summary: str
     tags: frozenset[str] = frozenset()
     columns: tuple[str, ...] = ()
@@ -216,7 +217,7 @@ class FigureSpec:
         return enough and table.keys() >= set(self.columns)
 
 
-def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[Callable], Callable]:
+def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[Draw], Draw]:
     """Declare a function ``draw(view) -> matplotlib.figure.Figure`` as a figure.
 
     The declaration is the function's attribute ``spec``; the figure's name is that of the function, with dashes.
@@ -234,7 +235,7 @@ def figure(summary: str, tags: Collection[str] = (), **needs: Any) -> Callable[[
         ('all-rewards', ('reward',))
     """
 
-    def declare(function: Callable) -> Callable:
+    def declare(function: Draw) -> Draw:
         name = function.__name__.replace("_", "-")
         function.spec = FigureSpec(name, function, summary, frozenset(tags), **needs)  # type: ignore[attr-defined]
         return function

@@ -204,7 +204,7 @@ def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
         )  # fmt: skip
 
 
-def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
+def _comparisons(source: Source) -> Iterator[dict[str, object]]:
     """Return the tables of comparisons with animals, each with a figure."""
     for number, each in enumerate(source.evaluations):
         path = each.folder / "comparison.json"
@@ -223,7 +223,7 @@ def _comparisons(source: Source) -> Iterator[dict[str, Any]]:
         }
 
 
-def _activity(source: Source) -> Iterator[dict[str, Any]]:
+def _activity(source: Source) -> Iterator[dict[str, object]]:
     """Return the tables of comparisons of activity with recordings, each with a figure."""
     for number, each in enumerate(source.evaluations):
         path = each.folder / "activity_comparison.json"

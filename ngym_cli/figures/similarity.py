@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -123,10 +123,8 @@ def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[
 def _layers(source: Source, observations: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
     """Return the hidden units of each layer, computed again from the start of trials."""
     from neurogym.dynamics import Stack
-    from ngym_cli.agents.dynamics import system_of
 
-    networks: Any = source.actor.networks
-    system = system_of(networks[0])
+    system = source.system
     if not isinstance(system, Stack):
         raise Unavailable(f"the network of {source.run.name} has a single layer")
     lengths = np.diff(offsets)

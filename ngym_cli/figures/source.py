@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.errors import unknown
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
     from stable_baselines3.common.policies import BasePolicy
 
+    from neurogym.dynamics.systems import System
     from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
@@ -123,6 +124,14 @@ class Source:
 
         self._need_model()
         return load_to_act(self.run, self.config)[0]
+
+    @cached_property
+    def system(self) -> System:
+        """Network as a dynamical system; see ``ngym_cli.agents.dynamics.system_of``."""
+        from ngym_cli.agents.dynamics import system_of
+
+        actor: Any = self.actor
+        return system_of(actor.networks[0])
 
     def _need_model(self) -> None:
         if not (self.run.path / runs.MODEL).exists():

@@ -12,7 +12,7 @@ that predict an inner fold best. The code is ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -217,7 +217,7 @@ def train(
     return [BottleneckWeights(**{name: value[k] for name, value in arrays.items()}) for k in range(nets)]
 
 
-def _clip(leaves: Any, nets: int) -> None:
+def _clip(leaves: Iterable[Tensor], nets: int) -> None:
     """Limit the norm of the gradient of each network to 1."""
     gradients = [leaf.grad for leaf in leaves if leaf.grad is not None]  # bottlenecks have none without noise
     norm = torch.stack([g.flatten(1).square().sum(1) for g in gradients]).sum(0).sqrt()

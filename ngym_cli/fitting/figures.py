@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
@@ -156,7 +156,7 @@ def history(fit: Fit) -> Figure:
     return figure
 
 
-def _session_lines(axes: Any, lengths: Sequence[int], end: int) -> None:
+def _session_lines(axes: Axes, lengths: Sequence[int], end: int) -> None:
     for at in np.cumsum(lengths):
         if at < end:
             axes.axvline(at, color=GREY, linewidth=0.4, zorder=0)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Model, Policy, UnfitError, trial_of
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
@@ -19,7 +20,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder
 from ngym_cli.fitting.settings import FitSettings
-from ngym_cli.fitting.validation import CrossValidation, FitResult
+from ngym_cli.fitting.validation import CrossValidation, FitResult, Score
 
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
 DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
@@ -27,7 +28,7 @@ DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
 PLAYED = (20, 50, 300)
 
 
-def plain_estimates(values: Mapping[str, Any]) -> dict[str, Any]:
+def plain_estimates(values: Mapping[str, Estimate | Score]) -> dict[str, Any]:
     """Return results by name as plain values."""
     return {key: plain(asdict(value)) for key, value in values.items()}
 

@@ -22,12 +22,13 @@ from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Probl
 from neurogym.behaviour.table import Behaviour, Floats, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import find_network
+from ngym_cli.agents.networks.steps import ArrayState
 from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
 #: Arguments of the cells here, where one step is one trial.
-CELLS: dict[str, dict[str, Any]] = {
+CELLS: dict[str, dict[str, float | str]] = {
     "gru": {"memory": 10.0},
     "lstm": {"memory": 10.0},
     "rnn": {"activation": "tanh"},
@@ -191,13 +192,13 @@ class NetworkPolicy:
         """Return the policy with a subject's own weights."""
         return self if len(self.subjects) == 1 else NetworkPolicy(self.nets, self.scale, self.subjects, subject)
 
-    def begin(self, n: int) -> list[Any]:
+    def begin(self, n: int) -> list[ArrayState]:
         """See `Policy.begin`."""
         states = [[part.numpy() for part in net.cell.initial_state(n)] for net in self.nets]
         x = np.zeros((n, self.nets[0].cell.input_size), np.float32)
         return self._moved(states, x)
 
-    def _moved(self, states: list[Any], x: np.ndarray) -> list[Any]:
+    def _moved(self, states: Sequence[Sequence[np.ndarray]], x: np.ndarray) -> list[ArrayState]:
         new = []
         for stepper, state in zip(self.steppers, states, strict=True):
             out = tuple(np.empty_like(part) for part in state)
@@ -205,7 +206,7 @@ class NetworkPolicy:
             new.append(out)
         return new
 
-    def logits(self, state: list[Any], stimuli: Floats) -> list[Floats]:
+    def logits(self, state: list[ArrayState], stimuli: Floats) -> list[Floats]:
         """Return the logits of each network, shape (sessions, choices)."""
         found = []
         s = stimuli / self.scale
@@ -215,11 +216,11 @@ class NetworkPolicy:
             found.append(logits + np.einsum("nu,cus,ns->nc", h, product, s))
         return found
 
-    def probabilities(self, state: list[Any], stimuli: Floats) -> Floats:
+    def probabilities(self, state: list[ArrayState], stimuli: Floats) -> Floats:
         """See `Policy.probabilities`."""
         return np.mean([np.exp(log_softmax(each)) for each in self.logits(state, stimuli)], 0)
 
-    def advance(self, state: list[Any], trial: ParallelTrials) -> list[Any]:
+    def advance(self, state: list[ArrayState], trial: ParallelTrials) -> list[ArrayState]:
         """See `Policy.advance`."""
         scaled = ParallelTrials(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
         return self._moved(state, seen(scaled, self.choices))

@@ -84,7 +84,7 @@ def roles_in_words(table: Behaviour) -> list[list[str]]:
     return rows + ([["unused", ", ".join(table.unused)]] if table.unused else [])
 
 
-def table_as_dict(table: Behaviour, found: Sequence[SubjectDescription], figures: Sequence[str]) -> dict[str, Any]:
+def table_as_dict(table: Behaviour, found: Sequence[SubjectDescription], figures: Sequence[str]) -> dict[str, object]:
     """Return the document printed by ``ngym data --json``."""
     return {
         "roles": dict(table.roles),

@@ -109,7 +109,7 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     return DriftingReadout(model, walk)
 
 
-def to_arrays(policy: Any) -> tuple[Any, dict[str, np.ndarray]]:
+def to_arrays(policy: Policy) -> tuple[Policy, dict[str, np.ndarray]]:
     """Return the model behind a policy, and the arrays of the policy's drifting read-out, if there is one."""
     if not isinstance(policy, DriftingReadout):
         return policy, {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ def recover(
     n: int,
     seed: int,
     progress: Callable[[str, int, int], None],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return parameter recovery and the confusion matrix of models.
 
     Simulated subjects have the parameters of the fitted ones; those of models with few parameters are spread around
@@ -43,7 +42,7 @@ def recover(
     rng = np.random.default_rng([seed, 77])
     trials = int(np.clip(table.n_trials // max(len(table.subjects), 1), *TRIALS))
     compared = [label for label in models if label != "bias"]
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, dict[str, dict[str, float]]] = {}
     confusion: dict[str, dict[str, float]] = {}
     for k, label in enumerate(compared):
         progress(f"recovery of {label}", k, len(compared))

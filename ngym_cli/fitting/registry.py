@@ -17,7 +17,7 @@ from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.config import options
 from ngym_cli.config.parts import find_own, is_reference
-from ngym_cli.config.values import parse_call, parse_value
+from ngym_cli.config.values import Values, parse_call, parse_value
 from ngym_cli.errors import UserError, unknown
 
 
@@ -30,7 +30,7 @@ class ModelSpec:
     path: str
     source: str = ""
     arguments: Mapping[str, FieldInfo] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Values = field(default_factory=dict)
     units: bool = False
     seconds: float = 5.0
 
@@ -39,7 +39,7 @@ class ModelSpec:
         """Default of each argument."""
         return options.defaults(self.arguments)
 
-    def build(self, name: str, **given: Any) -> Model:
+    def build(self, name: str, **given: object) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
         made: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
         return made
@@ -132,7 +132,7 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
     spec = MODELS[call.name]
     if call.positional:
         raise UserError(f"model '{text}': expected {call.name}:KEY=VALUE")
-    given: dict[str, Any] = {}
+    given: Values = {}
     for key, value in call.named:
         if key not in spec.arguments:
             raise unknown(f"argument of model {call.name}", key, spec.arguments)
@@ -147,7 +147,7 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
     return each
 
 
-def _read(text: str, spec: ModelSpec, key: str, value: object) -> Any:
+def _read(text: str, spec: ModelSpec, key: str, value: object) -> object:
     """Return an argument of a model in its type; refuse a value of another type or beyond the limits."""
     try:
         return options.read(key, spec.arguments[key], value)

@@ -42,7 +42,7 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
     return write_page(out, folder.path, html.render("fit.html.jinja", _contents(Fit(folder))))
 
 
-def _contents(fit: Fit) -> dict[str, Any]:
+def _contents(fit: Fit) -> dict[str, object]:
     about = fit.record
     best = fit.best(1)[0]
     score = about["scores"][best]

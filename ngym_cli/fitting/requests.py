@@ -193,13 +193,13 @@ def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, dict[str, A
     return folder, about
 
 
-def _through_json(value: Any) -> Any:
+def _through_json(value: object) -> object:
     import json
 
     return json.loads(json.dumps(value))
 
 
-def _about(table: Behaviour) -> dict[str, Any]:
+def _about(table: Behaviour) -> dict[str, object]:
     """Return names and ranges of a table, which a simulation of the fitted models needs."""
     stimuli = np.nan_to_num(table.join("stimuli"))
     return {

@@ -26,7 +26,7 @@ def read_table(path: Path, roles: Mapping[str, str | None], columns: Path | None
     Raises:
         UserError: if a file is missing or damaged, or the table is unfit.
     """
-    given: dict[str, Any] = {}
+    given: dict[str, str | list[str] | None] = {}
     for role, text in roles.items():
         if text is not None:
             entries = [] if text == "none" else split_entries(text)

@@ -79,7 +79,7 @@ class Paper:
         return self.config.with_earlier(parts), [name for name in claims if name in chosen]
 
 
-def _place_code(settings: dict[str, Any], folder: Path) -> None:
+def _place_code(settings: dict[str, object], folder: Path) -> None:
     """Replace the name of a file with a task or a network by its path, for files in the paper's folder."""
     for key in ("task", "network"):
         file, colon, name = str(settings.get(key, "")).rpartition(":")

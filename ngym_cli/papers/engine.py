@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.config import trust
@@ -41,7 +40,7 @@ class PlannedRun:
     seed: int
     name: str
     path: Path
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
 
 
 def plan(paper: Paper, parts: Sequence[str], seeds: Sequence[int], place: Path) -> dict[tuple[str, int], PlannedRun]:

@@ -6,12 +6,13 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from ngym_cli.config import Section, TaskSettings, checked, read_toml
 from ngym_cli.config.sections import MOST_TRIALS
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers.verdicts import Criterion, parse_criterion
 
@@ -52,7 +53,7 @@ class EvaluationRequest(Section):
     deterministic: bool = Field(True, description="take the most probable action")
     balanced: bool = Field(False, description="all combinations of conditions equally often")
     seed: int = Field(0, ge=0, description="the network's own seed is added: each is shown trials of its own")
-    changes: dict[str, Any] = Field(default_factory=dict, description="what of the task is other than in training")
+    changes: Values = Field(default_factory=dict, description="what of the task is other than in training")
     record: list[str] = Field(default_factory=list, description="activity, values, logits, observations, ...")
     perturbations: dict[str, str] = Field(default_factory=dict, description="lesion, silence, clamp, noise")
 
@@ -63,7 +64,7 @@ class EvaluationRequest(Section):
 
     @field_validator("changes")
     @classmethod
-    def _of_the_task(cls, changes: dict[str, Any]) -> dict[str, Any]:
+    def _of_the_task(cls, changes: Values) -> Values:
         allowed = [*TaskSettings.model_fields, "task", "reset_state"]
         for key in changes:
             if key not in allowed:
@@ -140,7 +141,7 @@ class ClaimConfig(Section):
 
     @field_validator("part", "control", mode="before")
     @classmethod
-    def _one_or_several(cls, part: object) -> Any:
+    def _one_or_several(cls, part: object) -> object:
         return [part] if isinstance(part, str) else part
 
     @model_validator(mode="after")

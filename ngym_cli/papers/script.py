@@ -17,14 +17,16 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers.model import SCRIPT
 
 if TYPE_CHECKING:
-    from ngym_cli.papers.paper_runs import PaperRun
+    from matplotlib.figure import Figure
+
+    from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 
 FIGURE, CONTROL = "figure_", "control_"
@@ -101,7 +103,7 @@ class Script:
             spec.loader.exec_module(module)
         return module
 
-    def measure(self, name: str) -> Callable[..., Any]:
+    def measure(self, name: str) -> Callable[[PaperRun], object]:
         """Return a measure: from the script, from the library, or declared by the task."""
         if name in self.functions:
             return getattr(self.module, name)
@@ -125,7 +127,7 @@ class Script:
         if name not in own:
             raise UserError(f"{where}: {unknown(f'control (a function control_... of {SCRIPT})', name, own)}")
 
-    def figure(self, name: str) -> Callable[..., Any]:
+    def figure(self, name: str) -> Callable[[PaperRuns], Figure]:
         """Return a function that draws."""
         return getattr(self.module, name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,9 @@ INTERRUPTED = 130
 ACTIONS = ("status", "resume")
 
 
-def make_recipe(file: Path | None, over: Mapping[str, object], values: Mapping[str, list[Any]], trust: bool) -> Recipe:
+def make_recipe(
+    file: Path | None, over: Mapping[str, object], values: Mapping[str, Sequence[object]], trust: bool
+) -> Recipe:
     """Return the recipe of a file, overridden by flags.
 
     Args:
@@ -177,7 +179,7 @@ class SweepCommand:
 
     what: str | None
     reference: str | None
-    values: Mapping[str, list[Any]]
+    values: Mapping[str, Sequence[object]]
     over: Mapping[str, Any]
     root: Path
     name: str | None

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.config import nest
-from ngym_cli.config.values import parse_assignments, parse_value
+from ngym_cli.config.values import Values, parse_assignments, parse_value
 from ngym_cli.runs.recordings import NEEDED, OWN
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import plan
@@ -54,7 +54,7 @@ class Group(NamedTuple):
         weights: distances of weights, shape (seeds, seeds).
     """
 
-    values: dict[str, Any]
+    values: Values
     scores: np.ndarray
     dynamics: np.ndarray
     weights: np.ndarray
@@ -224,7 +224,6 @@ class _Member(NamedTuple):
 
 def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member:
     from neurogym.dynamics import PopulationTrials
-    from ngym_cli.agents.dynamics import system_of
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.style import Unavailable
     from ngym_cli.runs.recordings import Recording
@@ -241,9 +240,7 @@ def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member
     trials = [values[a:b].astype(float) for a, b in zip(offsets[:-1], offsets[1:], strict=True) if b - a >= 4]
     if not trials:
         raise Unavailable(f"the trials of {path.name} are shorter than 4 steps")
-    networks: Any = source.actor.networks
-    matrix = system_of(networks[0])
-    matrix = getattr(matrix, "layers", [matrix])[0]  # the first layer
+    matrix = getattr(source.system, "layers", [source.system])[0]  # the first layer
     recurrent = getattr(matrix, "recurrent", np.zeros((0, 0)))
     units = recurrent.shape[1]
     gate = {3: 2, 4: 2}.get(len(recurrent) // max(units, 1), 0)  # the candidate of gated cells

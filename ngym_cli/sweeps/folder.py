@@ -19,7 +19,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge, nest
@@ -33,6 +32,7 @@ from ngym_cli.sweeps import plan
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import Recipe
+from ngym_cli.terminal import Row
 
 ROOT = Path("sweeps")
 RECIPE, LIST, RUNS, ERRORS, DRAWN, STUDY = "recipe.toml", "list.json", "runs", "errors", "drawn", "study.jsonl"
@@ -282,7 +282,7 @@ def find_all(root: Path = ROOT) -> list[SweepFolder]:
     return found
 
 
-def describe(sweep: SweepFolder) -> dict[str, Any]:
+def describe(sweep: SweepFolder) -> Row:
     """Return a sweep as a row of a listing: number of finished runs and mean performance."""
     rows = [runs.describe(run) for run in runs.find_all(sweep.root)]
     done = [row for row in rows if row["status"] == "finished"]

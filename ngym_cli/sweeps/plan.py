@@ -83,12 +83,12 @@ def _searched(recipe: Recipe) -> dict[str, object]:
     return recipe.search.model_dump(exclude={"trials"}) if recipe.search is not None else {}
 
 
-def _shared(run: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+def _shared(run: Mapping[str, object], keys: Iterable[str]) -> Values:
     """Return the common settings without the given dotted keys."""
     return functools.reduce(without, keys, dict(run))
 
 
-def _values(run: Mapping[str, Any], entry: Entry, keys: Iterable[str]) -> str:
+def _values(run: Mapping[str, object], entry: Entry, keys: Iterable[str]) -> str:
     """Return the values of dotted keys in a run, as a text; what is set nowhere has the default."""
     settings = merge(run, nest(entry.values))
     found = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from ngym_cli.config import RunConfig, Section, checked, leaves, merge, nest, read_toml
 from ngym_cli.config.flags import FLAGS
 from ngym_cli.config.values import (
+    Values,
     as_list,
     parse_assignment,
     parse_assignments,
@@ -65,11 +66,11 @@ class LaunchSettings(Section):
 
     on: str = "local"
     workers: int | None = Field(None, ge=1)
-    slurm: dict[str, Any] = Field(default_factory=dict)
+    slurm: Values = Field(default_factory=dict)
 
     @field_validator("slurm")
     @classmethod
-    def _options(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _options(cls, options: Mapping[str, object]) -> dict[str, object]:
         return check_options(options)
 
 
@@ -92,7 +93,7 @@ class Recipe(Section):
 
     @field_validator("grid", mode="before")
     @classmethod
-    def _lists(cls, grid: object) -> Any:
+    def _lists(cls, grid: object) -> dict[str, list[object]]:
         if not isinstance(grid, Mapping):
             raise ValueError("grid must be a table of parameters and their values")
         return {canonical(key): as_list(value, f"grid.{key}") for key, value in leaves(grid)}
@@ -132,7 +133,7 @@ class Recipe(Section):
         searched = list(self.search.space) if self.search else []
         return [*names, *searched, *(["seed"] if len(self.grid.get("seed", [])) > 1 else [])]
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Values:
         """Return the content by which recipes are compared: everything except the launch settings."""
         return self.model_dump(exclude={"launch"}, exclude_none=True)
 
@@ -163,7 +164,7 @@ def canonical(key: str) -> str:
     return key if first in RunConfig.model_fields else f"hyperparameters.{key}"
 
 
-def without(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+def without(table: Mapping[str, Any], key: str) -> Values:
     """Return nested tables without a dotted key."""
     first, dot, rest = key.partition(".")
     if first not in table:
@@ -175,7 +176,7 @@ def without(table: Mapping[str, Any], key: str) -> dict[str, Any]:
     return kept
 
 
-def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) -> dict[str, list[Any]]:
+def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) -> dict[str, Sequence[object]]:
     """Return the values that flags give to parameters, as lists.
 
     Args:
@@ -185,7 +186,7 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
     Raises:
         UserError: on an empty list or a parameter given twice.
     """
-    found: dict[str, list[Any]] = {}
+    found: dict[str, Sequence[object]] = {}
     for name, text in flags.items():
         if not text:
             continue
@@ -205,7 +206,7 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
 
 def tables_from_flags(
     where: Mapping[str, Any], searched: Mapping[str, Any] | None = None, zipped: Iterable[str] | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the tables of a recipe that flags give, without undefined entries.
 
     Args:
@@ -213,7 +214,7 @@ def tables_from_flags(
         searched: flags of the search.
         zipped: groups of parameters that change together.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if zipped:
         found["zip"] = [[_key(part) for part in split_entries(group)] for group in zipped]
     search = {key: value for key, value in (searched or {}).items() if value is not None}
@@ -237,7 +238,7 @@ def _key(name: str) -> str:
         raise UserError(f"--zip: {error}") from None
 
 
-def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: str = "") -> Recipe:
+def build(data: Mapping[str, object], values: Mapping[str, Sequence[object]], source: str = "") -> Recipe:
     """Return the recipe of a TOML document, overridden by flags.
 
     Args:
@@ -250,7 +251,7 @@ def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: s
     """
     zipped = data.get("zip", [])
     recipe = checked(Recipe, {key: value for key, value in data.items() if key != "zip"}, source)
-    run, grid = recipe.run, dict(recipe.grid)
+    run, grid = recipe.run, dict[str, Sequence[object]](recipe.grid)
     for key, items in values.items():
         grid.pop(key, None)
         run = without(run, key)
@@ -265,7 +266,7 @@ def build(data: Mapping[str, object], values: Mapping[str, list[Any]], source: s
     return checked(Recipe, {**flat, "zip": _without_single(zipped, alone)}, source)
 
 
-def _without_single(groups: object, alone: set[str]) -> Any:
+def _without_single(groups: object, alone: set[str]) -> object:
     """Return zipped groups without the parameters that have a single value."""
     if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         return groups
@@ -326,13 +327,13 @@ _OPTION = re.compile(r"[\w .,:;=+@%/\[\]()*!|&^~-]*", re.ASCII)
 LONGEST_OPTION = 1_000
 
 
-def check_options(options: Mapping[str, object]) -> dict[str, Any]:
+def check_options(options: Mapping[str, object]) -> dict[str, object]:
     """Return options with names in Python spelling.
 
     Raises:
         ValueError: if a name is not allowed, or a value is not a plain word, a number or a truth value.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, value in options.items():
         name = key.replace("-", "_")
         if name in ("output", "error"):

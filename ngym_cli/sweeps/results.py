@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def table(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
 
 
 def _record(row: RunRow) -> Row:
-    manifest: Mapping[str, Any] = {}
+    manifest: Mapping[str, object] = {}
     if row["id"] is not None and row["state"] != "queued":
         try:
             manifest = runs.RunFolder(Path(row["id"])).manifest()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ngym_cli.config.values import parse_call, parse_scalar
+from ngym_cli.config.values import Scalar, parse_call, parse_scalar
 from ngym_cli.errors import unknown
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial
 
 KINDS = ("log", "float", "int", "logint", "choice")
 
@@ -24,7 +27,7 @@ class SearchParameter:
     name: str
     values: tuple[Any, ...]
 
-    def suggest(self, trial: Any, key: str) -> Any:
+    def suggest(self, trial: Trial, key: str) -> Scalar:
         """Let an Optuna trial draw the parameter."""
         if self.name == "choice":
             return trial.suggest_categorical(key, self.values)
@@ -42,7 +45,7 @@ class SearchParameter:
         low, high, *step = self.values
         return low <= value <= high and (not step or (value - low) % step[0] == 0)
 
-    def corners(self) -> tuple[Any, ...]:
+    def corners(self) -> tuple[Scalar, ...]:
         """Return the values that represent the whole range when a search is checked."""
         return self.values if self.name == "choice" else self.values[:2]
 

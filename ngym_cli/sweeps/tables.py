@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -85,7 +84,7 @@ def headline(rows: Sequence[RunRow], workers: int) -> str:
 def picture(rows: Sequence[RunRow], workers: int = 1, most: int = MOST_ROWS) -> Group:
     """Return the headline and the table of the runs that matter most."""
     chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:most]
-    lines: list[Any] = [table(sorted(chosen, key=lambda row: row["name"]))]
+    lines: list[RenderableType] = [table(sorted(chosen, key=lambda row: row["name"]))]
     if len(rows) > len(chosen):
         lines.append(Text(f"and {len(rows) - len(chosen):,} more", style="dim"))
     return Group(*lines, Text(headline(rows, workers)))

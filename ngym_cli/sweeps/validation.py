@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge, nest
@@ -50,7 +50,7 @@ def _path_of(reference: str) -> str:
 
 def settings(recipe: Recipe) -> Iterator[Values]:
     """Yield the settings that represent all runs: each setting once, regardless of seed; for a search, the corners."""
-    seen: set[Any] = set()
+    seen: set[object] = set()
     if recipe.search is None:
         for entry in plan.entries(recipe):
             key = plan.setting_of(entry.values)
@@ -182,7 +182,7 @@ class Forecast:
         """Expected seconds of the sweep."""
         return max(self.core_seconds / self.workers, self.longest)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Return the forecast as plain data."""
         rows = [{"name": entry.name, "job": entry.job, "values": entry.values} for entry in self.entries]
         return {"runs": rows, "core_seconds": self.core_seconds, "seconds": self.seconds, "workers": self.workers}
@@ -207,7 +207,7 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
     """Return the total seconds of all runs on a single core of this machine, and the seconds of the longest run."""
     from ngym_cli.training import timing
 
-    per_step: dict[Any, float] = {}
+    per_step: dict[tuple[object, ...], float] = {}
     references: dict[int, float] = {}
     each: list[float] = []
     began = time.monotonic()

@@ -33,6 +33,9 @@ from ngym_cli.training.session import Watch
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from optuna.pruners import BasePruner
+    from optuna.samplers import BaseSampler
+
 
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
 
@@ -147,14 +150,14 @@ def _settings(sweep: SweepFolder) -> SearchSettings:
     return sweep.recipe.search
 
 
-def _sampler(package: ModuleType, settings: SearchSettings, job: int) -> Any:
+def _sampler(package: ModuleType, settings: SearchSettings, job: int) -> BaseSampler:
     seed = int(np.random.SeedSequence([settings.seed, job]).generate_state(1)[0])
     if settings.sampler == "random":
         return package.samplers.RandomSampler(seed=seed)
     return package.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_TRIALS, constant_liar=True)
 
 
-def _pruner(package: ModuleType, sweep: SweepFolder, settings: SearchSettings) -> Any:
+def _pruner(package: ModuleType, sweep: SweepFolder, settings: SearchSettings) -> BasePruner:
     if settings.pruner == "median":
         return package.pruners.MedianPruner(n_startup_trials=STARTUP_PRUNING)
     if settings.pruner == "hyperband":
@@ -187,9 +190,9 @@ def _state() -> Any:
     return TrialState
 
 
-def default_params(sweep: SweepFolder, default: RunConfig) -> dict[str, Any] | None:
+def default_params(sweep: SweepFolder, default: RunConfig) -> Values | None:
     """Return the default setting as parameters of the search, or None if outside the search space."""
-    found: dict[str, Any] = {}
+    found: Values = {}
     for key, kind in space.kinds(_settings(sweep).space).items():
         value = lookup(default.model_dump(), key)
         if not kind.holds(value):
