@@ -15,7 +15,7 @@ from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearn
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, Floats, session
 from ngym_cli.fitting import registry
-from ngym_cli.fitting.validation import CrossValidation, prepared, validate
+from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
 
 Row = dict[str, Any]
 BANDIT = Behaviour((session([0, 1], reward=[1, 0]),))
@@ -173,9 +173,9 @@ def tiny_network(seed: int) -> Row:
 
 def speed(seed: int) -> Row:
     """Time five folds and three seeds of a gru of 2 units on 10,000 trials of a subject."""
-    table = prepared(_learners(seed, 20, 500)[0], CrossValidation())
+    data = prepared(FitData(_learners(seed, 20, 500)[0], CrossValidation(5, "each", seed)))
     model = registry.build(["gru"], (2,), 3)["gru:units=2"]
     began, wall = time.process_time(), time.perf_counter()
-    validate(model, table, CrossValidation(5, "each", seed))
+    validate(model, data)
     return {"seconds on one core": round(time.process_time() - began, 1),
             "wall_seconds": round(time.perf_counter() - wall, 1)}  # fmt: skip

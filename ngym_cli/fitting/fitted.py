@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder
 from ngym_cli.fitting.settings import FitSettings
-from ngym_cli.fitting.validation import CrossValidation, FitResult, Score
+from ngym_cli.fitting.validation import FitData, FitResult, Score
 
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
 DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
@@ -33,18 +33,17 @@ def plain_estimates(values: Mapping[str, Estimate | Score]) -> dict[str, Any]:
     return {key: plain(asdict(value)) for key, value in values.items()}
 
 
-def check(models: Mapping[str, Model], table: Behaviour, protocol: CrossValidation) -> None:
+def check(models: Mapping[str, Model], data: FitData) -> None:
     """Refuse models that do not suit the table of a subject, before anything is fitted.
 
     Args:
         models: by label.
-        table: of all subjects.
-        protocol: treatment of subjects.
+        data: of all subjects.
 
     Raises:
         UserError: for the first such model, with the reason.
     """
-    for own in validation.groups_of(table, protocol).values():
+    for own in validation.groups_of(data).values():
         for label, model in models.items():
             if hasattr(model, "check"):
                 with _one_line(label):
@@ -62,16 +61,14 @@ def _one_line(label: str) -> Iterator[None]:
 
 
 def fit_model(
-    label: str, model: Model, table: Behaviour, test: Behaviour | None, protocol: CrossValidation, folder: FitFolder
+    label: str, model: Model, data: FitData, folder: FitFolder
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Fit and save a model; errors in a user's own code become a single line.
 
     Args:
         label: name of the model with arguments.
         model: the model.
-        table: as returned by `validation.prepared`.
-        test: sessions that are only predicted.
-        protocol: folds and treatment of subjects.
+        data: as returned by `validation.prepared`.
         folder: where the model is saved.
 
     Returns:
@@ -81,18 +78,18 @@ def fit_model(
         UserError: if the model does not suit the table, or a user's own code fails.
     """
     with _one_line(label):
-        outcome = validation.validate(model, table, protocol, test)
+        outcome = validation.validate(model, data)
     about = {
         "model": label,
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
         **({"group": outcome.group} if outcome.group else {}),
     }
-    arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, table)}
+    arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, data.table)}
     if hasattr(model, "to_arrays"):
         for k, fit in enumerate(outcome.fitted.values()):
             arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
-    if test is not None:
+    if data.test is not None:
         arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
     return about, arrays
@@ -140,16 +137,15 @@ def fit_subject(folder: FitFolder, subject: int) -> None:
         UserError: if a model does not suit the subject.
     """
     settings = FitSettings.from_dict(folder.read()["settings"])
-    table, test = settings.read()
-    who = table.subjects[subject]
-    own, later = table.of(who), test
+    every = settings.read()
+    who, test = every.table.subjects[subject], every.test
     if test is not None and len(test.subjects) > 1:
-        later = test.of(who) if who in test.subjects else None
-    protocol = CrossValidation(settings.folds, settings.subjects, settings.seed)
-    own, place = validation.prepared(own, protocol), folder_of(folder, subject)
+        test = test.of(who) if who in test.subjects else None
+    data = validation.prepared(replace(every, table=every.table.of(who), test=test))
+    place = folder_of(folder, subject)
     for label, model in models_of(settings).items():
         if place.load(label) is None:
-            fit_model(label, model, own, later, protocol, place)
+            fit_model(label, model, data, place)
 
 
 def missing(folder: FitFolder, labels: Sequence[str], subjects: int) -> list[int]:
@@ -158,14 +154,13 @@ def missing(folder: FitFolder, labels: Sequence[str], subjects: int) -> list[int
     return [k for k, each in enumerate(places) if not all(each.model_path(name, ".json").is_file() for name in labels)]
 
 
-def join(folder: FitFolder, labels: Sequence[str], table: Behaviour, test: Behaviour | None) -> None:
+def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
     """Save the models of all subjects, fitted one by one, as the models of the fit.
 
     Args:
         folder: of the fit.
         labels: of the models.
-        table: of all subjects, prepared.
-        test: the test table.
+        data: of all subjects, prepared.
     """
     for label in labels:
         if folder.load(label) is not None:
@@ -173,7 +168,7 @@ def join(folder: FitFolder, labels: Sequence[str], table: Behaviour, test: Behav
         about: dict[str, Any] = {"model": label, "parameters": {}, "log_likelihood": {}}
         arrays: dict[str, np.ndarray] = {}
         rows: dict[str, dict[str, np.ndarray]] = {"held_out": {}, "tested": {}}
-        for k, who in enumerate(table.subjects):
+        for k, who in enumerate(data.table.subjects):
             found = folder_of(folder, k).load(label)
             assert found is not None
             for key in ("parameters", "log_likelihood"):
@@ -185,7 +180,7 @@ def join(folder: FitFolder, labels: Sequence[str], table: Behaviour, test: Behav
                     arrays[f"{POLICY}{k}.{name.removeprefix(f'{POLICY}0.')}"] = value
                 elif k == 0:
                     arrays[name] = value
-        for name, whole in (("held_out", table), ("tested", test)):
+        for name, whole in (("held_out", data.table), ("tested", data.test)):
             if whole is not None:
                 arrays[name] = _in_order(rows[name], whole)
         folder.save(label, about, arrays)

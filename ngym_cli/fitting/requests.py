@@ -21,7 +21,7 @@ from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import fitted, registry, validation
 from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, place
 from ngym_cli.fitting.settings import FitSettings, Place
-from ngym_cli.fitting.validation import CrossValidation
+from ngym_cli.fitting.validation import FitData
 from ngym_cli.runs import MANIFEST, RunFolder, discard, managing, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.terminal import in_words
@@ -72,26 +72,26 @@ def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) 
     if hooks.elsewhere is not None and settings.subjects != "each":
         raise UserError("--on fits subjects one by one; it goes with --subjects each")
     models = fitted.models_of(settings)  # wrong names are refused before the table is read
-    table, test = settings.read()
+    data = settings.read()
     if not settings.model:
-        settings = settings.named(table)
+        settings = settings.named(data.table)
         models = fitted.models_of(settings)
-    protocol = CrossValidation(settings.folds, settings.subjects, settings.seed)
-    validation.check(models.values(), protocol)
-    validation.check_test(table, test, protocol)
-    table = validation.prepared(table, protocol)
-    fitted.check(models, table, protocol)
+    validation.check(models.values(), data.protocol)
+    validation.check_test(data)
+    data = validation.prepared(data)
+    table, test = data.table, data.test
+    fitted.check(models, data)
     missing = [above for above in place(where.runs, Path(settings.table), where.name).parents if not above.exists()]
     folder, about = _opened(settings, where)
     about["table"] = _about(table)
     try:
         if hooks.elsewhere is not None:
             hooks.elsewhere(folder, list(models), table)
-            fitted.join(folder, list(models), table, test)
+            fitted.join(folder, list(models), data)
             fitted.clear(folder.path)
         else:
             hooks.announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
-        results, predictions, tested = _fitted(models, table, test, protocol, folder, hooks.progress)
+        results, predictions, tested = _fitted(models, data, folder, hooks.progress)
     except UserError:
         _discard_if_empty(folder, models, missing)
         raise
@@ -109,18 +109,14 @@ def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) 
 
 
 def _fitted(
-    models: Mapping[str, Model],
-    table: Behaviour,
-    test: Behaviour | None,
-    protocol: CrossValidation,
-    folder: FitFolder,
-    progress: Progress,
+    models: Mapping[str, Model], data: FitData, folder: FitFolder, progress: Progress
 ) -> tuple[dict[str, Any], Predictions, Predictions]:
     """Return parameters of all models, and their predictions of held-out and of test sessions, with the mixture."""
-    predictions, tested, results = _chance(table), _chance(test), {}
+    table, test, results = data.table, data.test, {}
+    predictions, tested = _chance(table), _chance(test)
     for k, (label, model) in enumerate(models.items()):
         progress(label, k, len(models))
-        found = folder.load(label) or fitted.fit_model(label, model, table, test, protocol, folder)
+        found = folder.load(label) or fitted.fit_model(label, model, data, folder)
         results[label], arrays = found
         predictions[label] = _apart(arrays["held_out"], table)
         if test is not None:

@@ -81,8 +81,8 @@ class FitSettings:
         """Return the settings with the models that suit the table, if no model is named."""
         return self if self.model else replace(self, model=registry.suited(table, self.subjects))
 
-    def read(self) -> tuple[Behaviour, Behaviour | None]:
-        """Return the table and the test table."""
+    def read(self) -> validation.FitData:
+        """Return the table, the test table, and how models are fitted."""
         columns = None if self.columns is None else Path(self.columns)
         table = read_table(Path(self.table), self.roles, columns)
         test = None if self.test is None else read_table(Path(self.test), self.roles, columns)
@@ -91,7 +91,7 @@ class FitSettings:
                 f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "
                 f"expected {', '.join(table.stimuli) or 'none'} and {', '.join(table.choices)}"
             )
-        return table, test
+        return validation.FitData(table, validation.CrossValidation(self.folds, self.subjects, self.seed), test)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> FitSettings:

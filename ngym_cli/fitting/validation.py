@@ -35,6 +35,21 @@ class CrossValidation:
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class FitData:
+    """Data of a fit, and how models are fitted to and scored on the data.
+
+    Attributes:
+        table: sessions that models are fitted to.
+        protocol: folds and treatment of subjects.
+        test: sessions that are only predicted, by the fits to the whole table.
+    """
+
+    table: Behaviour
+    protocol: CrossValidation
+    test: Behaviour | None = None
+
+
 @dataclass
 class FitResult:
     """A model fitted to and scored on a table.
@@ -67,48 +82,47 @@ def check(models: Iterable[Model], protocol: CrossValidation) -> None:
         )
 
 
-def check_test(table: Behaviour, test: Behaviour | None, protocol: CrossValidation) -> None:
+def check_test(data: FitData) -> None:
     """Refuse a test table with a subject that no fit predicts; a fit to a single subject predicts any.
 
     Raises:
         UserError: names the subject and those that are fitted.
     """
-    known = table.subjects
-    if test is None or protocol.subjects == "pooled" or len(known) == 1:
+    known = data.table.subjects
+    if data.test is None or data.protocol.subjects == "pooled" or len(known) == 1:
         return
-    new = [who for who in test.subjects if who not in known]
+    new = [who for who in data.test.subjects if who not in known]
     if new:
         raise UserError(f"--test has subject {new[0]}, who is not among {', '.join(known)}; try --subjects pooled")
 
 
-def groups_of(table: Behaviour, protocol: CrossValidation) -> dict[str, Behaviour]:
+def groups_of(data: FitData) -> dict[str, Behaviour]:
     """Return the tables that are fitted apart."""
-    if protocol.subjects == "pooled":
-        return {"all": table}
-    return {name: table.of(name) for name in table.subjects}
+    if data.protocol.subjects == "pooled":
+        return {"all": data.table}
+    return {name: data.table.of(name) for name in data.table.subjects}
 
 
-def prepared(table: Behaviour, protocol: CrossValidation) -> Behaviour:
-    """Return a table in which each subject has at least as many sessions, or blocks of a session, as folds."""
+def prepared(data: FitData) -> FitData:
+    """Return data in which each subject has at least as many sessions, or blocks of a session, as folds."""
     parts: list[Session] = []
-    for name, own in groups_of(table, protocol).items():
-        cut = own.in_blocks(protocol.folds)
-        if min(int((each.choice >= 0).sum()) for each in cut.sessions) < 1 or len(cut.sessions) < protocol.folds:
-            raise UserError(f"{name} has {own.n_trials} trials, too few for {protocol.folds} folds (--folds)")
+    folds = data.protocol.folds
+    for name, own in groups_of(data).items():
+        cut = own.in_blocks(folds)
+        if min(int((each.choice >= 0).sum()) for each in cut.sessions) < 1 or len(cut.sessions) < folds:
+            raise UserError(f"{name} has {own.n_trials} trials, too few for {folds} folds (--folds)")
         parts += cut.sessions
-    return table.only(parts)
+    return replace(data, table=data.table.only(parts))
 
 
-def validate(model: Model, table: Behaviour, protocol: CrossValidation, test: Behaviour | None = None) -> FitResult:
+def validate(model: Model, data: FitData) -> FitResult:
     """Fit a model to all folds and to the whole table, and predict held-out sessions.
 
     Args:
         model: the model.
-        table: as returned by `prepared`.
-        protocol: folds and treatment of subjects.
-        test: sessions that are predicted by the fits to the whole table.
+        data: as returned by `prepared`.
     """
-    groups = groups_of(table, protocol)
+    protocol, groups = data.protocol, groups_of(data)
     problems, held = [], []
     for own in groups.values():
         for k in range(protocol.folds):
@@ -123,9 +137,9 @@ def validate(model: Model, table: Behaviour, protocol: CrossValidation, test: Be
         if sessions:
             found.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
     final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
-    tested = [] if test is None else [predict(_for(final, each), [each])[0] for each in test.sessions]
+    tested = [] if data.test is None else [predict(_for(final, each), [each])[0] for each in data.test.sessions]
     group = {} if prior is None else _group(fits[0], *prior)
-    return FitResult(final, [found[id(each)] for each in table.sessions], tested, group)
+    return FitResult(final, [found[id(each)] for each in data.table.sessions], tested, group)
 
 
 def _group(fit: Fitted, mean: Floats, sd: Floats) -> dict[str, dict[str, float]]:

@@ -10,18 +10,10 @@ import functools
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import (  # pydantic takes those of typing from Python 3.12 on
-    Annotated,
-    Any,
-    Literal,
-    NotRequired,
-    Required,
-    TypeVar,
-    get_args,
-)
+from typing import Annotated, Any, Literal, NotRequired, Required, TypeVar, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Scalar

@@ -15,7 +15,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.figures.files import FigureFiles
 from ngym_cli.fitting import registry, requests
 from ngym_cli.fitting.settings import FitSettings
-from ngym_cli.fitting.validation import CrossValidation, mixture, prepared, validate
+from ngym_cli.fitting.validation import CrossValidation, FitData, mixture, prepared, validate
 
 
 @pytest.fixture
@@ -68,12 +68,12 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
 def test_held_out_sessions_are_not_seen():
     rng = np.random.default_rng(1)
     table = Behaviour(tuple(session(rng.integers(0, 2, 50), name=str(k)) for k in range(6)))
-    table = prepared(table, CrossValidation(folds=3))
+    data = prepared(FitData(table, CrossValidation(folds=3)))
     model = registry.build(["logistic:history=1"], (), 1)["logistic:history=1"]
-    outcome = validate(model, table, CrossValidation(folds=3))
-    kept = [each for k, each in enumerate(table.sessions) if k % 3 != 1]
-    policy = model.fit([Problem(table.only(kept))])[0].policy
-    np.testing.assert_allclose(outcome.held_out[1], predict(policy, [table.sessions[1]])[0])
+    outcome = validate(model, data)
+    kept = [each for k, each in enumerate(data.table.sessions) if k % 3 != 1]
+    policy = model.fit([Problem(data.table.only(kept))])[0].policy
+    np.testing.assert_allclose(outcome.held_out[1], predict(policy, [data.table.sessions[1]])[0])
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm", "rnn", "ctrnn"])
@@ -113,7 +113,7 @@ def test_size_and_expected_time_are_said_first_and_the_table_names_baselines(rat
 
 
 def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
-    seen, bandit = (FitSettings(str(path)).read()[0] for path in (rat, people))
+    seen, bandit = (FitSettings(str(path)).read().table for path in (rat, people))
     assert registry.suited(seen, "each") == (
         "logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true", "disentangled:drift=true",
     )  # fmt: skip
@@ -157,7 +157,7 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     assert values["sigma of latent 1"] < 0.2 and values["sigma of latent 1"] < values["sigma of latent 2"] < 1
     fitted = simulation.find("d", tmp_path / "runs")
     policy = simulation.load(fitted, model)[2]
-    table = prepared(requests.FitSettings(str(rat)).read()[0], CrossValidation(2))
+    table = prepared(requests.FitSettings(str(rat), folds=2).read()).table
     mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
                     for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)])  # fmt: skip
     assert mean > scores["bias"] + 0.05
@@ -310,7 +310,7 @@ def test_saved_policies_predict_as_fitted_ones(model, rat, tmp_path, monkeypatch
     found = fit(rat, model=model, units=2, folds=2, seeds=1, name="a")
     label = list(found["models"])[-1]
     label, _, policy, _ = simulation.load(simulation.find("a", Path("runs")), label)
-    table = prepared(requests.FitSettings(str(rat)).read()[0], CrossValidation(2))
+    table = prepared(requests.FitSettings(str(rat), folds=2).read()).table
     built = registry.build([model], (2,), 1)[label]
     again = built.fit([Problem(table, 0)])[0].policy
     for one, other in zip(predict(policy, table.sessions), predict(again, table.sessions), strict=True):
