@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,9 +67,7 @@ class WithFigures:
             raise UserError(f"figure {figure} has no table; the trials are in .trials")
         return settings.frame_of_trials(found)
 
-    def _draw(
-        self, figure: FigureChoice, by: str | None, style: str, options: Mapping[str, Any]
-    ) -> tuple[Figure, Table]:
+    def _draw(self, figure: FigureChoice, by: str | None, style: str, options: dict[str, Any]) -> tuple[Figure, Table]:
         """Return a figure and its table."""
         from ngym_cli.evaluation.requests import recorder
         from ngym_cli.figures import requests

@@ -176,7 +176,7 @@ class Run(WithFigures):
             changes=nested, name=name, overwrite=overwrite, trust=self._trust,
         )  # fmt: skip
         _, asked = requests.request([str(self.path)], flags)
-        found = [Evaluation(folder, self._trust) for _, folder in requests.evaluate([str(self.path)], runs.ROOT, asked)]
+        found = [Evaluation(folder, self._trust) for _, folder in requests.perform([str(self.path)], runs.ROOT, asked)]
         return found if checkpoints is not None else found[0]
 
     def resume(self, progress: bool = True) -> Run:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ngym_cli.commands import completion
 from ngym_cli.commands.options import Whole, option, with_flags
 from ngym_cli.config.flags import FLAGS
-
-if TYPE_CHECKING:
-    from ngym_cli.evaluation.simulation import SimulationRequest
 
 
 @with_flags([flag for flag in FLAGS.values() if flag.changes], panel="Changed conditions", at=7)
@@ -93,56 +90,21 @@ def command(
     threads.one()
     from ngym_cli import terminal
     from ngym_cli.config import flags
-    from ngym_cli.errors import UserError
     from ngym_cli.evaluation import printing, requests
 
     written = requests.EvaluationFlags(
-        trials, seed, deterministic is not False, balanced, checkpoints or checkpoint,
-        lesion or (), silence or (), clamp or (), noise or (), record, spike_rate, export,
-        compare, columns, compare_activity, by, flags.settings(**changed), name, overwrite, trust,
+        trials, seed, deterministic, balanced, checkpoints or checkpoint,
+        lesion or (), silence or (), clamp or (), noise or (), simulate, model, subject, stimuli,
+        record, spike_rate, export, compare, columns, compare_activity, by,
+        flags.settings(**changed), name, overwrite, trust,
     )  # fmt: skip
-    if simulate is not None:
-        from ngym_cli.evaluation import simulation
-
-        written.refuse_for_fitted_models()
-        asked_of_models = simulation.SimulationRequest(
-            {"task": simulate, **written.changes}, model, subject, stimuli, trials, seed, bool(deterministic),
-            requests.comparison_of(compare, columns), overwrite, name, trust,
-        )  # fmt: skip
-        _let_models_act(run or ["latest"], runs, asked_of_models, json)
-        return
-    for flag, value in {"model": model, "subject": subject, "stimuli": stimuli}.items():
-        if value is not None:
-            raise UserError(f"--{flag} belongs to --simulate TASK, which lets a fitted model act")
     references, asked = requests.request(run or [], written)
     rows = []
     bar = printing.EvaluationBar(terminal.console(stderr=True))
-    for summary, folder in requests.evaluate(references, runs, asked, bar.show):
+    for summary, folder in requests.perform(references, runs, asked, bar.show):
         rows.append(summary)
         bar.stop()
         if not json:
             printing.print_evaluated(summary, folder, several=len(references) > 1 or written.checkpoints is not None)
     if json:
         terminal.print_json(rows[0] if len(rows) == 1 and not written.checkpoints else rows)
-
-
-def _let_models_act(fits: list[str], root: Path, asked: SimulationRequest, json: bool) -> None:
-    """Simulate the models of fits, and print what they did.
-
-    Args:
-        fits: folders or names of fits, or ``latest``.
-        root: folder of all runs and fits.
-        asked: the request.
-        json: print summaries as JSON.
-    """
-    from ngym_cli import terminal
-    from ngym_cli.evaluation import printing, simulation
-
-    bar = printing.EvaluationBar(terminal.console(stderr=True))
-    found = [simulation.simulate(fit, root, asked, bar.show) for fit in [simulation.find(word, root) for word in fits]]
-    bar.stop()
-    if json:
-        terminal.print_json(found[0][0] if len(found) == 1 else [summary for summary, _ in found])
-        return
-    for summary, folder in found:
-        printing.print_simulated(summary, folder)

@@ -18,7 +18,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -273,9 +273,7 @@ def _ours(filename: str) -> bool:
     return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
 
 
-def check_arguments(
-    entry: Callable[..., object], given: Iterable[str], what: str, without: tuple[str, ...] = ()
-) -> None:
+def check_arguments(entry: Callable[..., object], given: Iterable[str], what: str, without: Sequence[str] = ()) -> None:
     """Refuse arguments that a class or function does not take.
 
     Args:

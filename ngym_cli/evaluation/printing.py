@@ -109,16 +109,21 @@ def _range(interval: Sequence[float]) -> str:
 
 
 def print_evaluated(found: Summary, folder: Path, several: bool = False) -> None:
-    """Print an evaluation, in full or as a single line, then the written files and the distances to other data."""
-    out = terminal.console()
-    if several:
+    """Print an evaluation, in full or as a single line, then the written files and the distances to other data.
+
+    The simulation of a fitted model is always printed in full, after the model and before warnings.
+    """
+    out, fit = terminal.console(), found.get("fit")
+    if fit:
+        out.print(f"{fit['model']} of {fit['path']}, parameters {fit['parameters']}", soft_wrap=True)
+    if several and not fit:
         low, high = found["performance_ci"]
         at = f" at {found['model_steps']:,} steps" if found.get("checkpoint") is not None else ""
         text = f"{found['performance']:.4f} [{low:.4f}, {high:.4f}], {found['trials']:,} trials{at}"
         out.print(f"{text}  {folder}", soft_wrap=True)
     else:
         trials = f"{found['trials']:,} fresh trials (seed {found['seed']})"
-        later = "" if found.get("fit") else ", other than those at the end of training"
+        later = "" if fit else ", other than those at the end of training"
         print_evaluation(found, f"evaluation on {trials}{later}")
         out.print(f"\ntrials and summary: {folder}", soft_wrap=True)
     for path in found.get("exports") or ():
@@ -140,9 +145,10 @@ def print_evaluated(found: Summary, folder: Path, several: bool = False) -> None
             out.print(f"left out: {reason}", soft_wrap=True)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
-
     if found.get("activity"):
         _print_activity(found["activity"])
+    for line in found.get("warnings", ()):
+        out.print(f"note: {line}", soft_wrap=True)
 
 
 def _print_activity(found: ActivityComparison) -> None:
@@ -160,16 +166,6 @@ def _print_activity(found: ActivityComparison) -> None:
     for reason in found["left_out"]:
         out.print(f"left out: {reason}", soft_wrap=True)
     out.print(f"figure: {found['figure']}", soft_wrap=True)
-
-
-def print_simulated(found: Summary, folder: Path) -> None:
-    """Print the simulation of a fitted model: model, parameters, evaluation, warnings."""
-    out = terminal.console()
-    fit = found["fit"]
-    out.print(f"{fit['model']} of {fit['path']}, parameters {fit['parameters']}", soft_wrap=True)
-    print_evaluated(found, folder)
-    for line in found.get("warnings", ()):
-        out.print(f"note: {line}", soft_wrap=True)
 
 
 class EvaluationBar:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
+    from ngym_cli.evaluation.simulation import SimulationRequest
     from ngym_cli.figures.source import Source
 
 #: Longest part of an evaluation's own name that says what was changed.
@@ -44,7 +45,7 @@ MOST_RATE = 1_000
 COMPARISON = "comparison"
 
 #: Flags that a request takes as they are written.
-AS_WRITTEN = ("trials", "seed", "deterministic", "balanced", "checkpoints", "changes", "name", "overwrite", "trust")
+AS_WRITTEN = ("trials", "seed", "balanced", "checkpoints", "changes", "name", "overwrite", "trust")
 
 
 @dataclass(frozen=True)
@@ -104,13 +105,17 @@ class EvaluationFlags:
 
     trials: int | None = None
     seed: int = 0
-    deterministic: bool = True
+    deterministic: bool | None = None
     balanced: bool = False
     checkpoints: str | None = None
     lesion: Sequence[str] = ()
     silence: Sequence[str] = ()
     clamp: Sequence[str] = ()
     noise: Sequence[str] = ()
+    simulate: str | None = None
+    model: str | None = None
+    subject: str | None = None
+    stimuli: str | None = None
     record: str | None = None
     spike_rate: float | None = None
     export: str | None = None
@@ -136,8 +141,10 @@ class EvaluationFlags:
                 raise UserError(f"--{word} is for evaluations of trained networks; --simulate lets a fitted model act")
 
 
-def request(references: Sequence[str], flags: EvaluationFlags) -> tuple[list[str], RequestedEvaluation]:
-    """Return the requested runs and the request.
+def request(
+    references: Sequence[str], flags: EvaluationFlags
+) -> tuple[list[str], RequestedEvaluation | SimulationRequest]:
+    """Return the requested runs and the request; with ``simulate`` fits and a request of a simulation.
 
     Words such as ``period=delay`` among the runs belong to the preceding perturbation, so that
     ``--silence units=3,7 period=delay`` needs no quotes.
@@ -145,6 +152,18 @@ def request(references: Sequence[str], flags: EvaluationFlags) -> tuple[list[str
     Raises:
         UserError: on anything that cannot be read, or does not go together.
     """
+    if flags.simulate is not None:
+        from ngym_cli.evaluation.simulation import SimulationRequest
+
+        flags.refuse_for_fitted_models()
+        return list(references) or ["latest"], SimulationRequest(
+            {"task": flags.simulate, **flags.changes}, flags.model, flags.subject, flags.stimuli, flags.trials,
+            flags.seed, bool(flags.deterministic), comparison_of(flags.compare, flags.columns), flags.overwrite,
+            flags.name, flags.trust,
+        )  # fmt: skip
+    for flag in ("model", "subject", "stimuli"):
+        if getattr(flags, flag) is not None:
+            raise UserError(f"--{flag} belongs to --simulate TASK, which lets a fitted model act")
     given = [(kind, text) for kind in perturbation.KINDS for text in getattr(flags, kind)]
     loose = [word for word in references if "=" in word and not Path(word).exists()]
     if loose:
@@ -167,6 +186,7 @@ def request(references: Sequence[str], flags: EvaluationFlags) -> tuple[list[str
     recording = flags.compare_activity
     return names, RequestedEvaluation(
         **{name: getattr(flags, name) for name in AS_WRITTEN},
+        deterministic=flags.deterministic is not False,
         perturbations=tuple(perturbation.parse(kind, text) for kind, text in given),
         record=quantities,
         spike_rate=PEAK_RATE if flags.spike_rate is None else flags.spike_rate,
@@ -185,6 +205,22 @@ def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Pat
     if compare is None and columns is not None:
         raise UserError("--columns maps the columns of a table of trials, which --compare names")
     return None if compare is None else (compare, columns)
+
+
+def perform(
+    references: Sequence[str],
+    root: Path,
+    asked: RequestedEvaluation | SimulationRequest,
+    progress: Progress | None = None,
+) -> Iterator[tuple[Summary, Path]]:
+    """Evaluate runs or let the models of fits act, and yield each summary; arguments and errors as of `evaluate`."""
+    if isinstance(asked, RequestedEvaluation):
+        yield from evaluate(references, root, asked, progress)
+        return
+    from ngym_cli.evaluation import simulation
+
+    for fit in [simulation.find(reference, root) for reference in references]:
+        yield simulation.simulate(fit, root, asked, progress)
 
 
 def evaluate(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ngym_cli.errors import UserError, one_line
@@ -23,22 +22,7 @@ from ngym_cli.papers.verdicts import STATES, Row
 from ngym_cli.terminal import cell
 
 
-@dataclass(frozen=True)
-class PaperFigure:
-    """A figure of a paper.
-
-    Attributes:
-        name: name of the file.
-        caption: the docstring of its function.
-        picture: data for the page's template.
-    """
-
-    name: str
-    caption: str
-    picture: html.PageFigure
-
-
-def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[PaperFigure], list[tuple[str, str]]]:
+def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     """Draw the figures of a paper and save PNG files; return the figures and the reasons for missing figures.
 
     Args:
@@ -65,7 +49,7 @@ def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[PaperFigure
         except Exception as error:
             raise UserError(f"{paper.script.path}: {function}: {one_line(error)}") from error
         caption = " ".join((inspect.getdoc(drawer) or name).split())
-        found.append(PaperFigure(name, caption, html.drawing(figure, name, caption)))
+        found.append(html.drawing(figure, name, caption))
     return found, left_out
 
 
@@ -73,7 +57,7 @@ def write(
     path: Path,
     paper: Paper,
     document: Row,
-    figures: Sequence[PaperFigure],
+    figures: Sequence[html.PageFigure],
     left_out: Sequence[tuple[str, str]],
 ) -> None:
     """Write the page.
@@ -102,7 +86,7 @@ def write(
         "seeds": seed_lines(document["claims"]),
         "controls": control_lines(document["claims"]),
         "strategies": list(_strategies(paper)),
-        "figures": [each.picture for each in figures],
+        "figures": list(figures),
         "left_out": list(left_out),
         "settings": [
             (s.what, _said(s.value), s.here or "the same", s.source, PROVENANCE[s.provenance]) for s in config.settings

@@ -234,7 +234,7 @@ def finish(
     given = PaperRuns(paper.folder, paper.config, _opened(paper, trained), verdicts)
     figures, left_out = html.draw(paper, given, place / FIGURES)
     html.write(place / PAGE, paper, document, figures, left_out)
-    document["figures"] = [str(place / FIGURES / f"{figure.name}.png") for figure in figures]
+    document["figures"] = [str(place / FIGURES / f"{figure['id']}.png") for figure in figures]
     document["not_drawn"] = [{"figure": name, "why": why} for name, why in left_out]
     write_json(place / CLAIMS, document)
     return read_json(place / CLAIMS)

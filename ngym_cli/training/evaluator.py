@@ -23,9 +23,6 @@ from ngym_cli.training.progress import Display, actions_in_words
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
-#: Entries of each evaluation along training that the manifest keeps.
-IN_MANIFEST = ("trials", "performance", "performance_ci", "deterministic")
-
 
 class Evaluator:
     """Evaluates the agent during training and adds the results to curves and manifest.
