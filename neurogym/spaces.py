@@ -64,7 +64,7 @@ class Labels(dict[str, Index]):
         """Whether a label exists, old labels included."""
         return super().__contains__(label) or label in self.also
 
-    def get(self, label: str, default: object = None) -> Any:
+    def get(self, label: str, default: Index = None) -> Index:
         """Return the value of a label, old labels included."""
         return self[label] if label in self else default
 
@@ -89,9 +89,7 @@ class Box(_spaces.Box):
         TypeError: If ``name`` is neither a dictionary nor None.
     """
 
-    def __init__(
-        self, low: float | np.ndarray, high: float | np.ndarray, name: Mapping[str, Index] | None = None, **kwargs: Any
-    ):
+    def __init__(self, low: Any, high: Any, name: Mapping[str, Index] | None = None, **kwargs: Any):
         dtype = np.dtype(kwargs.get("dtype", np.float32))
         if np.issubdtype(dtype, np.floating):  # cast here, Gymnasium warns of it
             low, high = (np.asarray(bound, dtype) for bound in (low, high))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,7 +96,7 @@ class PSTH(Result):
         n: trials behind each step, shape (conditions, steps).
     """
 
-    conditions: tuple[dict[str, Any], ...]
+    conditions: tuple[dict[str, object], ...]
     time: FloatArray
     mean: FloatArray
     sem: FloatArray

@@ -16,6 +16,7 @@ from neurogym.analysis.results import Estimate, Result
 from neurogym.analysis.trial_tables import (
     MissingColumnsError,
     Table,
+    TrialData,
     as_table,
     is_correct,
     n_trials,
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 MOST_WORDS = 12  #: words for choices
 DEGENERATE = 1e-9  #: relative standard error below which a bootstrap met a bound and did not vary
+ColumnRule = str | Mapping[str, Any]  #: column of a file, or its name with scale, offset and values
 Statistic = Callable[[Table], dict[str, Estimate]]
 
 
@@ -49,7 +51,7 @@ class StatisticComparison(Result):
     distance: float
 
 
-def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_order: bool = False) -> Table:
+def load_trials(path: str | PathLike[str], columns: Mapping[str, ColumnRule], *, in_order: bool = False) -> Table:
     """Read trials from a CSV file and convert the columns to the names and units of trial tables.
 
     ``columns`` maps each column of the trial row to one of the file: its name, or a mapping with ``column`` (the name)
@@ -100,7 +102,7 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, Any], *, in_ord
     return with_previous(table) if in_order else table
 
 
-def map_column(name: str, rule: str | Mapping[str, Any], source: Table, n: int) -> np.ndarray:
+def map_column(name: str, rule: ColumnRule, source: Table, n: int) -> np.ndarray:
     """Compute a column of the trial table from the columns of a file by a rule of the column map of `load_trials`."""
     spec: dict[str, Any] = {"column": rule} if isinstance(rule, str) else dict(rule)
     unknown = set(spec) - {"column", "scale", "offset", "values", "constant"}
@@ -124,8 +126,8 @@ def map_column(name: str, rule: str | Mapping[str, Any], source: Table, n: int) 
 
 
 def compare(
-    table_a: Any,
-    table_b: Any,
+    table_a: TrialData,
+    table_b: TrialData,
     *,
     strength: str | None = "coh",
     statistics: Mapping[str, Statistic] | None = None,

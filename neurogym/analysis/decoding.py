@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.results import FloatArray, Result, wilson
+
+NewModel = Callable[[], Any] | None  #: makes an object with ``fit`` and ``predict``; None: a linear discriminant
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]  #: trials to train on, and trials to test on
 
 #: Variance within classes that is always taken to be there, as a share of the variance of all trials. Where a task has
 #: no noise there would be none, and the discriminant no direction.
@@ -60,11 +64,11 @@ class _ShrunkCovariance:
     def __init__(self, floor: float = 0.0):
         self.floor = floor
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, float]:
         """The parameters, for scikit-learn's copies."""
         return {"floor": self.floor}
 
-    def set_params(self, **params: Any) -> _ShrunkCovariance:
+    def set_params(self, **params: float) -> _ShrunkCovariance:
         """Set parameters, for scikit-learn's copies."""
         self.floor = params.get("floor", self.floor)
         return self
@@ -139,7 +143,7 @@ def decode(
     across_time: bool = False,
     folds: int = 5,
     groups: ArrayLike | None = None,
-    decoder: object = None,
+    decoder: NewModel = None,
     level: float = 0.95,
     seed: int | None = 0,
 ) -> Decoding:
@@ -199,7 +203,7 @@ def decode(
     return Decoding(accuracy, low, high, float(counts.max() / len(y)), known.sum(axis=0), classes, n_groups, corrected)
 
 
-def _held_out(a: FloatArray, y: np.ndarray, folds: list[Any], across_time: bool, model: Any) -> FloatArray:
+def _held_out(a: FloatArray, y: np.ndarray, folds: Iterable[Fold], across_time: bool, model: NewModel) -> FloatArray:
     """Return whether each held-out trial was decoded correctly, shape (trials, train steps, test steps or 1)."""
     known = np.asarray(np.isfinite(a).all(axis=2))
     steps, n_classes = a.shape[1], len(np.unique(y))
@@ -220,7 +224,7 @@ def _held_out(a: FloatArray, y: np.ndarray, folds: list[Any], across_time: bool,
 
 
 def _corrected(
-    a: FloatArray, y: np.ndarray, folds: int, across_time: bool, model: object, level: float, rng: np.random.Generator
+    a: FloatArray, y: np.ndarray, folds: int, across_time: bool, model: NewModel, level: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Accuracy and interval by surrogate labels, for activity that drifts."""
     from scipy import stats
@@ -253,14 +257,14 @@ def _discriminant(x: FloatArray) -> Any:
     return LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=_ShrunkCovariance(floor))
 
 
-def _folds(y: np.ndarray, folds: int, seed: int | None) -> Any:
+def _folds(y: np.ndarray, folds: int, seed: int | None) -> Iterable[Fold]:
     """Trials to train on and to test on, fold by fold."""
     from sklearn.model_selection import StratifiedKFold
 
     return StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
 
 
-def _folds_of_groups(y: np.ndarray, groups: NDArray[np.int64], folds: int, seed: int | None) -> Any:
+def _folds_of_groups(y: np.ndarray, groups: NDArray[np.int64], folds: int, seed: int | None) -> Iterable[Fold]:
     """Trials to train on and to test on, fold by fold, with whole sessions left out."""
     from sklearn.model_selection import StratifiedGroupKFold
 

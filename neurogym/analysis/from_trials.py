@@ -236,7 +236,7 @@ def reversal_curve(data: TrialData, best: str = "best", **options: Any) -> learn
 
 
 def learning_curve(
-    tables: Sequence[Any], step: str = "step", score: str = "performance", n_bins: int = 50, **options: Any
+    tables: Sequence[TrialData], step: str = "step", score: str = "performance", n_bins: int = 50, **options: Any
 ) -> learning.LearningCurve:
     """Return the learning curve over runs, with a trial table for each run."""
     curves = [
@@ -253,7 +253,7 @@ def _pair_in_play(table: Mapping[str, np.ndarray]) -> Choices:
     return (float(pair[0]), float(pair[1])) if len(pair) == 2 else None
 
 
-def _linked(table: Mapping[str, np.ndarray], options: dict[str, Any]) -> dict[str, Any]:
+def _linked(table: Mapping[str, np.ndarray], options: dict[str, object]) -> dict[str, Any]:
     """Return the options with the sessions or blocks that intervals come from where trials are linked."""
     return {"groups": clusters(table), **options}
 

@@ -8,12 +8,19 @@ same. What varies independently is then the session: intervals come from the spr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurogym.analysis.results import Curve, Estimate, FloatArray, bootstrap, normal_quantile, student_quantile
+from neurogym.analysis.results import (
+    Curve,
+    Estimate,
+    FloatArray,
+    IndexStatistic,
+    bootstrap,
+    normal_quantile,
+    student_quantile,
+)
 from neurogym.analysis.trial_tables import sessions
 
 Labels = NDArray[np.int64]
@@ -52,7 +59,7 @@ def enough_groups(session: ArrayLike) -> Labels | None:
     return labels if len(labels) and labels.max() + 1 >= FEW else None
 
 
-def rows_of(groups: ArrayLike | None, rows: Any) -> np.ndarray | None:
+def rows_of(groups: ArrayLike | None, rows: slice | np.ndarray) -> np.ndarray | None:
     """Return the groups of some trials; None where trials are independent."""
     return None if groups is None else np.asarray(groups)[rows]
 
@@ -172,7 +179,7 @@ def lower_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> fl
 
 
 def resampled(
-    statistic: Any, n: int, groups: ArrayLike | None = None, n_boot: int = 1000, seed: int | None = 0
+    statistic: IndexStatistic, n: int, groups: ArrayLike | None = None, n_boot: int = 1000, seed: int | None = 0
 ) -> FloatArray:
     """Draws of a statistic, computed on resampled trials or, for linked trials, on resampled groups.
 

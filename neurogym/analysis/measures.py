@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +149,7 @@ def interval(data: TrialData) -> list[Measure]:
     ]
 
 
-def _reproduction(table: Mapping[str, Any]) -> list[Measure]:
+def _reproduction(table: Mapping[str, np.ndarray]) -> list[Measure]:
     if len(np.unique(numbers(table["production"]))) < 2:
         raise ValueError("the slope of reproduction needs two intervals")
     fit = from_trials.interval_reproduction(table, n_boot=200)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class Rates(Result):
         miss: trials without an answer, among all trials.
     """
 
-    condition: dict[str, Any]
+    condition: dict[str, object]
     n: int
     accuracy: Estimate
     correct: Estimate
@@ -46,7 +45,7 @@ class ReactionTimes(Result):
         quantiles: at 10, 30, 50, 70 and 90 %.
     """
 
-    condition: dict[str, Any]
+    condition: dict[str, object]
     n: int
     mean: Estimate
     sd: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +13,14 @@ from scipy.special import ndtr, ndtri, stdtrit
 from neurogym.messages.plain_data import plain
 
 FloatArray = NDArray[np.float64]
+IndexStatistic = Callable[[np.ndarray], ArrayLike]  #: of some observations, given their indices
 
 
 @dataclass(frozen=True)
 class Result:
     """Base of all results: a frozen dataclass that can be written down."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the fields as plain Python values; bootstrap draws are left out."""
         fields = [field for field in dataclasses.fields(self) if not field.metadata.get("draws")]
         return {field.name: plain(vars(self)[field.name]) for field in fields}
@@ -163,9 +163,7 @@ def interquartile_mean(values: ArrayLike, axis: int = 0) -> FloatArray:
     return np.asarray(trim_mean(np.asarray(values, float), 0.25, axis=axis))
 
 
-def bootstrap(
-    statistic: Callable[[np.ndarray], ArrayLike], n: int, n_boot: int = 1000, seed: int | None = 0
-) -> FloatArray:
+def bootstrap(statistic: IndexStatistic, n: int, n_boot: int = 1000, seed: int | None = 0) -> FloatArray:
     """Return ``n_boot`` draws of a statistic, computed on resampled row indices.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.analysis.animals import map_column
+from neurogym.analysis.animals import ColumnRule, map_column
 from neurogym.analysis.trial_tables import as_table
 from neurogym.behaviour import roles as of_columns
 from neurogym.behaviour.roles import is_missed
@@ -30,8 +30,8 @@ class TableError(ValueError):
 
 def read(
     path: str | PathLike[str],
-    given: Mapping[str, object] | None = None,
-    columns: Mapping[str, object] | None = None,
+    given: of_columns.Roles | None = None,
+    columns: Mapping[str, ColumnRule] | None = None,
 ) -> Behaviour:
     """Read a table of behaviour.
 
@@ -54,7 +54,7 @@ def read(
 
 
 def from_columns(
-    table: Mapping[str, np.ndarray], given: Mapping[str, Any] | None = None, guessing: bool = True
+    table: Mapping[str, np.ndarray], given: of_columns.Roles | None = None, guessing: bool = True
 ) -> Behaviour:
     """Return behaviour from columns of equal length; see `read`."""
     if not len(next(iter(table.values()), ())):
@@ -127,13 +127,13 @@ def _from_nwb(path: Path) -> dict[str, np.ndarray]:
 
 
 def _mapped(
-    table: dict[str, np.ndarray], columns: Mapping[str, Any], given: Mapping[str, Any]
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    table: dict[str, np.ndarray], columns: Mapping[str, ColumnRule], given: of_columns.Roles
+) -> tuple[dict[str, np.ndarray], of_columns.Roles]:
     """Return columns under the names of a column map, and the roles that the names stand for."""
     n = len(next(iter(table.values()), ()))
     known = {*of_columns.NAMES, *TRIAL_ROW}
     made: dict[str, np.ndarray] = {}
-    roles: dict[str, Any] = {}
+    roles: dict[str, str] = {}
     stimuli = []
     for name, rule in columns.items():
         if name == "stimuli" and isinstance(rule, list | tuple):
@@ -219,7 +219,7 @@ class _Builder:
     def labels(self, role: str, missing: np.ndarray, words: tuple[str, ...] = ()) -> tuple[np.ndarray, tuple[str, ...]]:
         """Return the index of each label and the labels in order."""
         name, values = self.column(role)
-        keys: list[Any] = []
+        keys: list[str | float | None] = []
         for value, gone in zip(values.tolist(), missing.tolist(), strict=True):
             key = None if gone or is_missed(value) else value.strip() if isinstance(value, str) else value
             keys.append(int(key) if isinstance(key, float) and key.is_integer() else key)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 Columns = Mapping[str, np.ndarray]
+Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the columns of stimuli, or to none
 
 #: Roles that a column can have, and names (lower case, letters and digits only) that suggest the role, best first.
 NAMES: dict[str, tuple[str, ...]] = {

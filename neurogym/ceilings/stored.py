@@ -115,7 +115,7 @@ def _computed(env: TrialEnv) -> Score | None:
         return None
 
 
-def _effective(env: TrialEnv, name: str) -> Any:
+def _effective(env: TrialEnv, name: str) -> object:
     """Effective setting of an environment in a normalised form."""
     if name == "timing":
         return {period: Distribution.of(one) for period, one in env.timing.items()}

@@ -60,7 +60,7 @@ def takes_older_names(owner: str, values: Mapping[object, object] | None = None)
 
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
-        def call(*args: object, **kwargs: object) -> Any:
+        def call(*args: object, **kwargs: object) -> object:
             for old in names.keys() & kwargs.keys():
                 given = kwargs.pop(old)
                 kwargs.setdefault(names[old], (values or {}).get(given, given) if isinstance(given, str) else given)

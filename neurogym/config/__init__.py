@@ -107,7 +107,7 @@ class Config(_Section):
             self.monitor.plot.title = self.env.name
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, object]:
     path = path.expanduser()
     if not path.is_file():
         warn_once(f"no such configuration file: {path}", "defaults are used", FileNotFoundError)
@@ -116,7 +116,7 @@ def _read(path: Path) -> dict[str, Any]:
         return _expanded(tomllib.load(file))
 
 
-def _known(settings: Mapping[str, object], section: type[BaseModel], within: str = "") -> dict[str, Any]:
+def _known(settings: Mapping[str, object], section: type[BaseModel], within: str = "") -> dict[str, object]:
     """Keep the existing settings; warn about each unknown setting with the nearest valid name."""
     known = {}
     for name, value in settings.items():
@@ -142,7 +142,7 @@ def _expanded(value: object) -> Any:
     return value
 
 
-def _from_environment() -> dict[str, Any]:
+def _from_environment() -> dict[str, object]:
     """Settings in variables such as ``NGYM_MONITOR__PLOT__EXT``; other variables with the prefix are left alone."""
     found: dict[str, Any] = {}
     for variable, text in os.environ.items():
@@ -158,7 +158,7 @@ def _from_environment() -> dict[str, Any]:
     return found
 
 
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, object]:
     """Merge nested settings; values of ``above`` take precedence."""
     merged = dict(below)
     for name, value in above.items():
@@ -167,7 +167,9 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-def settings_of(config: Any, given: dict[str, Any], task: str) -> Config:
+def settings_of(
+    config: Config | Mapping[str, Any] | str | Path | None, given: Mapping[str, object], task: str
+) -> Config:
     """Settings of a Monitor: from ``config`` if given, else from arguments; missing names are filled in."""
     if config is None:
         config = {"env": {"name": task}, "monitor": given}

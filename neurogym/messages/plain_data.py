@@ -13,14 +13,14 @@ import numpy as np
 class _AsList(Protocol):
     """An array, or a number of NumPy's."""
 
-    def tolist(self) -> Any: ...
+    def tolist(self) -> object: ...
 
 
 @runtime_checkable
 class _AsDict(Protocol):
     """Objects with a conversion to a dictionary."""
 
-    def to_dict(self) -> Any: ...
+    def to_dict(self) -> object: ...
 
 
 def plain(value: object) -> Any:

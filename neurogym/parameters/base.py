@@ -113,11 +113,7 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
         """Discard trials made ahead; called when a parameter has changed."""
 
     def update(
-        self,
-        *,
-        rewards: Mapping[str, object] | None = None,
-        timing: Mapping[str, object] | None = None,
-        **parameters: object,
+        self, *, rewards: Mapping[str, Any] | None = None, timing: Mapping[str, Any] | None = None, **parameters: Any
     ) -> None:
         """Change rewards, durations and other parameters, from the next trial on.
 

@@ -18,6 +18,7 @@ from neurogym.recording.rollout import run_env, unvectorised
 from neurogym.spaces import Action, names_of
 
 if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -40,7 +41,7 @@ def plot_env(
     fname: str | Path | None = None,
     plot_performance: bool = True,
     plot_config: PlotConfig | None = None,
-) -> Figure:
+) -> Figure | FuncAnimation:
     """Run an environment and draw what happened.
 
     Args:
@@ -96,7 +97,7 @@ def visualize_run(
     env: gym.Env | None = None,
     initial_ob: np.ndarray | None = None,
     trial_starts: Sequence[int] | None = None,
-) -> Any:
+) -> Figure | FuncAnimation:
     """Draw a run: each step with the observation on which the action was based.
 
     Args:
@@ -264,7 +265,7 @@ def _performance(ax: Axes, steps: np.ndarray, performance: np.ndarray) -> None:
         ax.set_title(f"Mean performance: {performance[ended].mean():0.2f} (n = {ended.sum()} trials)")
 
 
-def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) -> Any:
+def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) -> FuncAnimation:
     """Movie of image observations, with a frame per time step.
 
     Args:

@@ -72,7 +72,7 @@ class ActivationProbe:
         """Remove the probe from the layer, and keep the history."""
         self._handle.remove()
 
-    def _record(self, layer: Any, inputs: Any, output: Any) -> None:
+    def _record(self, layer: Any, inputs: object, output: object) -> None:
         if self._paused:
             return
         found = dict(zip(self.populations, _flat(output), strict=False))

@@ -204,7 +204,7 @@ def evaluate(
         step), ``cum_rewards`` and ``performances`` of the trials with the mean of each.
     """
     rows: list[Row] = []
-    trials: list[Any] = []
+    trials: list[object] = []
     summed = 0.0
     for step in rollout(env, agent, seed):
         summed += step.reward

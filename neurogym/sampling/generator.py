@@ -40,11 +40,11 @@ class LegacyGenerator:
         bits = self.generator.bit_generator
         bits.state = type(bits)(seed).state
 
-    def get_state(self, legacy: bool = True) -> dict[str, Any]:
+    def get_state(self, legacy: bool = True) -> dict[str, object]:
         """State of the generator, for :meth:`set_state`; a dictionary, whatever ``legacy`` asks for."""
         return dict(self.generator.bit_generator.state)
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, state: Mapping[str, object]) -> None:
         """Restore a state returned by :meth:`get_state`."""
         self.generator.bit_generator.state = state
 

@@ -45,19 +45,19 @@ Belongs here: saving, checking and restoring. May use: `trials`, `rules`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import gymnasium as gym
 
 from neurogym.state.encoding import CannotSave, Encoder
 from neurogym.state.restoring import Decoder
+from neurogym.state.values import Data
 
 __all__ = ["CannotSave", "capture", "check", "restore"]
 
 _MISFITS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
 
 
-def capture(env: gym.Env) -> dict[str, Any]:
+def capture(env: gym.Env) -> Data:
     """State of an environment and its wrappers as a tree of plain data and arrays.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,14 @@ def _check_fields(block: Trials, known: Mapping[str, np.ndarray], path: str) -> 
     if missing:
         raise ValueError(f"{path}: {', '.join(sorted(missing))} of the trials is missing")
     actions = block.env.accepted_actions
-    expected: dict[str, tuple[tuple[int, ...], Any]] = {"ob": (tuple(block.env.observation_space.shape), None)}
+    expected: dict[str, tuple[tuple[int, ...], np.dtype | None]] = {
+        "ob": (tuple(block.env.observation_space.shape), None)
+    }
     expected |= {name: ((actions,), None) for name in ("event", "reward", "performance") if actions}
     expected |= {name: (values.shape[1:], values.dtype) for name, values in known.items()}
     for name, values in block.fields.items():
         shape, dtype = expected.get(name, (None, None))
-        rows: tuple[Any, ...] = (block.total, ...) if shape is None else (block.total, *shape)
+        rows: tuple[int | EllipsisType, ...] = (block.total, ...) if shape is None else (block.total, *shape)
         _require(values, f"{path}.fields[{name}]", rows, dtype, f"{block.total} rows of {shape or ''} {dtype or ''}")
     events = block.fields.get("event")
     if events is not None and (events.dtype != np.uint8 or np.any((events & 7) >= len(rules.OUTCOMES))):
@@ -100,7 +103,7 @@ def check_ready(block: object, known: Mapping[str, np.ndarray]) -> None:
     check_block(block, known, "the batch")
 
 
-def check_batch(blocks: Sequence[Trials], steps: Any, sums: Sequence[Any]) -> None:
+def check_batch(blocks: Sequence[Trials], steps: np.ndarray, sums: Sequence[np.ndarray]) -> None:
     """Refuse a batch whose places are not possible.
 
     Args:

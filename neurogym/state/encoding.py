@@ -41,14 +41,15 @@ RENAMED = {"_looks_up": "_is_batched"}
 BLOCK = ("n", "info", "starts", "ends", "length", "offset", "total", "fields", "go", "go_period", "has_gt", "bonus")
 
 _CONSTANT = object()
+_Method = types.MethodType | types.BuiltinFunctionType | types.MethodWrapperType
 _COMPILED = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 @runtime_checkable
 class _HasState(Protocol):
-    def state_dict(self) -> dict[str, Any]: ...
+    def state_dict(self) -> dict[str, object]: ...
 
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def load_state_dict(self, state: dict[str, object]) -> None: ...
 
 
 class CannotSave(TypeError):
@@ -64,7 +65,7 @@ class Encoder:
 
     def __init__(self, env: gym.Env):
         self.env = env
-        self._numbers: dict[int, tuple[int, Any]] = {}  # by id; holds on to the objects, so that an id stays theirs
+        self._numbers: dict[int, tuple[int, object]] = {}  # by id; holds on to the objects, so that an id stays theirs
         self._next = 0
 
     def encode(self, value: object, path: str) -> Any:
@@ -72,7 +73,7 @@ class Encoder:
         data = self._data(value, path)
         return {KIND: "constant"} if data is _CONSTANT else data
 
-    def _data(self, value: object, path: str) -> Any:
+    def _data(self, value: object, path: str) -> object:
         if type(value) in PLAIN:
             return value
         if isinstance(value, np.generic):
@@ -84,7 +85,7 @@ class Encoder:
             return {KIND: name, "parts": SIMPLE[name].save(value)}
         if isinstance(value, CONSTANTS):
             return _CONSTANT
-        if isinstance(value, types.MethodType | types.BuiltinFunctionType | types.MethodWrapperType):
+        if isinstance(value, _Method):
             return self._method(value, path)
         if id(value) in self._numbers:
             return {KIND: "same", "number": self._numbers[id(value)][0]}
@@ -122,7 +123,7 @@ class Encoder:
             return self._space(value, path)
         return self._object(value, path)
 
-    def _array(self, value: np.ndarray, path: str) -> Any:
+    def _array(self, value: np.ndarray, path: str) -> object:
         if isinstance(value, np.ma.MaskedArray):
             raise _refusal(value, path)
         if isinstance(value, np.memmap) and not value.flags.writeable:
@@ -136,10 +137,10 @@ class Encoder:
             raise _refusal(value, path)
         return {KIND: "bytes_of_array", **save_bytes(plain)}
 
-    def _items(self, items: list[Any], path: str) -> dict[str, Any]:
+    def _items(self, items: list[object], path: str) -> Data:
         """Encode the items of an object array: each object once, items of the same type packed if possible."""
         distinct, places = unique_items(items)
-        found: dict[str, Any] = {} if places is None else {"places": places}
+        found: Data = {} if places is None else {"places": places}
         several = list(distinct.values())
         is_new = not any(id(part) in self._numbers for part in several)
         together = packed(several) if len(several) > 1 and is_new else None
@@ -151,14 +152,14 @@ class Encoder:
             self._next += len(several)
         return {**found, "packed": together}
 
-    def _method(self, value: Any, path: str) -> Any:
+    def _method(self, value: _Method, path: str) -> object:
         """A method of something that has state; functions have none."""
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType | type):
             return _CONSTANT
         return {KIND: "method", "of": self.encode(owner, f"{path}.__self__"), "name": value.__name__}
 
-    def _container(self, value: Any, kind: str, path: str) -> dict[str, Any]:
+    def _container(self, value: Any, kind: str, path: str) -> Data:
         data: Data = {KIND: kind}
         if kind in MAPPINGS:
             data["pairs"] = [[self.encode(k, path), self.encode(v, f"{path}[{k!r}]")] for k, v in value.items()]
@@ -175,7 +176,7 @@ class Encoder:
             data["attributes"] = {name: self.encode(v, f"{path}.{name}") for name, v in attributes_of(value).items()}
         return data
 
-    def _space(self, value: gym.Space, path: str) -> Any:
+    def _space(self, value: gym.Space, path: str) -> object:
         """Encode a space: constant, except for a random generator of the space."""
         generator = vars(value).get("_np_random")  # the property of this name would make one
         inner = [self.encode(part, path) for part in inner_spaces(value)]
@@ -183,7 +184,7 @@ class Encoder:
             return _CONSTANT
         return {KIND: "space", "generator": self.encode(generator, path), "parts": inner}
 
-    def _object(self, value: Any, path: str) -> Any:
+    def _object(self, value: Any, path: str) -> object:
         cls, is_env = type(value), isinstance(value, gym.Env)
         has_own = issubclass(cls, _HasState)  # of the class: wrappers pass on what they lack
         data: Data = {KIND: "object", "class": class_name(cls)}
@@ -224,7 +225,7 @@ def class_name(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def attributes_of(value: object) -> dict[str, Any]:
+def attributes_of(value: object) -> dict[str, object]:
     """Attributes of an object by name, including attributes in ``__slots__``."""
     found = dict(getattr(value, "__dict__", {}))
     for base in type(value).__mro__:

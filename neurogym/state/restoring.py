@@ -41,7 +41,7 @@ class Decoder:
 
     def __init__(self, env: gym.Env):
         self._modules = {cls.__module__ for layer in _layers(env) for cls in type(layer).__mro__}
-        self._made: dict[int, Any] = {}
+        self._made: dict[int, object] = {}
         self._filled: set[int] = set()  # what of the environment has been filled, each thing once
 
     def decode(self, data: object, present: object, path: str) -> Any:
@@ -81,12 +81,12 @@ class Decoder:
     def _enum(self, data: Data, present: object, path: str) -> enum.Enum:
         return self._class(data["class"], present, path)[data["name"]]
 
-    def _method(self, data: Data, present: object, path: str) -> Any:
+    def _method(self, data: Data, present: object, path: str) -> object:
         if str(data["name"]).startswith("__"):
             raise ValueError(f"{path}: method {data['name']!r}")
         return getattr(self.decode(data["of"], getattr(present, "__self__", None), path), data["name"])
 
-    def _partial(self, data: Data, present: object, path: str) -> Any:
+    def _partial(self, data: Data, present: object, path: str) -> object:
         if not isinstance(present, functools.partial):
             raise ValueError(f"{path}: there is no function to be called with the saved arguments")
         args = self.decode(data["args"], list(present.args), path)
@@ -94,7 +94,7 @@ class Decoder:
 
     # -- arrays and containers ----------------------------------------------------------------------------------------
 
-    def _scalar(self, data: Data, present: object, path: str) -> Any:
+    def _scalar(self, data: Data, present: object, path: str) -> object:
         return self.decode(data["value"], None, path)[()]
 
     def _array(self, data: Data, present: object, path: str) -> np.ndarray:
@@ -107,7 +107,7 @@ class Decoder:
 
     def _objects(self, data: Data, present: object, path: str) -> np.ndarray:
         """Array of objects; its items may be packed, and may have been saved once each."""
-        items: Any = unpacked(data["packed"]) if "packed" in data else data["values"]
+        items = unpacked(data["packed"]) if "packed" in data else data["values"]
         places = data["places"].tolist() if "places" in data else range(len(items))
         flat = np.empty(len(places), dtype=object)
         self._made[data["number"]] = array = flat.reshape(data["shape"])  # may hold itself
@@ -121,7 +121,7 @@ class Decoder:
             flat[i] = items[place]
         return array
 
-    def _container(self, data: Data, present: object, path: str) -> Any:
+    def _container(self, data: Data, present: object, path: str) -> object:
         kind = data[KIND]
         base: Any = CONTAINERS[kind]
         cls: Any = self._class(data["class"], present, path) if "class" in data else base
@@ -183,7 +183,7 @@ class Decoder:
         vars(present)["_np_random"] = self.decode(data["generator"], None, path)
         return present
 
-    def _object(self, data: Data, present: object, path: str) -> Any:
+    def _object(self, data: Data, present: object, path: str) -> object:
         value = self._counterpart(data["class"], present, path)
         if "number" in data:
             self._made[data["number"]] = value
@@ -224,7 +224,7 @@ class Decoder:
             return type(present)
         module, _, qualified = str(name).partition(":")
         ours = module.startswith("neurogym.")
-        found: Any = _moved(module) if ours and module not in sys.modules else sys.modules.get(module)
+        found: object = _moved(module) if ours and module not in sys.modules else sys.modules.get(module)
         for part in qualified.split("."):
             found = vars(found).get(part) if found is not None else None
         if not isinstance(found, type) or (found.__module__ != module and not (ours and _is_of_toolkit(found))):
@@ -236,7 +236,7 @@ class Decoder:
 
 
 #: Kinds of values that refer to others, or to what the environment has.
-_KINDS: dict[str, Callable[[Decoder, Data, Any, str], Any]] = {
+_KINDS: dict[str, Callable[[Decoder, Data, object, str], object]] = {
     "scalar": Decoder._scalar,
     "array": Decoder._array,
     "bytes_of_array": Decoder._bytes_of_array,
@@ -250,14 +250,14 @@ _KINDS: dict[str, Callable[[Decoder, Data, Any, str], Any]] = {
 }
 
 
-def _layers(env: object) -> Iterator[Any]:
+def _layers(env: object) -> Iterator[object]:
     yield env
     while isinstance(env, gym.Wrapper):
         env = env.env
         yield env
 
 
-def _moved(module: str) -> Any:
+def _moved(module: str) -> types.ModuleType | None:
     """The present module of a former path of the toolkit; None if there is none."""
     try:
         return sys.modules[importlib.import_module(module).present]

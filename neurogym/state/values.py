@@ -99,7 +99,7 @@ def _save_bits(value: np.random.BitGenerator) -> Data:
     return {"state": value.state, "seeds": _save_seeds(value.seed_seq)}
 
 
-def _load_bits(data: Data) -> Any:
+def _load_bits(data: Data) -> np.random.BitGenerator:
     name = data["state"]["bit_generator"]
     if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
         raise ValueError(f"unknown generator {name!r}")
@@ -214,7 +214,7 @@ def _description(written: Any) -> Any:
     return [(tuple(n) if isinstance(n, list) else n, _description(kind), *shape) for n, kind, *shape in written]
 
 
-def unique_items(items: Sequence[object]) -> tuple[dict[int, Any], np.ndarray | None]:
+def unique_items(items: Sequence[object]) -> tuple[dict[int, object], np.ndarray | None]:
     """Distinct items of a sequence, and the index of each item among the distinct items.
 
     Two are the same if they are one object, or equal words.
@@ -223,7 +223,7 @@ def unique_items(items: Sequence[object]) -> tuple[dict[int, Any], np.ndarray | 
         Position in ``items`` to item, in order; and for each item its place among these (None: all differ).
     """
     keys = [item if type(item) is str else id(item) for item in items]
-    first: dict[Any, int] = {}
+    first: dict[str | int, int] = {}
     for i, key in enumerate(keys):
         first.setdefault(key, i)
     distinct = {i: items[i] for i in first.values()}
@@ -259,7 +259,7 @@ def packed(items: Sequence[Any]) -> Data | None:
     return {"of": "array", "value": values, "shapes": shapes, "fixed": not items[0].flags.writeable}
 
 
-def unpacked(data: Data) -> list[Any]:
+def unpacked(data: Data) -> Sequence[object]:
     """The items that :func:`packed` took.
 
     Raises:

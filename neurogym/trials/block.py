@@ -272,7 +272,7 @@ def _differ(values: np.ndarray) -> bool:
     return values.dtype == object or values.ndim > 1 or bool((values != values[0]).any())
 
 
-def _entries(values: np.ndarray) -> Any:
+def _entries(values: np.ndarray) -> list[Any]:
     """Convert a column to per-trial entries, with Python numbers for scalars."""
     if values.dtype != object:
         return values.tolist() if values.ndim == 1 else list(values)

@@ -29,6 +29,6 @@ class StepInfo(NamedTuple):
     info: Info
 
 
-def outcome_of(performance: Any) -> Any:
+def outcome_of(performance: float | np.ndarray) -> int | np.ndarray:
     """Outcome of a trial that has none of its own: correct with a performance of at least 0.5; a number or an array."""
     return ERROR + (CORRECT - ERROR) * (performance >= 0.5)

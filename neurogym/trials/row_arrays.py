@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import ConditionValues
 from neurogym.sampling.generator import Generators
-from neurogym.spaces import names_of
+from neurogym.spaces import Space, names_of
 from neurogym.trials import rows as filling
 from neurogym.trials.layout import Layout, Period
 from neurogym.trials.rows import Rows
@@ -20,6 +19,8 @@ from neurogym.trials.rows import Rows
 Where = str | int | Sequence[int] | np.ndarray | range | None
 #: Indices of channels or of actions; None for all.
 Indices = Sequence[int] | np.ndarray | None
+#: Index of channels or actions in rows.
+Cells = np.ndarray | tuple[np.ndarray, slice | Sequence[int] | np.ndarray]
 #: Values for rows: a number, entries per trial or per row, or a function of the rows (or present observations) to fill.
 RowValues = ArrayLike | Callable[..., ArrayLike]
 
@@ -162,7 +163,7 @@ class RowArrays(Layout):
         by_period = np.concatenate([spread(self.rows(name)) for name in names])
         return by_period[self.first_occurrences(self.rows_in_turn(names))]
 
-    def columns(self, where: Where, space: gym.Space, kind: str) -> Any:
+    def columns(self, where: Where, space: Space, kind: str) -> Any:
         """Convert labels or indices to indices in a space; None for all.
 
         Raises:
@@ -258,9 +259,7 @@ def neighbours(columns: Indices, width: int) -> slice | None:
     return slice(first, last + 1) if in_order else None
 
 
-def cells(
-    rows: Rows, columns: Indices, width: int
-) -> np.ndarray | tuple[np.ndarray, slice | Sequence[int] | np.ndarray]:
+def cells(rows: Rows, columns: Indices, width: int) -> Cells:
     """Index of some columns, or of all, in some rows."""
     if columns is None:
         return rows.index

@@ -223,12 +223,13 @@ class SingleTrial(BaseEnv):
         duration: Duration | None = None,
         before: str | None = None,
         after: str | float | np.ndarray | None = None,
-        **kwargs: Any,
+        last_period: bool = False,
+        min_steps: int = 0,
     ) -> None:
         """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
         if self.block_described is None:
             raise InvalidOperationError("add_period: the trial is complete; periods are added in _new_trial")
-        self.block_described.add_period(period, duration, before, after, **kwargs)
+        self.block_described.add_period(period, duration, before, after, last_period, min_steps)
 
     def sample_time(self, period: str) -> float:
         """A duration of a period (ms), drawn from ``timing`` and floored to whole steps."""
@@ -342,15 +343,8 @@ class SingleTrial(BaseEnv):
     _ob_built, _gt_built, _tmax = built("ob"), built("gt"), end_of_periods()
     _init_ob, _init_gt = zero_filled("ob"), zero_filled("gt")
     obs, obs_now = older_name("ob"), older_name("ob_now")
+    add_epoch, in_epoch = older_name("add_period"), older_name("in_period")
 
     def _add_ob(self, value: RowValues, period: Period = None, where: Where = None, reset: bool = False) -> None:
         """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`; a task that overrides one of them may call this."""
         (SingleTrial.set_ob if reset else SingleTrial.add_ob)(self, value, period, where)
-
-    def add_epoch(self, *args: Any, **kwargs: Any) -> None:
-        """Older name of ``add_period``."""
-        self.add_period(*args, **kwargs)
-
-    def in_epoch(self, period: str, t: float | None = None) -> bool:
-        """Older name of ``in_period``."""
-        return self.in_period(period, t)

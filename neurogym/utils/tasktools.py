@@ -15,7 +15,7 @@ from neurogym.sampling.distributions import Distribution
 logger = logging.getLogger(__name__)
 
 
-def to_map(*labels: object) -> dict[Any, int]:
+def to_map(*labels: object) -> dict[object, int]:
     """Map labels, given individually or as a list, to positions.
 
     Example:
@@ -53,7 +53,7 @@ def minmax_number(dist: str, args: object) -> tuple[float, float]:
     return Distribution.of((dist, args)).bounds()
 
 
-def circular_dist(d: Any) -> Any:
+def circular_dist(d: float | np.ndarray) -> float | np.ndarray:
     """Distance on a circle of a difference ``d`` of angles (rad), at most pi."""
     folded = np.mod(np.abs(d), 2 * np.pi)
     return np.minimum(folded, 2 * np.pi - folded)
@@ -107,7 +107,7 @@ def suppress_during_pytest(*exceptions: type[BaseException], message: str | None
 
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
-        def call(*args: object, **kwargs: object) -> Any:
+        def call(*args: object, **kwargs: object) -> object:
             try:
                 return function(*args, **kwargs)
             except exceptions as error:

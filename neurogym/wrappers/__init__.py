@@ -66,7 +66,7 @@ def key_of(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def wrapper_class(name: str) -> Any:
+def wrapper_class(name: str) -> type[Any]:
     """A wrapper by class name or command-line name; an optional ``-v0`` is ignored.
 
     Raises:

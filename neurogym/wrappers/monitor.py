@@ -70,7 +70,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
     def __init__(
         self,
         env: gym.Env,
-        config: Config | Mapping[str, Any] | str | Path | None = None,
+        config: Config | Mapping[str, object] | str | Path | None = None,
         name: str | None = None,
         trigger: str = "trial",
         interval: int = 1000,
@@ -93,13 +93,13 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         self.trigger, self.interval = settings.monitor.trigger, settings.monitor.interval
         self.num_tr = 0
         self.cum_reward = 0.0
-        self.data_eval: dict[str, Any] = {}
+        self.data_eval: dict[str, object] = {}
         self._save_dir = None if save_dir is None else Path(save_dir)
         self._folder: Path | None = None
         self.probes: dict[str, ActivationProbe] = {}
         self._recorded: dict[str, list[Any]] | None
         self.reset_data()
-        self._seen: Any = None
+        self._seen: np.ndarray | None = None
         self._evaluations = 0
 
     @property
@@ -125,7 +125,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         return ob, info
 
     def step(
-        self, action: Any, collect_data: bool = True, record: bool | None = None
+        self, action: Action, collect_data: bool = True, record: bool | None = None
     ) -> tuple[np.ndarray, SupportsFloat, bool, bool, Info]:
         """Act, and collect what happened.
 
@@ -258,7 +258,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         reset_state_each_trial: bool = True,
         deterministic: bool = True,
         seed: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Run an agent on fresh trials, on a copy of the environment: nothing here is disturbed.
 
         Args:

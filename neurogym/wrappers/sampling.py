@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -57,7 +57,10 @@ def restrict(p: np.ndarray, choices: np.ndarray, active: Iterable[ArrayLike]) ->
     return kept / kept.sum(axis=1, keepdims=True)
 
 
-def remembered(window: list[Any], value: object, most: int) -> list[Any]:
+Item = TypeVar("Item")
+
+
+def remembered(window: list[Item], value: Item, most: int) -> list[Item]:
     """A window over the last trials with one trial more; it has at most ``most`` entries."""
     return [*window, value][-most:]
 
@@ -83,7 +86,7 @@ class BlockClock:
         ValueError: If it is out of range.
     """
 
-    def __init__(self, duration: Any, name: str = "block_dur"):
+    def __init__(self, duration: float | tuple[int, int], name: str = "block_dur"):
         self.p, self.low, self.high = 0.0, 1, 1
         if isinstance(duration, bool) or not isinstance(duration, (int, np.integer, float, tuple)):
             raise TypeError(f"{name} must be an int, a float or a tuple of two ints, not {duration!r}")

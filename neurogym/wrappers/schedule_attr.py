@@ -49,7 +49,7 @@ class ScheduleAttr(TrialWrapper):
         super().__init__(env)
 
     @staticmethod
-    def from_flags(args: dict[str, Any]) -> dict[str, Any]:
+    def from_flags(args: Mapping[str, Any]) -> dict[str, object]:
         """Arguments as written on a command line: ``schedule=block:block=90:p=0.8/0.2//0.2/0.8``.
 
         Each list has one entry per index; ``schedule`` is a name of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import gymnasium as gym
@@ -21,7 +21,7 @@ PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 
 
 #: A wrapper's ``observe``; or None, what several in a row append and where, the width with it, and the channels before.
-Turn = tuple[Any, list[tuple[Any, slice]], int, slice]
+Turn = tuple[Callable[..., np.ndarray] | None, list[tuple[Callable[..., Any], slice]], int, slice]
 
 
 class Stack:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.ceilings.processes import BlockProcess
@@ -73,7 +74,7 @@ class TrialHistory(TrialWrapper):
         rand_blcks: bool = False,
         balanced_probs: bool = True,
         contexts: Sequence[str] | str | None = None,
-        after_error: Any = None,
+        after_error: ArrayLike | None = None,
     ):
         self.choices = choices_of(env, type(self).__name__)
         self.n_ch = len(self.choices)
@@ -179,9 +180,7 @@ class TrialHistory(TrialWrapper):
         index, generations = np.empty(n, np.int64), np.empty(n, np.int64)
         blocks, used = np.empty(n, dtype=object), np.empty((n, self.n_ch, self.n_ch))
         edges: list[list[float]] = []  # of the present matrix
-        spans: list[
-            tuple[int, int | tuple[int, ...], np.ndarray, int]
-        ] = []  # first trial of each, block, matrix, generation
+        spans: list[tuple[int, Any, np.ndarray, int]] = []  # first trial of each, block, matrix, generation
         for k, new_block in enumerate(begins.tolist()):
             if new_block:
                 self._next_block()
@@ -233,7 +232,7 @@ class TrialHistoryV2(TrialHistory):
 
     _key = "trial_history_v2"
 
-    def __init__(self, env: gym.Env, probs: Any = None):
+    def __init__(self, env: gym.Env, probs: ArrayLike | None = None):
         n = len(choices_of(env, "TrialHistoryV2"))
         matrix = np.full((n, n), 1 / n) if probs is None else np.asarray(probs, dtype=float)
         if matrix.shape != (n, n):

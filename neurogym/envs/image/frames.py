@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.envs.task import Period, TrialEnv, Trials, spaces, unknown
 
+Point = Sequence[float] | np.ndarray  #: x and y
 SIZE = (100, 100)  #: width and height of a frame (pixels)
 MINIATURE = (4, 4)
 
@@ -92,13 +93,7 @@ class ImageTask(TrialEnv):
         return row, column
 
     def line(
-        self,
-        image: np.ndarray,
-        center: Sequence[float] | np.ndarray,
-        angle: float,
-        half: float,
-        colour: ArrayLike,
-        width: float,
+        self, image: np.ndarray, center: Point, angle: float, half: float, colour: ArrayLike, width: float
     ) -> None:
         """Draw a line with soft edges into an image of floats.
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from neurogym.envs.image.frames import ImageTask
 from neurogym.envs.psychophysics import COHERENCES, coherences, exact_ceiling, ring
-from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Range
-from neurogym.scores import Score
 
 FRAME = 16.0  #: ms, to which speed and life of the dots refer
 DOTS = 30  #: visible at a time, on average
@@ -47,9 +46,7 @@ class RandomDotMotion(ImageTask, ChoiceTask):
     default_timing = {"fixation": 100, "stimulus": 2000, "decision": 100}
 
     @usual_arguments(dt=FRAME, first=("win_kwargs",))
-    def __init__(
-        self, win_kwargs: Mapping[str, object] | None = None, stim_scale: Scale = 1.0, dim_ring: AtLeastTwo = 2
-    ):
+    def __init__(self, win_kwargs: Mapping[str, Any] | None = None, stim_scale: Scale = 1.0, dim_ring: AtLeastTwo = 2):
         self.set_frames(win_kwargs)
         self.cohs = coherences() * stim_scale
         self.theta = ring(dim_ring)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
 
-from neurogym.envs.image.frames import ImageTask
+from neurogym.envs.image.frames import ImageTask, Point
 from neurogym.envs.task import StepResult, TaskInfo, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Number, Range
 
@@ -106,13 +106,7 @@ class VisualSearch(ImageTask):
         return angles, colors
 
     def _draw(
-        self,
-        trials: Trials,
-        k: int,
-        period: str,
-        centers: Sequence[tuple[float, float]] | np.ndarray,
-        angles: np.ndarray,
-        colors: np.ndarray,
+        self, trials: Trials, k: int, period: str, centers: Iterable[Point], angles: np.ndarray, colors: np.ndarray
     ) -> None:
         """Draw lines at ``centers`` into all frames of a period of trial ``k``."""
         image = np.full((*self.size[::-1], 3), float(self.background))

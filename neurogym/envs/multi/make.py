@@ -77,7 +77,7 @@ def make_multi(
     return OrderEnforcing(ScheduleEnvs(envs, plan, rule_input, distinct(names), pad, instructions, held_out))
 
 
-def _own_arguments(name: str, kwargs: Mapping[str, Any], taken: set[str]) -> dict[str, Any]:
+def _own_arguments(name: str, kwargs: Mapping[str, Any], taken: set[str]) -> dict[str, object]:
     """The arguments that a task takes; what is used is noted in ``taken``."""
     parameters = inspect.signature(registration.entry(name)).parameters
     everything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())

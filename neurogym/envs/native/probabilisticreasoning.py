@@ -7,9 +7,8 @@ from functools import reduce
 import numpy as np
 
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.envs.task import Patterns, Rule, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import Patterns, Rule, Score, TaskInfo, TrialEnv, Trials, spaces
 from neurogym.parameters.arguments import Count, Numbers
-from neurogym.scores import Score
 
 WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 means certainty
 
