@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import Space
+from gymnasium import Env, Space
 from sb3_contrib.qrdqn.policies import QRDQNPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor, nn
@@ -18,7 +18,6 @@ from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
-    import gymnasium as gym
     from stable_baselines3.common.policies import BasePolicy
 
 
@@ -120,7 +119,7 @@ class LoadedAgent:
         network = f" ({self.config.network})" if self.config.network else ""
         return f"<LoadedAgent {self.run.path}: {self.config.alg}{network} on {self.config.task}, {self.steps:,} steps>"
 
-    def make_env(self) -> gym.Env:
+    def make_env(self) -> Env:
         """Return a new environment with the task and the wrappers that the agent was trained on (Gymnasium)."""
         from ngym_cli.config.tasks import find_task
         from ngym_cli.environments.stack import make_env

@@ -45,10 +45,14 @@ def command(
     from ngym_cli.agents import threads
 
     threads.one()
+    from ngym_cli import runs as folders
     from ngym_cli import terminal
     from ngym_cli.figures import watch
+    from ngym_cli.figures.source import Source
+    from ngym_cli.figures.trial import conditions_wanted, record
 
-    source, found = watch.watched(run, runs, trust, trials, where, seed, stochastic)
+    source = Source(folders.find(run, runs), trust)
+    found = record(source, trials, seed, conditions_wanted(where), stochastic)
     if steps:
         for number, trial in enumerate(found, start=1):
             for line in watch.step_by_step(trial, number):

@@ -27,6 +27,7 @@ from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import FitOrigin, Summary
+from ngym_cli.runs.trial_table import Table
 
 ALG = "fitted"  #: entry ``alg`` of the record of a simulation
 USUAL_TRIALS = 2000  #: trials unless given
@@ -113,7 +114,7 @@ def simulate(
     if facts.links_trials:
         found.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
     run = runs.create(path, asked.overwrite, config.to_toml(), opening)
-    warnings = _warnings(names, stimuli, found)
+    warnings = _warnings(names, stimuli, found.table)
     found.summary.update({"run": str(run.path), "model_steps": 0, "changes": {}, "warnings": warnings})
     evaluation = run.path / "eval" / "final"
     fresh_trials.save(found, evaluation)
@@ -195,14 +196,12 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str |
     }
 
 
-def _warnings(
-    ranges: Mapping[str, Sequence[float]], stimuli: Iterable[Stimulus], found: fresh_trials.EvaluatedTrials
-) -> list[str]:
+def _warnings(ranges: Mapping[str, Sequence[float]], stimuli: Iterable[Stimulus], table: Table) -> list[str]:
     """Return a line for each stimulus whose values in the task lie far outside those of the fit."""
     lines = []
     for each in stimuli:
         low, high = ranges[each.name]
-        values = np.abs(np.asarray(found.table[each.column], float) * each.factor + each.offset)
+        values = np.abs(np.asarray(table[each.column], float) * each.factor + each.offset)
         widest, known = float(np.nanmax(values)), max(abs(low), abs(high))
         if not 0.2 * known <= widest <= 5 * known:
             change = f"--stimuli {each.name.removeprefix('signed ')}={each.column}*FACTOR+OFFSET changes units"

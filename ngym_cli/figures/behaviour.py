@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from neurogym.analysis import Curve, PsychometricFit, from_trials, rates, reaction_times
 from neurogym.analysis.psychometric import SHAPES
 from neurogym.analysis.trial_tables import numbers, responded, rising_choices, select, two_choices
-from neurogym.spaces import Index
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import Unavailable, fitted_curve, guide, interval_points, legend_below, new_figure
@@ -92,7 +91,7 @@ def psychometric_axes(
     parts: Sequence[Series],
     draws: int = DRAWS,
     legend: bool = True,
-    labels: Mapping[str, Mapping[str, Index]] | None = None,
+    labels: Mapping[str, Mapping[str, object]] | None = None,
 ) -> dict[str, str]:
     """Draw psychometric curves into axes.
 
@@ -161,7 +160,7 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
 
 
 def second_choice(
-    table: Table, labels: Mapping[str, Mapping[str, Index]], pair: tuple[float, float] | None = None
+    table: Table, labels: Mapping[str, Mapping[str, object]], pair: tuple[float, float] | None = None
 ) -> str:
     """Return the name of the second of two choices, by default the choices that occur, in ascending order."""
     found = np.unique(numbers(table["choice"])[responded(table)]) if pair is None else np.array(pair)

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from neurogym.recording.rollout import Oracle, RolloutStep, rollout
-from neurogym.spaces import Action, Index, names_of
+from neurogym.spaces import Action, names_of
 from ngym_cli.config.values import parse_assignments, split_entries
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, unknown
@@ -57,7 +57,7 @@ class TrialView:
     actions: np.ndarray
     rewards: np.ndarray
     dt: float
-    labels: Mapping[str, Mapping[str, Index]]
+    labels: Mapping[str, Mapping[str, object]]
     discrete: bool
     ground_truth: np.ndarray | None = None
     activity: np.ndarray | None = None

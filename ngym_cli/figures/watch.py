@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures import registry
-from ngym_cli.figures.trial import TrialView, conditions_wanted, record
+from ngym_cli.figures.trial import TrialView, record
 from ngym_cli.figures.trial_drawing import groups, largest, trials_figure
 from ngym_cli.figures.wording import Wording, channel_names
 from ngym_cli.files.writing import atomic_path, check_place
@@ -86,30 +86,6 @@ def _covers(figure: Figure, trials: Sequence[TrialView]) -> list[list[Rectangle]
         axes.add_patch(cover)
         found[column].append(cover)
     return found
-
-
-def watched(
-    reference: str, root: Path, trust: bool, trials: int, where: str | None, seed: int, drawn: bool
-) -> tuple[Source, list[TrialView]]:
-    """Return a run and some of the run's trials.
-
-    Args:
-        reference: folder, name or ``latest``.
-        root: folder of all runs.
-        trust: accept user code named in the run's record.
-        trials: number of trials.
-        where: conditions of the trials, in the format of ``trial.conditions_wanted``.
-        seed: of the trials.
-        drawn: draw actions instead of taking the most probable.
-
-    Raises:
-        UserError: if the run does not exist or has no such trials.
-    """
-    from ngym_cli import runs
-    from ngym_cli.figures.source import Source
-
-    source = Source(runs.find(reference, root), trust)
-    return source, record(source, trials, seed, conditions_wanted(where), drawn)
 
 
 def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: float, overwrite: bool = False) -> Path:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -313,6 +313,4 @@ class Recurrent:
 
 
 def _scaled(each: Session, scale: Floats) -> Session:
-    from dataclasses import replace
-
     return replace(each, stimuli=each.stimuli / scale) if len(scale) else each

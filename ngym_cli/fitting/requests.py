@@ -12,6 +12,7 @@ import numpy as np
 
 from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour, Floats
+from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
 from ngym_cli.config.flags import ROLES
 from ngym_cli.config.values import split_entries
@@ -165,7 +166,7 @@ def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, dict[str, A
             managing.remove([RunFolder(path)])
         else:
             before = folder.read()
-            same = before["settings"] == _through_json(asked) and before.get("files") == files
+            same = before["settings"] == plain(asked) and before.get("files") == files
             if not same:
                 raise UserError(
                     f"fit {path} was made with other settings or data; choose another --name or --overwrite"
@@ -187,12 +188,6 @@ def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, dict[str, A
     })  # fmt: skip
     folder.write(about)
     return folder, about
-
-
-def _through_json(value: object) -> object:
-    import json
-
-    return json.loads(json.dumps(value))
 
 
 def _about(table: Behaviour) -> dict[str, object]:

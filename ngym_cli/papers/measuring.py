@@ -61,12 +61,14 @@ def measure_all(
     """
     seeds = sorted({seed for _, seed in planned})
     done = {key: each for key, each in planned.items() if is_done(each.path)}
-    jobs = [(str(paper.folder), seed, list(claims), {part: each.path for (part, s), each in done.items() if s == seed})
-            for seed in seeds]  # fmt: skip
     keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in seeds}
     found = {key: _read(place, *key, said) for key, said in keys.items() if said is not None}
     open_ = {seed for (_, seed), known in found.items() if known is None}
-    work = [(*job, place, {claim: keys[claim, job[1]] for claim in claims}) for job in jobs if job[1] in open_]
+    work = [
+        (str(paper.folder), seed, {part: each.path for (part, s), each in done.items() if s == seed}, place,
+         {claim: keys[claim, seed] for claim in claims})
+        for seed in seeds if seed in open_
+    ]  # fmt: skip
     results: list[list[ClaimResult]] = []
     if len(work) > 1 and workers > 1:
         context = processes.spawn_context()
@@ -140,21 +142,16 @@ def _read(place: Path, claim: str, seed: int, key: str) -> ClaimResult | None:
 
 
 def _measure_seed(
-    folder: str,
-    seed: int,
-    claims: Sequence[str],
-    paths: Mapping[str, Path],
-    place: Path,
-    keys: Mapping[str, str | None],
+    folder: str, seed: int, paths: Mapping[str, Path], place: Path, keys: Mapping[str, str | None]
 ) -> list[ClaimResult]:
-    """Measure the claims of a seed, except claims that are known already; runs in a worker."""
+    """Measure the claims of a seed that have a key, except claims that are known already; runs in a worker."""
     threads.one()
     paper = collection.load(Path(folder))
     found: list[ClaimResult] = []
     opened = _Opened(paper, seed, paths)
     for claim in paper.config.claims:
         key = keys.get(claim.id)
-        if claim.id not in claims or key is None:
+        if key is None:
             continue
         known = _read(place, claim.id, seed, key)
         if known is None:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.type_aliases import MaybeCallback
 from torch import Tensor
 
 from ngym_cli.agents.penalties import Consolidation
-
-if TYPE_CHECKING:
-    from stable_baselines3.common.callbacks import BaseCallback
-    from stable_baselines3.common.type_aliases import MaybeCallback
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -29,6 +29,20 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and
 def usable(seq: Tensor) -> bool:
     """Whether the compiled loops support the inputs."""
     return seq.dtype == torch.float32 and seq.device.type == "cpu" and kernels.get("forward") is not None
+
+
+class PackedLoop(NamedTuple):
+    """Compiled loop over packed sequences.
+
+    Attributes:
+        cell: number in `CELLS`.
+        alpha: for rate units, how far h goes towards its new value.
+        counts: number of sequences with each step, largest first.
+    """
+
+    cell: int
+    alpha: float
+    counts: np.ndarray
 
 
 def run(
@@ -54,7 +68,8 @@ def run(
     Returns:
         h, and for the LSTM c, after each step (step, unit).
     """
-    found = _Run.apply(CELLS.index(cell), np.asarray(counts, np.int64), alpha, noise, seq, *weights, *state)
+    loop = PackedLoop(CELLS.index(cell), alpha, np.asarray(counts, np.int64))
+    found = _Run.apply(loop, noise, seq, *weights, *state)
     return found if isinstance(found, tuple) else (found,)
 
 
@@ -75,19 +90,13 @@ def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
     return list(zip(bounds, bounds[1:], strict=False))
 
 
-def _call(
-    name: str,
-    cell: int,
-    alpha: float,
-    counts: np.ndarray,
-    given: Sequence[Tensor | None],
-    matrix: tuple[int, int],
-) -> None:
+def _call(name: str, loop: PackedLoop, given: Sequence[Tensor | None], matrix: tuple[int, int]) -> None:
     """Call a compiled loop with several threads, given the shape of the weight matrix."""
     compiled: Any = kernels.get(name)
     arrays = [None if part is None else part.detach().numpy() for part in given]
-    ranges = shares(counts, prod(matrix) * int(counts.sum()))
+    ranges = shares(loop.counts, prod(matrix) * int(loop.counts.sum()))
     panels = np.empty((len(ranges), packed_size(*matrix)), np.float32)
+    cell, alpha, counts = loop
     threads.share(lambda k: compiled(cell, alpha, *ranges[k], counts, *arrays, panels[k]), range(len(ranges)))
 
 
@@ -105,17 +114,10 @@ def _gradient_of_weights(gates: Tensor, rows: Tensor) -> Tensor:
 
 class _Run(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        cell: int,
-        counts: np.ndarray,
-        alpha: float,
-        noise: Tensor | None,
-        seq: Tensor,
-        *weights_and_state: Tensor,
-    ) -> Any:
+    def forward(ctx: Any, loop: PackedLoop, noise: Tensor | None, seq: Tensor, *weights_and_state: Tensor) -> Any:
         weights, state = weights_and_state[:4], weights_and_state[4:]
         weight = joint(torch, *weights)
+        counts = loop.counts
         (steps, features), units, wide = seq.shape, state[0].shape[1], len(weight)
         if counts.sum() != steps or counts[0] != len(state[0]) or (np.diff(counts) > 0).any():
             raise ValueError(f"{steps} steps from {len(state[0])} states are not packed as {counts.tolist()}")
@@ -127,8 +129,8 @@ class _Run(torch.autograd.Function):
         left = [h0, c0, seq.new_empty(steps, depth), seq.new_empty(steps, wide), c, squashed, h]
         draws = None if noise is None else noise.contiguous()
         given = [seq.contiguous(), draws, weight, *left]
-        _call("forward", cell, alpha, counts, given, (depth, wide))
-        ctx.cell, ctx.alpha, ctx.counts = cell, alpha, counts
+        _call("forward", loop, given, (depth, wide))
+        ctx.loop = loop
         ctx.save_for_backward(weight, *left)
         ctx.set_materialize_grads(False)
         ctx.spent = False
@@ -137,15 +139,17 @@ class _Run(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dh: Tensor | None, dc: Tensor | None = None) -> tuple[Tensor | None, ...]:
         if ctx.spent:
-            raise RuntimeError("the gates have become gradients: a compiled loop can be gone back through once")
+            raise RuntimeError(
+                "backward() was called twice on a compiled loop; it works once, because gates become gradients"
+            )
         ctx.spent = True
         weight, h0, c0, rows, gates, _, _, h = saved = ctx.saved_tensors
         units = h.shape[1]
         first = [torch.zeros_like(part) for part in (h0, c0) if part is not None]
         given = [torch.zeros_like(h) if dh is None else dh.contiguous(), None if dc is None else dc.contiguous()]
         given += [*first, *[None] * (2 - len(first))]
-        _call("backward", ctx.cell, ctx.alpha, ctx.counts, [*saved, *given], (len(weight), units))
-        d_seq = gates @ weight[:, units:-1] if ctx.needs_input_grad[4] else None
+        _call("backward", ctx.loop, [*saved, *given], (len(weight), units))
+        d_seq = gates @ weight[:, units:-1] if ctx.needs_input_grad[2] else None
         d_weight = _gradient_of_weights(gates, rows)
         d_bias = d_weight[:, -1]
-        return None, None, None, None, d_seq, d_weight[:, :units], d_weight[:, units:-1], d_bias, d_bias, *first
+        return None, None, d_seq, d_weight[:, :units], d_weight[:, units:-1], d_bias, d_bias, *first
