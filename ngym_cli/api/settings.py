@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 import numpy as np
 
 from ngym_cli.api.references import reference_of
-from ngym_cli.config import merge, nest
+from ngym_cli.config import nest
 from ngym_cli.config.flags import FLAGS, Flag
 from ngym_cli.config.values import parse_wrappers
 from ngym_cli.errors import UserError, unknown
@@ -97,10 +97,7 @@ def flat(given: Mapping[str, Any], each: Callable[[Flag, Any], Any] | None = Non
 
 def nested(given: Mapping[str, Any]) -> dict[str, object]:
     """Return arguments as the nested dictionary of a configuration; see ``flat``."""
-    made: dict[str, object] = {}
-    for key, value in flat(given).items():
-        made = merge(made, nest({key: value}))
-    return made
+    return nest(flat(given))
 
 
 def plain(flag: Flag, value: Any) -> Any:

@@ -137,9 +137,7 @@ def load(
     Raises:
         UserError: if the fit is not finished, or keeps no such model or subject.
     """
-    about = fit.read()
-    if about.get("status") != "finished":
-        raise UserError(f"fit {fit.path} is not finished; run the same command with --name {fit.path.name}")
+    about = fit.finished()
     if "table" not in about:
         raise UserError(f"fit {fit.path} was made by an earlier version that kept no parameters of policies; fit again")
     labels = list(about["models"])

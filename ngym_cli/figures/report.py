@@ -20,18 +20,9 @@ if TYPE_CHECKING:
 
 #: Entries of the manifest that the page shows elsewhere.
 SHOWN_ELSEWHERE = (
-    *(
-        "performance",
-        "performance_ci",
-        *REFERENCES,
-        "no_ceiling",
-        "sessions",
-        "reward_per_trial",
-        "evaluations",
-        "stages",
-    ),
-    *("checkpoint", "process", "task", "alg", "network", "seed", "steps", "trials", "status", "config"),
-)
+    "performance", "performance_ci", *REFERENCES, "no_ceiling", "sessions", "reward_per_trial", "evaluations", "stages",
+    "checkpoint", "process", "task", "alg", "network", "seed", "steps", "trials", "status", "config",
+)  # fmt: skip
 
 #: Name of the page where the user names only a folder.
 PAGE = "report.html"

@@ -53,6 +53,17 @@ class FitFolder:
             raise UserError(f"damaged fit {self.path}: {FIT} holds no settings")
         return found
 
+    def finished(self) -> dict[str, Any]:
+        """Return the content of ``fit.json`` of a fit that is finished.
+
+        Raises:
+            UserError: if the fit is not finished or damaged.
+        """
+        found = self.read()
+        if found.get("status") != "finished":
+            raise UserError(f"fit {self.path} is not finished; run the same command with --name {self.path.name}")
+        return found
+
     def write(self, data: dict[str, Any]) -> None:
         """Write ``fit.json``."""
         write_json(self.path / FIT, data)
@@ -124,9 +135,7 @@ class Fit:
     """
 
     def __init__(self, folder: FitFolder):
-        self.folder, self.record = folder, folder.read()
-        if self.record.get("status") != "finished":
-            raise UserError(f"fit {folder.path} is not finished; run the same command with --name {folder.path.name}")
+        self.folder, self.record = folder, folder.finished()
         table = reading.read_parquet(folder.path / TRIALS)
         self.trials = {name: arrow.values_of(table[name]) for name in table.column_names}
         self.labels = list(self.record["models"])

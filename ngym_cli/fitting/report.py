@@ -8,7 +8,7 @@ from typing import Any
 
 import tomli_w
 
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import unknown
 from ngym_cli.figures import html
 from ngym_cli.figures.report import check_page, provenance_rows, write_page
 from ngym_cli.figures.style import Unavailable, styled
@@ -122,9 +122,7 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
 
     if form != "csv":
         raise unknown("export format of a fit", form, ["csv"])
-    about = folder.read()
-    if about.get("status") != "finished":
-        raise UserError(f"fit {folder.path} is not finished; run the same command with --name {folder.path.name}")
+    about = folder.finished()
     place = out or folder.path / "export"
     columns = ("model", "subject", "parameter", "value", "low", "high")
     parameters = list(zip(*_parameters(about), strict=True)) or [()] * len(columns)

@@ -140,7 +140,7 @@ class _Run(torch.autograd.Function):
     def backward(ctx: Any, dh: Tensor | None, dc: Tensor | None = None) -> tuple[Tensor | None, ...]:
         if ctx.spent:
             raise RuntimeError(
-                "backward() was called twice on a compiled loop; it works once, because gates become gradients"
+                "backward() was called twice on a compiled loop, which can go back through its steps once"
             )
         ctx.spent = True
         weight, h0, c0, rows, gates, _, _, h = saved = ctx.saved_tensors
