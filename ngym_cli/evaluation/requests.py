@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ngym_cli import config as configuration
 from ngym_cli import runs
@@ -87,6 +87,10 @@ class RequestedEvaluation(EvaluationSettings):
         return runs.safe_name("-".join([*parts, *(each.label for each in self.perturbations)]))
 
 
+#: Request of an evaluation, or of a simulation of fitted models.
+Request: TypeAlias = "RequestedEvaluation | SimulationRequest"
+
+
 def _words(changes: Mapping[str, Any]) -> str:
     """Return the changed settings, as part of a name."""
     words = []
@@ -141,9 +145,7 @@ class EvaluationFlags:
                 raise UserError(f"--{word} is for evaluations of trained networks; --simulate lets a fitted model act")
 
 
-def request(
-    references: Sequence[str], flags: EvaluationFlags
-) -> tuple[list[str], RequestedEvaluation | SimulationRequest]:
+def request(references: Sequence[str], flags: EvaluationFlags) -> tuple[list[str], Request]:
     """Return the requested runs and the request; with ``simulate`` fits and a request of a simulation.
 
     Words such as ``period=delay`` among the runs belong to the preceding perturbation, so that
@@ -208,10 +210,7 @@ def comparison_of(compare: Path | None, columns: Path | None) -> tuple[Path, Pat
 
 
 def perform(
-    references: Sequence[str],
-    root: Path,
-    asked: RequestedEvaluation | SimulationRequest,
-    progress: Progress | None = None,
+    references: Sequence[str], root: Path, asked: Request, progress: Progress | None = None
 ) -> Iterator[tuple[Summary, Path]]:
     """Evaluate runs or let the models of fits act, and yield each summary; arguments and errors as of `evaluate`."""
     if isinstance(asked, RequestedEvaluation):

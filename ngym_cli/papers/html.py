@@ -18,8 +18,8 @@ from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 from ngym_cli.papers.results import control_lines, number_lines, seed_lines, short, verdict_words
 from ngym_cli.papers.script import FIGURE
-from ngym_cli.papers.verdicts import STATES, Row
-from ngym_cli.terminal import cell
+from ngym_cli.papers.verdicts import STATES
+from ngym_cli.terminal import Row, cell
 
 
 def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:

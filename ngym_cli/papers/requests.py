@@ -21,7 +21,7 @@ from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.engine import PlannedRun
 from ngym_cli.papers.measuring import ClaimResult
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
-from ngym_cli.papers.verdicts import Row, Verdict, judge
+from ngym_cli.papers.verdicts import Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
 from ngym_cli.sweeps.recipe import LaunchSettings
 
@@ -200,7 +200,7 @@ def finish(
     found: Sequence[ClaimResult],
     place: Path,
     code: trust.Code | None,
-) -> Row:
+) -> terminal.Row:
     """Judge claims, draw the figures, write ``claims.json`` and the page; return the content of the file.
 
     The file and the page are of all that is known of the paper, whatever part of it was asked for now. What was drawn
@@ -216,7 +216,7 @@ def finish(
         for claim in paper.config.claims
     }
     trained = [each for each in planned.values() if engine.is_done(each.path)]
-    document: Row = {
+    document: terminal.Row = {
         "id": paper.id,
         "title": paper.config.title,
         "citation": paper.config.citation,
@@ -253,7 +253,7 @@ def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[Paper
     return found
 
 
-def claim_row(claim: ClaimConfig, verdict: Verdict) -> Row:
+def claim_row(claim: ClaimConfig, verdict: Verdict) -> terminal.Row:
     """Return a claim with the result, as stored in ``claims.json``."""
     told = claim.model_dump(exclude_none=True, exclude={"part", "measure", "control"})
     return {**told, "part": claim.part, "measure": claim.measure, **{

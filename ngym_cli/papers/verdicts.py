@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ngym_cli.config.values import split_entries
+from ngym_cli.terminal import Row
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = re.compile(rf"(>=|<=|>|<)\s*({_NUMBER})")
@@ -41,9 +42,6 @@ STATES = (REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN)
 
 #: Result of a seed: a number, or several by name. None: the measure could not be computed.
 Value = float | Mapping[str, float | None] | None
-
-#: A part of a document about a paper: names to numbers, words, lists and tables.
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -223,7 +221,7 @@ class Verdict:
     passed: tuple[str, ...] = ()
 
 
-def published_numbers(published: Any) -> dict[str, float | None]:
+def published_numbers(published: float | str | Mapping[str, float]) -> dict[str, float | None]:
     """Return the published numbers by name; a single number has an empty name, and a text has no numbers."""
     if isinstance(published, Mapping):
         return {str(name): float(value) for name, value in published.items()}
@@ -249,7 +247,7 @@ def judge(
     why = "; ".join(dict.fromkeys(reasons))
     if not values:
         return Verdict(OPEN, {}, why)
-    published, rows, numbers = _over_seeds(claim, values)
+    published, rows, numbers = _over_seeds(claim.published, values)
     reached, in_part = claim.criteria
     state, held = NOT_REACHED, 0
     if reached is not None:
@@ -258,7 +256,7 @@ def judge(
         state = IN_PART if state != REACHED and reached.held(numbers, published, of_mean=True) else state
     if state == NOT_REACHED and in_part is not None and in_part.held(numbers, published):
         state = IN_PART
-    others = {name: _over_seeds(claim, each, list(numbers)) for name, each in (controls or {}).items()}
+    others = {name: _over_seeds(claim.published, each, list(numbers)) for name, each in (controls or {}).items()}
     passed = tuple(name for name, (known, _, each) in others.items() if reached and reached.inside(each, known))
     state = IN_PART if passed and state == REACHED else state
     of_controls = {name: _as_rows(each) for name, (_, _, each) in others.items()}
@@ -270,25 +268,25 @@ def _as_rows(numbers: Mapping[str, ClaimNumber]) -> dict[str, Row]:
 
 
 def _over_seeds(
-    claim: Any, values: Mapping[int, Value], expected: Sequence[str] = ()
+    published: float | str | Mapping[str, float], values: Mapping[int, Value], expected: Sequence[str] = ()
 ) -> tuple[dict[str, float | None], dict[int, dict[str, float | None]], dict[str, ClaimNumber]]:
     """Return published numbers by name, the numbers of each seed by name, and the numbers over seeds.
 
     Args:
-        claim: the claim.
+        published: as of the claim.
         values: result of each seed.
         expected: names of numbers that count even where no seed gave them.
     """
-    published = published_numbers(claim.published)
+    known = published_numbers(published)
     names = list(dict.fromkeys(name for value in values.values() if isinstance(value, Mapping) for name in value))
     names += [name for name in expected if name and name not in names]
-    if names and set(published) == {""}:  # a single published number, or a text, applies to all
-        published = dict.fromkeys(names, published[""])
+    if names and set(known) == {""}:  # a single published number, or a text, applies to all
+        known = dict.fromkeys(names, known[""])
     # a published number without results from any seed still counts in the judgement
-    names += [name for name in published if name not in names] if names or set(published) != {""} else [""]
+    names += [name for name in known if name not in names] if names or set(known) != {""} else [""]
     seeds = sorted(values)
     rows = {seed: {name: _number(values[seed], name) for name in names} for seed in seeds}
-    return published, rows, {name: ClaimNumber.of({seed: rows[seed][name] for seed in seeds}) for name in names}
+    return known, rows, {name: ClaimNumber.of({seed: rows[seed][name] for seed in seeds}) for name in names}
 
 
 def _number(value: Value, name: str) -> float | None:

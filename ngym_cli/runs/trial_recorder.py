@@ -23,6 +23,9 @@ from ngym_cli.runs.trial_table import (
 #: Rows held in memory before a part is written.
 ROWS_PER_PART = 50_000
 
+#: Columns of trials that ended together, and the step of the run.
+Chunk = tuple[Mapping[str, np.ndarray], int]
+
 
 class TrialRecorder:
     """Collector of finished trials that writes ``part-*.parquet``.
@@ -48,7 +51,7 @@ class TrialRecorder:
         self.constants: dict[str, object] = {"linked": True} if linked else {}
         self.trials = 0
         self.parts = 0
-        self._fresh: list[tuple[Mapping[str, np.ndarray], int]] = []
+        self._fresh: list[Chunk] = []
         self._unwritten: list[Table] = []
         self._last: dict[str, list[object]] = {name: [None] * n_envs for name in PREVIOUS}
         self._extra: list[str] = []  # columns beyond the usual ones, in the order in which they appeared in the run
@@ -103,9 +106,7 @@ class TrialRecorder:
             self.parts += 1
         self._unwritten = []
 
-    def _require_fitting(
-        self, fresh: list[tuple[Mapping[str, np.ndarray], int]], last: dict[str, list[object]]
-    ) -> None:
+    def _require_fitting(self, fresh: list[Chunk], last: dict[str, list[object]]) -> None:
         """Refuse trials that do not match the environments."""
         n_envs = len(self._last[PREVIOUS[0]])
         if self.trials < 0 or self.parts < 0 or any(len(values) != n_envs for values in last.values()):

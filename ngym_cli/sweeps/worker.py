@@ -33,8 +33,10 @@ from ngym_cli.training.session import Watch
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from optuna import Study
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
+    from optuna.trial import Trial
 
 
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
@@ -177,17 +179,11 @@ def prepare(sweep: SweepFolder) -> None:
             study.enqueue_trial(values)
         return
     recorded = {(sweep.drawn(job) or {}).get("number") for job in sweep.jobs}
-    running = study.get_trials(deepcopy=False, states=(_state().RUNNING,))
+    running = study.get_trials(deepcopy=False, states=(optuna().trial.TrialState.RUNNING,))
     for trial in running:
         started = trial.datetime_start
         if trial.number not in recorded and started is not None and datetime.now() - started > FORGOTTEN:
-            study.tell(trial.number, state=_state().FAIL)
-
-
-def _state() -> Any:
-    from optuna.trial import TrialState
-
-    return TrialState
+            study.tell(trial.number, state=optuna().trial.TrialState.FAIL)
 
 
 def default_params(sweep: SweepFolder, default: RunConfig) -> Values | None:
@@ -201,14 +197,13 @@ def default_params(sweep: SweepFolder, default: RunConfig) -> Values | None:
     return found
 
 
-def claim(sweep: SweepFolder, study: Any, storage: Any, job: int) -> Any:
+def claim(sweep: SweepFolder, study: Study, storage: Any, job: int) -> Trial:
     """Return the trial of a job: the trial drawn before, or a new trial."""
-    from optuna.trial import Trial
-
     drawn = sweep.drawn(job)
     if drawn is not None:
         study_id = storage.get_study_id_from_name(NAME)
-        return Trial(study, storage.get_trial_id_from_study_id_trial_number(study_id, int(drawn["number"])))
+        trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, int(drawn["number"]))
+        return optuna().trial.Trial(study, trial_id)
     trial = study.ask()
     params = {key: kind.suggest(trial, key) for key, kind in space.kinds(_settings(sweep).space).items()}
     write_json(sweep.drawn_path(job), {"number": trial.number, "params": params})
@@ -237,14 +232,14 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
             break
     if not finished:
         if status == "pruned":
-            study.tell(trial.number, state=_state().PRUNED)
+            study.tell(trial.number, state=optuna().trial.TrialState.PRUNED)
         else:
             study.tell(trial.number, float(np.mean(scores)))
     write_text(sweep.reported_path(job), status)
     return DONE
 
 
-def _watch(trial: Any, metric: Metric, before: list[float], steps: int) -> Watch:
+def _watch(trial: Trial, metric: Metric, before: list[float], steps: int) -> Watch:
     """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
     done = list(before)
 

@@ -28,7 +28,7 @@ from ngym_cli.training.curriculum import Curriculum, renew, stages_of
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
 from ngym_cli.training.progress import Display
-from ngym_cli.training.session import CheckpointKeeper, Metrics, TrainingSession, Watch
+from ngym_cli.training.session import CheckpointKeeper, TrainingSession, Watch
 from ngym_cli.training.stopping import Stop, Until, stopping_on_signals
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         venv = build_venv(course.stage.config if course else config, int(config.n_envs or 1))
         model = build_model(config, venv)
         goal = _goal(course, facts)
-        begun: Metrics = {}
+        begun: dict[str, object] = {}
         if saved is not None:
             checkpoints.restore(saved, model, venv)
         else:
@@ -229,7 +229,7 @@ class _Parts:
         board = tracking.board_of(self.run, self.config, state.get("board"), display.say)
         stages, folder = self.course.stages if self.course else (), path / checkpoints.FOLDER
 
-        def write(step: int, state: Metrics) -> Path:
+        def write(step: int, state: dict[str, object]) -> Path:
             return checkpoints.write(folder, step, self.model, self.venv, state)
 
         session = TrainingSession(

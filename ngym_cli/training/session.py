@@ -35,8 +35,6 @@ SECONDS_PER_UPDATE = 5.0
 #: Results of the last evaluation that the manifest keeps.
 RESULTS = ("performance", "performance_ci", "chance", "blind", "ceiling", "reward_per_trial")
 
-Metrics = dict[str, Any]
-
 #: Callback after each evaluation, with step and summary; returns a reason to end the run early, or None.
 Watch = Callable[[int, Summary], str | None]
 
@@ -74,7 +72,7 @@ class CheckpointKeeper:
         last: step of the last checkpoint, or None.
     """
 
-    def __init__(self, folder: Path, settings: CheckpointConfig, write: Callable[[int, Metrics], Path]):
+    def __init__(self, folder: Path, settings: CheckpointConfig, write: Callable[[int, dict[str, object]], Path]):
         self.folder, self.settings, self.write = folder, settings, write
         self.last: int | None = None
         self.best = -math.inf
@@ -84,7 +82,7 @@ class CheckpointKeeper:
         every = self.settings.every
         return performance > self.best or bool(every and step - (self.last or 0) >= every)
 
-    def keep(self, step: int, performance: float, state: Callable[[], Metrics]) -> None:
+    def keep(self, step: int, performance: float, state: Callable[[], dict[str, object]]) -> None:
         """Write a checkpoint unless present, and mark the checkpoint if the performance is the best so far."""
         is_best = performance > self.best
         self.best = max(self.best, performance)
@@ -152,7 +150,7 @@ class TrainingSession:
         if trials is None:
             return
         facts, curriculum = self.facts, self.curriculum
-        beside: Metrics = {}
+        beside: dict[str, object] = {}
         if curriculum is not None:
             curriculum.take(trials["performance"])
             facts = curriculum.stage.facts
@@ -288,7 +286,7 @@ class TrainingSession:
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
-    def state(self) -> Metrics:
+    def state(self) -> dict[str, object]:
         """Return the state that the run's records depend on, as plain data and arrays; older records are on disk."""
         curves, evaluator, curriculum, until = self.curves, self.evaluator, self.curriculum, self.until
         return {

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from stable_baselines3.common.base_class import BaseAlgorithm
 
+#: Numbers of environments and of threads.
+Candidate = tuple[int, int]
+
 #: Numbers of environments that are tried by default.
 ENVIRONMENTS = (16, 64, 256)
 
@@ -131,7 +134,7 @@ def try_out(
     resolved, facts = resolve(config)
     numbers = [int(config.n_envs)] if config.n_envs else ENVIRONMENTS
     counts = [n_threads] if n_threads else range(1, threads.cores() + 1)
-    turns: dict[tuple[int, int], Callable[[], float]] = {}
+    turns: dict[Candidate, Callable[[], float]] = {}
     configs: dict[int, RunConfig] = {}
     try:
         for n_envs in numbers:
@@ -178,13 +181,11 @@ def steps_of_a_turn(model: BaseAlgorithm) -> int:
     return model.n_steps if isinstance(model, OnPolicyAlgorithm | Supervised) else STEPS
 
 
-def _in_turns(
-    turns: Mapping[tuple[int, int], Callable[[], float]], going_on: Callable[[], bool]
-) -> dict[tuple[int, int], list[float]]:
+def _in_turns(turns: dict[Candidate, Callable[[], float]], goes_on: Callable[[], bool]) -> dict[Candidate, list[float]]:
     """Run all candidates in turns until time is up, each at least once."""
-    speeds: dict[tuple[int, int], list[float]] = {pair: [] for pair in turns}
+    speeds: dict[Candidate, list[float]] = {pair: [] for pair in turns}
     for pair in itertools.cycle(turns):
-        if all(speeds.values()) and not going_on():
+        if all(speeds.values()) and not goes_on():
             return speeds
         speeds[pair].append(turns[pair]())
     return speeds

@@ -139,7 +139,7 @@ def split(tensors: dict[str, Tensor], places: dict[str, list[Any]]) -> dict[str,
 
 
 Tensors = dict[str, Tensor]
-Info = dict[str, Any]
+Info = dict[str, Any]  #: everything else in a training state, as JSON
 
 REPLAY = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
