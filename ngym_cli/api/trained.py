@@ -161,22 +161,22 @@ class Run(WithFigures):
         Raises:
             UserError: if something does not exist or does not fit.
         """
-        from ngym_cli.evaluation import requests
+        from ngym_cli.evaluation.flags import EvaluationFlags, perform, request
 
         nested = settings.nested(changes)
         for key in nested:
             if key not in CHANGES:
                 raise unknown("setting that an evaluation can change", key, sorted(CHANGES))
         recorded = record if record is None or isinstance(record, str) else ",".join(record)
-        flags = requests.EvaluationFlags(
+        flags = EvaluationFlags(
             trials, seed, deterministic, balanced, checkpoints,
             lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
             record=recorded, spike_rate=spike_rate, export=export,
             compare=compare, columns=columns, compare_activity=compare_activity, by=by,
             changes=nested, name=name, overwrite=overwrite, trust=self._trust,
         )  # fmt: skip
-        _, asked = requests.request([str(self.path)], flags)
-        found = [Evaluation(folder, self._trust) for _, folder in requests.perform([str(self.path)], runs.ROOT, asked)]
+        _, asked = request([str(self.path)], flags)
+        found = [Evaluation(folder, self._trust) for _, folder in perform([str(self.path)], runs.ROOT, asked)]
         return found if checkpoints is not None else found[0]
 
     def resume(self, progress: bool = True) -> Run:

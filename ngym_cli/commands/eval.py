@@ -90,18 +90,19 @@ def command(
     threads.one()
     from ngym_cli import terminal
     from ngym_cli.config import flags
-    from ngym_cli.evaluation import printing, requests
+    from ngym_cli.evaluation import printing
+    from ngym_cli.evaluation.flags import EvaluationFlags, perform, request
 
-    written = requests.EvaluationFlags(
+    written = EvaluationFlags(
         trials, seed, deterministic, balanced, checkpoints or checkpoint,
         lesion or (), silence or (), clamp or (), noise or (), simulate, model, subject, stimuli,
         record, spike_rate, export, compare, columns, compare_activity, by,
         flags.settings(**changed), name, overwrite, trust,
     )  # fmt: skip
-    references, asked = requests.request(run or [], written)
+    references, asked = request(run or [], written)
     rows = []
     bar = printing.EvaluationBar(terminal.console(stderr=True))
-    for summary, folder in requests.perform(references, runs, asked, bar.show):
+    for summary, folder in perform(references, runs, asked, bar.show):
         rows.append(summary)
         bar.stop()
         if not json:

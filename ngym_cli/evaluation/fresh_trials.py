@@ -23,6 +23,7 @@ from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.stack import build_batch, make_env
+from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, UnitRecorder, draw_spikes, stepwise
 from ngym_cli.evaluation.fitted_agent import FittedModel
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
     from ngym_cli.agents.acting import Actor
-    from ngym_cli.environments.trial_batch import TrialBatch
 
     Policy: TypeAlias = Actor | BasePolicy | FittedModel
     Environments: TypeAlias = TrialBatch | VecEnv
@@ -253,8 +253,6 @@ def _recording(settings: EvaluationSettings, n_envs: int, dt: float, seed: int) 
 
 def _within(venv: Environments) -> Within:
     """Return a function from a period to the environments in which the period is active."""
-    from ngym_cli.environments.trial_batch import batch_of
-
     probes = [env for env in batch_of(venv).envs if isinstance(env, PeriodProbe)]
 
     def within(period: str) -> np.ndarray:
@@ -312,8 +310,6 @@ def _run(
     venv: Environments, agent: BatchAgent, recorder: TrialRecorder, count: _TrialCount, activity: UnitRecorder | None
 ) -> int:
     """Run an agent until every environment has finished its trials and return the number of steps."""
-    from ngym_cli.environments.trial_batch import trials_of
-
     trials, steps = trials_of(venv), 0
     for step in rollout(venv, agent):
         steps += venv.num_envs

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import ArrayLike
 
+    from ngym_cli.agents.acting import Act
     from ngym_cli.figures.source import Source
 
 #: Most trials run to find the requested trials, and steps after which a trial of the oracle is cut.
@@ -156,6 +157,15 @@ def conditions_wanted(text: str | None) -> dict[str, str]:
     return parse_assignments(split_entries(text or ""), "--where (such as coh=51.2,outcome=error)", str)
 
 
+class RecordedStep(NamedTuple):
+    """Step of a trial: channels seen before the step, output of the agent, reward and correct action."""
+
+    seen: np.ndarray
+    act: Act
+    reward: float
+    truth: np.ndarray | None
+
+
 def record(
     source: Source, trials: int, seed: int, wanted: Mapping[str, str], stochastic: bool = False
 ) -> list[TrialView]:
@@ -179,14 +189,13 @@ def record(
 
     venv = build_batch(source.config, 1, PeriodProbe)
     found: list[TrialView] = []
-    steps: list[dict[str, Any]] = []
+    steps: list[RecordedStep] = []
     batch, met = trials_of(venv), 0
     try:
         venv.seed(seed)
         agent = agent_for(source.actor, 1, seed, not stochastic)
         for step in rollout(venv, agent):
-            steps.append({"seen": _channels(step.seen[0]), "act": step.act, "reward": float(step.rewards[0]),
-                          "truth": batch.ground_truth})  # fmt: skip
+            steps.append(RecordedStep(_channels(step.seen[0]), step.act, float(step.rewards[0]), batch.ground_truth))
             if batch.finished is not None:
                 row = {name: np.asarray(values)[0] for name, values in batch.finished.items()}
                 met += 1
@@ -221,10 +230,10 @@ def _matches(row: Mapping[str, np.generic], wanted: Mapping[str, str]) -> bool:
     return True
 
 
-def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> TrialView:
+def _trial(steps: list[RecordedStep], row: dict[str, Any], source: Source) -> TrialView:
     from scipy.special import softmax
 
-    acts = [step["act"] for step in steps]
+    acts = [step.act for step in steps]
     dt = source.facts.dt
     periods = {}
     onsets = {name.removeprefix(ONSET): row[name] for name in row if name.startswith(ONSET) and np.isfinite(row[name])}
@@ -233,17 +242,17 @@ def _trial(steps: list[dict[str, Any]], row: dict[str, Any], source: Source) -> 
         end = min(begin + round(row.get(f"period_{name}", 0) / dt), len(steps))
         if begin < end:
             periods[name] = begin, end
-    truth = [step["truth"] for step in steps]
+    truth = [np.ravel(step.truth[0]) for step in steps if step.truth is not None]
     logits = _of_all_steps([act.logits for act in acts])
     discrete = isinstance(source.facts.action_space, Discrete)
     return TrialView(
-        observations=np.stack([step["seen"] for step in steps]),
+        observations=np.stack([step.seen for step in steps]),
         actions=np.stack([np.ravel(act.actions[0]) for act in acts]),
-        rewards=np.array([step["reward"] for step in steps]),
+        rewards=np.array([step.reward for step in steps]),
         dt=dt,
         labels=source.facts.labels,
         discrete=discrete,
-        ground_truth=None if truth[0] is None else np.stack([np.ravel(each[0]) for each in truth]),
+        ground_truth=np.stack(truth) if truth else None,
         activity=_of_all_steps([act.activity for act in acts]),
         values=_of_all_steps([act.values for act in acts]),
         policy=softmax(logits, axis=1) if logits is not None and discrete else None,

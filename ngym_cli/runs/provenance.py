@@ -21,16 +21,8 @@ SOURCE = Path(__file__).resolve().parents[2]
 
 #: Packages whose versions decide what a run computes.
 PACKAGES = (
-    "ngym",
-    "numpy",
-    "torch",
-    "gymnasium",
-    "stable-baselines3",
-    "sb3-contrib",
-    "scipy",
-    "safetensors",
-    "pyarrow",
-)
+    "ngym", "numpy", "torch", "gymnasium", "stable-baselines3", "sb3-contrib", "scipy", "safetensors", "pyarrow",
+)  # fmt: skip
 
 
 def opening(config: RunConfig, facts: Facts, threads: int) -> Manifest:

@@ -21,13 +21,8 @@ from ngym_cli.agents.penalties import Consolidation
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (
-    "num_timesteps",
-    "_episode_num",
-    "_n_updates",
-    "_n_calls",
-    "_current_progress_remaining",
-    "exploration_rate",
-)
+    "num_timesteps", "_episode_num", "_n_updates", "_n_calls", "_current_progress_remaining", "exploration_rate",
+)  # fmt: skip
 #: Last observations and episode starts of a learner.
 SEEN = ("_last_obs", "_last_original_obs", "_last_episode_starts")
 #: Statistics of the last episodes.
