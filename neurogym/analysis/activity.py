@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurogym.analysis.results import FloatArray, Result
+from neurogym.analysis.results import Condition, FloatArray, Result
 from neurogym.analysis.trial_tables import groups, n_trials
 
 
@@ -96,7 +96,7 @@ class PSTH(Result):
         n: trials behind each step, shape (conditions, steps).
     """
 
-    conditions: tuple[dict[str, object], ...]
+    conditions: tuple[Condition, ...]
     time: FloatArray
     mean: FloatArray
     sem: FloatArray

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,7 +43,7 @@ class ContextUse(Result):
     relevant: Estimate
     irrelevant: Estimate
     selectivity: Estimate
-    by_context: dict[Any, ChoiceRegression]
+    by_context: dict[float | str, ChoiceRegression]
 
 
 def psychophysical_kernel(
@@ -200,12 +199,13 @@ def cue_combination(
         raise ValueError(f"cue combination needs two single modalities and {combined!r}, got {names}")
     singles = [name for name in names if name != combined]
     streams = np.random.SeedSequence(seed).generate_state(3)
-    options: dict[str, Any] = {"guess": lapse, "lapse": lapse, "n_boot": n_boot, "level": level}
     fits = {}
     for name, stream in zip([*singles, combined], streams, strict=True):
         rows = kind == name
         own = rows_of(groups, rows)
-        fits[name] = fit_psychometric(x[rows], y[rows], seed=int(stream), groups=own, **options)
+        fits[name] = fit_psychometric(
+            x[rows], y[rows], guess=lapse, lapse=lapse, n_boot=n_boot, level=level, seed=int(stream), groups=own
+        )
     sigma = {name: np.r_[1 / fit.slope.value, 1 / fit.draws[:, 1]] for name, fit in fits.items()}
     first, second = (sigma[name] ** 2 for name in singles)
     optimal = np.sqrt(first * second / (first + second))

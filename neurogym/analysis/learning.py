@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,8 +92,7 @@ def learning_curve(
         grid = np.linspace(first, last, n_points)
     at = np.asarray(grid, float)
     curves = np.stack([np.interp(at, np.asarray(x), np.asarray(y)) for x, y in zip(steps, scores, strict=True)])
-    options: dict[str, Any] = {"n_boot": n_boot, "level": level, "seed": seed}
-    mean, iqm = (_over_curves(at, curves, centre, **options) for centre in (_mean, interquartile_mean))
+    mean, iqm = (_over_curves(at, curves, centre, n_boot, level, seed) for centre in (_mean, interquartile_mean))
     return LearningCurve(mean, iqm, curves)
 
 

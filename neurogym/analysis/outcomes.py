@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neurogym.analysis.intervals import clusters, mean_interval
-from neurogym.analysis.results import Estimate, Result
+from neurogym.analysis.results import Condition, Estimate, Result
 from neurogym.analysis.trial_tables import TrialData, groups, is_correct, n_trials, numbers, require, responded
 
 
@@ -25,7 +25,7 @@ class Rates(Result):
         miss: trials without an answer, among all trials.
     """
 
-    condition: dict[str, object]
+    condition: Condition
     n: int
     accuracy: Estimate
     correct: Estimate
@@ -45,7 +45,7 @@ class ReactionTimes(Result):
         quantiles: at 10, 30, 50, 70 and 90 %.
     """
 
-    condition: dict[str, object]
+    condition: Condition
     n: int
     mean: Estimate
     sd: float

@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from neurogym.messages.plain_data import plain
 
 FloatArray = NDArray[np.float64]
+Condition = dict[str, float | str | None]  #: column to the value that some trials have in common
 IndexStatistic = Callable[[np.ndarray], ArrayLike]  #: of some observations, given their indices
 
 

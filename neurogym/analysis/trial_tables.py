@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from neurogym.analysis.results import Condition
 
 Table = dict[str, np.ndarray]
 
@@ -102,7 +104,7 @@ def is_correct(table: Mapping[str, np.ndarray]) -> NDArray[np.bool_]:
     return table["outcome"].astype(str) == "correct"
 
 
-def groups(data: TrialData, by: Sequence[str] | str) -> Iterator[tuple[dict[str, Any], Table]]:
+def groups(data: TrialData, by: Sequence[str] | str) -> Iterator[tuple[Condition, Table]]:
     """Yield every combination of values in the columns ``by``, sorted, with the matching trials."""
     names = [by] if isinstance(by, str) else list(by)
     table = require(data, *names)

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, log_ndtr, logsumexp
 
+from neurogym.ceilings.processes import Floats
 from neurogym.core import TrialEnv
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 from neurogym.trials import Trials
 
-Floats = NDArray[np.float64]
 LEVEL = 0.01  #: below this probability counts speak against simple ratios
 ENTRIES = 4_000_000  #: likelihoods that are held at a time
 TIMINGS, TRIALS = 96, 400  #: draws of the random durations, and noisy trials of each

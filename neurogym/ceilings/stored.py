@@ -15,11 +15,11 @@ from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 from neurogym.wrappers.base import TrialWrapper
 
-Table = dict[str, Score]
+Scores = dict[str, Score]
 
 
 @functools.cache
-def table(name: str = "ceilings") -> Table:
+def table(name: str = "ceilings") -> Scores:
     """Id to what was computed at default parameters.
 
     Args:

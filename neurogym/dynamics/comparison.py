@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -194,9 +194,9 @@ class PopulationComparison(Result):
 class _Features:
     """Function that prepares a population for a metric, the distance of two, and a shuffled copy."""
 
-    prepare: Callable[[PopulationTrials], Any]
+    prepare: Callable[[PopulationTrials], object]
     distance: Callable[..., float]
-    shuffle: Callable[[PopulationTrials, np.random.Generator], Any]
+    shuffle: Callable[[PopulationTrials, np.random.Generator], object]
     shuffles: int
 
 

@@ -48,7 +48,7 @@ def step_noise(sigma: float, dt: float) -> float:
     return float(sigma / np.sqrt(dt))
 
 
-def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: object) -> np.ndarray:
+def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: float | np.ndarray) -> np.ndarray:
     """Response of a ring to motion: 0.5 + coh/200 * cos(theta - direction).
 
     Args:

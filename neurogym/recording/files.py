@@ -22,10 +22,10 @@ def iso_timestamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d_%H-%M-%S")
 
 
-def order_by_sufix(file_list: Sequence[object]) -> list[str]:
+def order_by_sufix(file_list: Sequence[str | Path]) -> list[str]:
     """Files by the number between the last underscore and the ending."""
 
-    def number(file: object) -> int:
+    def number(file: str | Path) -> int:
         found = re.search(r"_(\d+)(?:\.[^.]*)?$", str(file))
         return int(found.group(1)) if found else -1
 

@@ -55,7 +55,7 @@ class Trials(RowArrays):
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
-    def draw(self, name: str, values: object = None, p: Sequence[float] | None = None) -> np.ndarray:
+    def draw(self, name: str, values: ConditionValues | None = None, p: Sequence[float] | None = None) -> np.ndarray:
         """Condition ``name`` of each trial: the requested value, else drawn uniformly (or with ``p``).
 
         Args:

@@ -37,7 +37,7 @@ class Cursor:
         self.leave()
 
     def leave(self) -> None:
-        """Be nowhere."""
+        """Reset the cursor."""
         self.block: Trials | None = None
         self.trial = self.first = self.row = self.end = 0
         self.ob: Any = None

@@ -26,7 +26,7 @@ def to_map(*labels: object) -> dict[object, int]:
     return {label: i for i, label in enumerate(listed)}
 
 
-def get_idx(t: object, start_end: tuple[float, float]) -> np.ndarray:
+def get_idx(t: Sequence[float] | np.ndarray, start_end: tuple[float, float]) -> np.ndarray:
     """Positions at which start <= t < end."""
     times = np.asarray(t)
     return np.flatnonzero((start_end[0] <= times) & (times < start_end[1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.messages.names import unknown
 from neurogym.wrappers.sampling import check_probabilities
@@ -40,7 +41,7 @@ def context(name: str, n: int, p: float) -> np.ndarray:
     return preferring((np.arange(n) + shift) % n, p)
 
 
-def matrices(probs: object, n: int, contexts: Sequence[str]) -> np.ndarray:
+def matrices(probs: ArrayLike, n: int, contexts: Sequence[str]) -> np.ndarray:
     """Return the distinct matrices of all blocks, shape (blocks, n, n).
 
     Args:
