@@ -125,8 +125,7 @@ class Evaluation(WithFigures):
         """Performance with interval, rewards, and results by condition, as in ``summary.json``."""
         from ngym_cli.files.reading import read_json
 
-        found: Summary = read_json(self.folder / "summary.json")
-        return found
+        return read_json(self.folder / "summary.json")
 
     @property
     def performance(self) -> float | None:

@@ -177,8 +177,7 @@ def evaluate(
         units = _perturbed(policy, settings, unit_seed)
         perturber = Perturber(units, _within(venv), unit_seed) if units else None
         agent = _agent(policy, venv, settings.deterministic, action_seed, perturber)
-        linked = facts.links_trials or config.reset_state != "trial"
-        recorder = TrialRecorder(None, config.task, facts.dt, quota.n_envs, facts.rt_from, linked)
+        recorder = TrialRecorder.of(None, config, facts, quota.n_envs)
         count = _TrialCount(quota, progress)
         with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
             steps = _run(venv, agent, recorder, count, activity)

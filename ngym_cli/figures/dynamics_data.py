@@ -177,8 +177,7 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
     by = by or view.by
     key = f"dynamics {by} {view.held}"
     if key in view.memory:
-        found: Dynamics = view.memory[key]
-        return found
+        return view.memory[key]
     trials = population(view)
     for name in by:
         if name not in trials.table:

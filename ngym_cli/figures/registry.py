@@ -273,8 +273,7 @@ class _BuiltIn(Mapping[str, FigureSpec]):
 
     def __getitem__(self, name: str) -> FigureSpec:
         module = import_module(f"ngym_cli.figures.{self._module[name]}")
-        spec: FigureSpec = getattr(module, name.replace("-", "_")).spec
-        return spec
+        return getattr(module, name.replace("-", "_")).spec
 
     def __contains__(self, name: object) -> bool:
         return name in self._module

@@ -190,8 +190,7 @@ class View:
                 raise Unavailable(f"nothing was recorded; ngym eval --record {names} does")
             intact = [each for each in found if each.intact]
             self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or found)[-1])])
-        recorded: Series = self.memory[key]
-        return recorded
+        return self.memory[key]
 
     def unrecorded(self, quantities: Sequence[str], every_run: bool = False) -> list[Source]:
         """Return the runs without a recording of quantities.

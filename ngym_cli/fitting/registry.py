@@ -41,8 +41,7 @@ class ModelSpec:
 
     def build(self, name: str, **given: object) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
-        made: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
-        return made
+        return resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
 
 
 def expected_seconds(labels: Sequence[str], trials: int, folds: int, seeds: int) -> float:

@@ -278,8 +278,7 @@ def read(path: Path, kind: type[Record]) -> Record:
         _adapter(kind).validate_python(data)  # type: ignore[arg-type]
     except ValidationError as error:
         raise UserError(f"{path} is damaged: {_complaint(error)}") from None
-    found: Record = data
-    return found
+    return data
 
 
 def _complaint(error: ValidationError) -> str:

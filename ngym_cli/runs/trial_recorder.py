@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from ngym_cli.runs.trial_table import (
     read_trials,
     write_table,
 )
+
+if TYPE_CHECKING:
+    from ngym_cli.config import RunConfig
+    from ngym_cli.environments.facts import Facts
 
 #: Rows held in memory before a part is written.
 ROWS_PER_PART = 50_000
@@ -55,6 +59,12 @@ class TrialRecorder:
         self._unwritten: list[Table] = []
         self._last: dict[str, list[object]] = {name: [None] * n_envs for name in PREVIOUS}
         self._extra: list[str] = []  # columns beyond the usual ones, in the order in which they appeared in the run
+
+    @classmethod
+    def of(cls, folder: Path | None, config: RunConfig, facts: Facts, n_envs: int) -> TrialRecorder:
+        """Return the recorder of the trials of a configuration, given the properties of the task."""
+        linked = facts.links_trials or config.reset_state != "trial"
+        return cls(folder, config.task, facts.dt, n_envs, facts.rt_from, linked)
 
     def describe(self, stage: int, task: str, dt: float, rt_from: str, anew: bool = False) -> None:
         """Set the stage of a curriculum to which the coming trials belong.

@@ -217,10 +217,7 @@ class _Parts:
     def session(self, saved: checkpoints.Saved | None) -> TrainingSession:
         """Return the session of a new run, or of a run that continues from a checkpoint."""
         path, facts, state = self.run.path, self.facts, saved.session if saved else {}
-        linked = facts.links_trials or self.config.reset_state != "trial"
-        recorder = TrialRecorder(
-            path / runs.TRIALS, self.config.task, facts.dt, self.venv.num_envs, facts.rt_from, linked
-        )
+        recorder = TrialRecorder.of(path / runs.TRIALS, self.config, facts, self.venv.num_envs)
         recorder.set_state(state.get("recorder"))
         if self.course is not None:
             stage = self.course.stage

@@ -80,8 +80,7 @@ class AlgorithmSpec:
         """Import the class (this imports torch)."""
         if self.own_class is not None:
             return self.own_class
-        found: type = resolve_name(self.path)
-        return found
+        return resolve_name(self.path)
 
 
 def _built_in(name: str, row: Values) -> AlgorithmSpec:

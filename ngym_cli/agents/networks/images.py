@@ -49,15 +49,13 @@ class ConvolutionalFront(BaseFeaturesExtractor):
 
     def forward(self, observations: Tensor) -> Tensor:
         """Features (image, feature) of images (image, channel, row, column) between 0 and 1."""
-        features: Tensor = self.linear(self._convolved(observations))
-        return features
+        return self.linear(self._convolved(observations))
 
     def _convolved(self, observations: Tensor) -> Tensor:
         """Output of the convolutions, flattened."""
         images = avg_pool2d(observations, 2)
         sd, mean = torch.std_mean(images, dim=(1, 2, 3), keepdim=True)
-        found: Tensor = self.convolutions(torch.cat([images, (images - mean) / sd.clamp_min(LEAST_SD)], dim=1))
-        return found
+        return self.convolutions(torch.cat([images, (images - mean) / sd.clamp_min(LEAST_SD)], dim=1))
 
 
 def distinct(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
