@@ -36,7 +36,7 @@ def tasks(
         ceilings: also report the ceiling of each task.
         obs: only those whose observation is of this kind, size, or has a channel of this name.
         action: likewise for actions.
-        learned_by: only those that this learner learns, a key of ``measured.LEARNERS``.
+        learned_by: only those that this learner learns, a key of ``ngym_cli.agents.per_task.LEARNERS``.
 
     Returns:
         Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,

@@ -1,6 +1,6 @@
 """Script `figures.py` of a paper: functions that measure a seed's networks, and functions that draw.
 
-A function whose name begins with ``figure_`` draws; it takes a `ngym_cli.papers.paper_runs.Reproduction` and returns a
+A function whose name begins with ``figure_`` draws; it takes a `ngym_cli.papers.paper_runs.PaperRuns` and returns a
 Matplotlib figure, and its docstring is the caption. A function whose name begins with ``control_`` takes a trained run
 and returns a run that follows a wrong strategy, which its docstring names; see `ngym_cli.papers.controls`. Every other
 public function is a measure: it takes the trained run of each part that its claim names, and returns a number, or
