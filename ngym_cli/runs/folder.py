@@ -209,7 +209,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     """Refuse a folder that a new run must not take the place of.
 
     Raises:
-        Taken: if there is a run, unless ``overwrite``; or it is in use.
+        InUseError: if there is a run, unless ``overwrite``; or it is in use.
         UserError: if it is not a run folder, or cannot be read.
     """
     try:

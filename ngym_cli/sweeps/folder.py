@@ -203,7 +203,7 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> SweepFolder:
         The folder, with these runs alone.
 
     Raises:
-        Taken: if another process makes runs there.
+        InUseError: if another process makes runs there.
         UserError: if something else is there, or it cannot be written.
     """
     there = is_sweep(path)
