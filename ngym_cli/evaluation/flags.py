@@ -11,7 +11,7 @@ from ngym_cli.agents import perturbation
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, parse_quantities
-from ngym_cli.evaluation.fresh_trials import Progress
+from ngym_cli.evaluation.quota import Progress
 from ngym_cli.evaluation.requests import EXPORTS, RequestedEvaluation, evaluate
 from ngym_cli.runs.records import Summary
 

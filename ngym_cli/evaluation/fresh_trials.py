@@ -27,6 +27,7 @@ from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, UnitRecorder, draw_spikes, stepwise
 from ngym_cli.evaluation.fitted_agent import FittedModel
+from ngym_cli.evaluation.quota import Progress, TrialCount, TrialQuota
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import FILE as ACTIVITY
@@ -43,24 +44,6 @@ if TYPE_CHECKING:
     Policy: TypeAlias = Actor | BasePolicy | FittedModel
     Environments: TypeAlias = TrialBatch | VecEnv
 
-#: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
-MOST_ENVS = 128
-MOST_ENVS_CARRIED = 16
-#: First trials of each environment that do not count where trials are linked and the task has no sessions of its own:
-#: the agent knows nothing yet of the state that lasts, and the ceiling is that of the long run.
-WARM_UP = 20
-
-#: Fewest sessions of a task with sessions, unless these are more trials than `MOST_TRIALS`; blocks of each environment,
-#: and the length beyond which blocks are not followed to their ends.
-SESSIONS, MOST_TRIALS = 40, 20_000
-BLOCKS, LONGEST_BLOCK = 2, 600
-
-#: Seconds between two reports of progress.
-SECONDS_PER_REPORT = 0.5
-
-#: Callback with the number of finished trials and the total.
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True)
 class EvaluatedTrials:
@@ -73,50 +56,6 @@ class EvaluatedTrials:
 
     table: Table
     summary: Summary
-
-
-@dataclass(frozen=True)
-class TrialQuota:
-    """Trials of each environment that count.
-
-    Attributes:
-        warm: first trials that do not count, shape (environments,).
-        trials: trials that count after these, shape (environments,).
-    """
-
-    warm: np.ndarray
-    trials: np.ndarray
-
-    @classmethod
-    def of(
-        cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False, exact: bool = False
-    ) -> TrialQuota:
-        """Divide trials evenly among environments.
-
-        There may be more trials than requested: whole sessions where the task has sessions, at least `SESSIONS`; and
-        whole blocks where trials come in blocks, `BLOCKS` of them for each environment, which begin at different
-        places of a block so that no part of it is favoured. If ``exact``, only as many as the requested trials fill.
-        """
-        most = MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED
-        block = 0 if balanced else min(facts.block, LONGEST_BLOCK)
-        session = 0 if balanced else facts.session or 0
-        if session:
-            units = max(-(-trials // session), 1 if exact else min(SESSIONS, MOST_TRIALS // session))
-            n = min(units, most)
-            return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)))
-        n = min(trials, most, max(1, trials // (BLOCKS * block)) if exact and block else most)
-        each = np.maximum(trials // n + (np.arange(n) < trials % n), BLOCKS * block)
-        warm = WARM_UP if facts.links_trials and not balanced else 0
-        return cls(warm + block * np.arange(n) // n, each)
-
-    @property
-    def n_envs(self) -> int:
-        """Number of environments."""
-        return len(self.trials)
-
-    def counts(self, place: np.ndarray, env: np.ndarray) -> np.ndarray:
-        """Return whether trials count, from environment and position in the environment's session."""
-        return (place >= self.warm[env]) & (place < (self.warm + self.trials)[env])
 
 
 @dataclass(frozen=True)
@@ -178,10 +117,10 @@ def evaluate(
         perturber = Perturber(units, _within(venv), unit_seed) if units else None
         agent = _agent(policy, venv, settings.deterministic, action_seed, perturber)
         recorder = TrialRecorder.of(None, config, facts, quota.n_envs)
-        count = _TrialCount(quota, progress)
+        count = TrialCount(quota, progress)
         with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
             steps = _run(venv, agent, recorder, count, activity)
-    table = _counted(recorder.collect(), quota)
+    table = quota.kept(recorder.collect())
     found = summarise(table, facts, settings.references)
     if settings.balanced and facts.links_trials:
         found["ceiling"], found["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
@@ -273,40 +212,8 @@ def units_of(policy: Policy) -> int:
     return int(layers * units)
 
 
-class _TrialCount:
-    """Number of finished trials of each environment, reported now and then.
-
-    Args:
-        quota: trials that count.
-        progress: called with the number of finished trials and the total.
-    """
-
-    def __init__(self, quota: TrialQuota, progress: Progress | None):
-        self.quota, self.progress = quota, progress
-        self.done = np.zeros(quota.n_envs, int)
-        self._told = time.monotonic()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every environment has finished its trials."""
-        return bool(np.all(self.done >= self.quota.warm + self.quota.trials))
-
-    def add(self, envs: np.ndarray) -> np.ndarray:
-        """Add finished trials by environment and return whether each counts."""
-        counts = self.quota.counts(self.done[envs], envs)
-        self.done += np.bincount(envs, minlength=self.quota.n_envs)
-        return counts
-
-    def report(self) -> None:
-        """Report progress if the last report is some time ago."""
-        if self.progress is not None and time.monotonic() - self._told > SECONDS_PER_REPORT:
-            self._told = time.monotonic()
-            done = np.clip(self.done - self.quota.warm, 0, self.quota.trials)
-            self.progress(int(done.sum()), int(self.quota.trials.sum()))
-
-
 def _run(
-    venv: Environments, agent: BatchAgent, recorder: TrialRecorder, count: _TrialCount, activity: UnitRecorder | None
+    venv: Environments, agent: BatchAgent, recorder: TrialRecorder, count: TrialCount, activity: UnitRecorder | None
 ) -> int:
     """Run an agent until every environment has finished its trials and return the number of steps."""
     trials, steps = trials_of(venv), 0
@@ -324,15 +231,6 @@ def _run(
             break
         count.report()
     return steps
-
-
-def _counted(table: Table, quota: TrialQuota) -> Table:
-    """Keep the trials that count."""
-    order = np.argsort(table["env"], kind="stable")
-    envs = table["env"][order]
-    place = np.arange(len(envs)) - np.searchsorted(envs, envs)
-    keep = np.sort(order[quota.counts(place, envs)])
-    return {name: values[keep] for name, values in table.items()} | {"trial": np.arange(len(keep))}
 
 
 def summarise(table: Table, facts: Facts, references: bool = True) -> Summary:

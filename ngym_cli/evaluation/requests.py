@@ -14,7 +14,8 @@ from ngym_cli.agents.trained import remembers
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import SPIKES
-from ngym_cli.evaluation.fresh_trials import EvaluationSettings, Progress
+from ngym_cli.evaluation.fresh_trials import EvaluationSettings
+from ngym_cli.evaluation.quota import Progress
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings, summary

@@ -139,9 +139,7 @@ class _Run(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dh: Tensor | None, dc: Tensor | None = None) -> tuple[Tensor | None, ...]:
         if ctx.spent:
-            raise RuntimeError(
-                "backward() was called twice on a compiled loop, which can go back through its steps once"
-            )
+            raise RuntimeError("backward() was called twice on a compiled loop, where it is possible only once")
         ctx.spent = True
         weight, h0, c0, rows, gates, _, _, h = saved = ctx.saved_tensors
         units = h.shape[1]
