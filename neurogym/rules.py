@@ -16,6 +16,7 @@ import numpy as np
 
 from neurogym.trials.block import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
+from neurogym.trials.layout import Cache
 from neurogym.trials.row_arrays import cells
 from neurogym.trials.rows import Rows, Tables
 
@@ -23,9 +24,9 @@ __all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCO
 
 PAID = ("abort", "fail", "correct", "miss", "withhold")  #: events that rewards are given for
 
-#: Cache of tables of single trials, many of which are equal; the oldest are removed first.
-_KNOWN: dict[Hashable, dict[str, np.ndarray]] = {}
-_MOST_KNOWN, _MOST_ROWS = 256, 256
+#: Tables of single trials, many of which are equal; and most rows of such a trial.
+_KNOWN: Cache[dict[str, np.ndarray]] = Cache(256)
+_MOST_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -81,15 +82,11 @@ class Rule:
         back; in the last column, how many if the last row of the trial is to come next.
         """
         key = self._what_decides(trials, abort)
-        found = None if key is None else _KNOWN.pop(key, None)
-        if found is None:
-            found = self._tables(trials, abort)
-        if key is not None:
-            while len(_KNOWN) >= _MOST_KNOWN:
-                del _KNOWN[next(iter(_KNOWN))]
-            _KNOWN[key] = found
-            found = {name: table.copy() for name, table in found.items()}
-        trials.fields.update(found)
+        if key is None:
+            trials.fields.update(self._tables(trials, abort))
+        else:
+            known = _KNOWN.get(key, lambda: self._tables(trials, abort))
+            trials.fields.update({name: table.copy() for name, table in known.items()})
         self.set_go(trials)
 
     def _what_decides(self, trials: Trials, abort: bool) -> Hashable:

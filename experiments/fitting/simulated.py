@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agents import Agent, AgentPolicy, rate
 from neurogym.behaviour.models.base import Fitted, Problem, log_likelihoods, predict
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import Chain, GlmHmm, expected_states
 from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
-from neurogym.behaviour.table import Behaviour, Floats, session
+from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting import registry
 from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
 
@@ -32,7 +33,7 @@ def subject(model: Agent, like: Behaviour, world: World, rng: np.random.Generato
     return simulate(AgentPolicy(model, parameters, x, len(like.choices)), world, like, rng)
 
 
-def recovered(fits: list[Fitted], truth: dict[str, Floats]) -> Row:
+def recovered(fits: list[Fitted], truth: dict[str, FloatArray]) -> Row:
     """Return the correlation of each parameter with the truth, and the coverage of all intervals together."""
     row: Row = {}
     inside = []

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import Condition, FloatArray, Result
+from neurogym.analysis.results import Condition, Result
 from neurogym.analysis.trial_tables import groups, n_trials
+from neurogym.array_types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Activity:
     """
 
     values: np.ndarray
-    offsets: NDArray[np.int64]
+    offsets: IntArray
     dt: float = 100.0
 
     def __post_init__(self) -> None:
@@ -35,7 +36,7 @@ class Activity:
             raise ValueError(f"offsets must rise from 0 to {len(self.values)}, got {offsets[0]} to {offsets[-1]}")
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """Steps of each trial."""
         return np.diff(self.offsets)
 
@@ -100,7 +101,7 @@ class PSTH(Result):
     time: FloatArray
     mean: FloatArray
     sem: FloatArray
-    n: NDArray[np.int64]
+    n: IntArray
 
 
 def psth(

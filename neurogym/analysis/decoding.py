@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import mean_interval
-from neurogym.analysis.results import FloatArray, Result, wilson
+from neurogym.analysis.results import Result, wilson
+from neurogym.array_types import FloatArray, IntArray
 
 NewModel = Callable[[], Any] | None  #: makes an object with ``fit`` and ``predict``; None: a linear discriminant
-Fold = tuple[NDArray[np.int64], NDArray[np.int64]]  #: trials to train on, and trials to test on
+Fold = tuple[IntArray, IntArray]  #: trials to train on, and trials to test on
 
 #: Variance within classes that is always taken to be there, as a share of the variance of all trials. Where a task has
 #: no noise there would be none, and the discriminant no direction.
@@ -52,7 +53,7 @@ class Decoding(Result):
     low: FloatArray
     high: FloatArray
     chance: float
-    n: NDArray[np.int64]
+    n: IntArray
     classes: np.ndarray
     groups: int = 0
     corrected: bool = False
@@ -98,7 +99,7 @@ def drifts(activity: ArrayLike, labels: ArrayLike, seed: int | None = 0) -> bool
     likeness, n = x @ x.T, len(x)
     rng = np.random.default_rng(seed)
 
-    def of(order: NDArray[np.int64]) -> float:
+    def of(order: IntArray) -> float:
         return float(sum(likeness[order[lag:], order[:-lag]].sum() for lag in range(1, min(NEIGHBOURS, n - 1) + 1)))
 
     shuffled = np.array([of(rng.permutation(n)) for _ in range(ORDERS)])
@@ -264,7 +265,7 @@ def _folds(y: np.ndarray, folds: int, seed: int | None) -> Iterable[Fold]:
     return StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
 
 
-def _folds_of_groups(y: np.ndarray, groups: NDArray[np.int64], folds: int, seed: int | None) -> Iterable[Fold]:
+def _folds_of_groups(y: np.ndarray, groups: IntArray, folds: int, seed: int | None) -> Iterable[Fold]:
     """Trials to train on and to test on, fold by fold, with whole sessions left out."""
     from sklearn.model_selection import StratifiedGroupKFold
 
@@ -274,7 +275,7 @@ def _folds_of_groups(y: np.ndarray, groups: NDArray[np.int64], folds: int, seed:
     return StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed).split(np.zeros(len(y)), y, groups)
 
 
-def _intervals(right: FloatArray, groups: NDArray[np.int64] | None, level: float) -> tuple[FloatArray, ...]:
+def _intervals(right: FloatArray, groups: IntArray | None, level: float) -> tuple[FloatArray, ...]:
     """Accuracy and confidence interval at every pair of steps; ``right`` is nan for untested trials."""
     tested = np.isfinite(right)
     hits, n = np.nansum(right, axis=0, dtype=float), tested.sum(axis=0)

@@ -17,13 +17,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neurogym.analysis import evidence, history, learning, timing, value
 from neurogym.analysis.chronometric import ChronometricFit, fit_chronometric
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
-from neurogym.analysis.results import Curve, FloatArray
+from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import (
     TrialData,
     in_sequence,
@@ -36,6 +35,7 @@ from neurogym.analysis.trial_tables import (
     signed_strength,
     two_choices,
 )
+from neurogym.array_types import BoolArray, FloatArray
 
 Choices = tuple[float, float] | None
 
@@ -258,7 +258,7 @@ def _linked(table: Mapping[str, np.ndarray], options: dict[str, object]) -> dict
     return {"groups": clusters(table), **options}
 
 
-def _answers(table: Mapping[str, np.ndarray], choices: Choices) -> tuple[NDArray[np.bool_], FloatArray]:
+def _answers(table: Mapping[str, np.ndarray], choices: Choices) -> tuple[BoolArray, FloatArray]:
     """Return the answered trials with either of two choices, and the choices coded as 0, 1 or ``nan``."""
     chosen = numbers(table["choice"])
     found = np.unique(chosen[responded(table)]) if choices is None else np.asarray(choices)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import enough_groups, mean_interval, rows_of
 from neurogym.analysis.regression import ChoiceRegression, ratio_interval, regress_choice
-from neurogym.analysis.results import Estimate, FloatArray, Result, normal_quantile
+from neurogym.analysis.results import Estimate, Result, normal_quantile
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def win_stay_lose_shift(
     return StayShift(win_stay, lose_shift, int(after_win.sum()), int(after_lose.sum()))
 
 
-def _lag(values: NDArray[np.float64], session: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+def _lag(values: FloatArray, session: IntArray, k: int) -> FloatArray:
     """Return each trial's value ``k`` trials earlier in the session, 0 before the first trial."""
     past = np.zeros(len(values))
     if k < len(values):
@@ -136,8 +137,8 @@ def _lag(values: NDArray[np.float64], session: NDArray[np.int64], k: int) -> NDA
 
 
 def _regressors(
-    side: FloatArray, win: NDArray[np.bool_], session: NDArray[np.int64], n_lags: int
-) -> tuple[dict[str, FloatArray], NDArray[np.bool_], NDArray[np.bool_]]:
+    side: FloatArray, win: BoolArray, session: IntArray, n_lags: int
+) -> tuple[dict[str, FloatArray], BoolArray, BoolArray]:
     """Return the history columns, and which trials follow a correct and which an error trial."""
     before = _lag(side, session, 1)
     repeat = side * before

@@ -10,26 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import (
-    Curve,
-    Estimate,
-    FloatArray,
-    IndexStatistic,
-    bootstrap,
-    normal_quantile,
-    student_quantile,
-)
+from neurogym.analysis.results import Curve, Estimate, IndexStatistic, bootstrap, normal_quantile, student_quantile
 from neurogym.analysis.trial_tables import sessions
-
-Labels = NDArray[np.int64]
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 #: Fewest sessions from which a spread is estimated, number of blocks to cut otherwise, and shortest block.
 FEW, BLOCKS, SHORTEST = 10, 20, 20
 
 
-def clusters(table: Mapping[str, np.ndarray]) -> Labels | None:
+def clusters(table: Mapping[str, np.ndarray]) -> IntArray | None:
     """The session, or block of trials, that each trial belongs to; None if trials are independent.
 
     Trials are linked where the column ``linked`` says so. A session is one environment, and begins anew where
@@ -53,7 +44,7 @@ def clusters(table: Mapping[str, np.ndarray]) -> Labels | None:
     return np.unique(labels * (len(labels) + 1) + place // length, return_inverse=True)[1].astype(np.int64)
 
 
-def enough_groups(session: ArrayLike) -> Labels | None:
+def enough_groups(session: ArrayLike) -> IntArray | None:
     """Return sessions as groups for intervals, or None for too few sessions to estimate the variation."""
     labels = np.unique(np.asarray(session), return_inverse=True)[1].astype(np.int64)
     return labels if len(labels) and labels.max() + 1 >= FEW else None
@@ -69,7 +60,7 @@ def mean_interval(
     groups: ArrayLike | None = None,
     level: float = 0.95,
     bounded: bool = True,
-    among: NDArray[np.bool_] | None = None,
+    among: BoolArray | None = None,
 ) -> Estimate:
     """Mean of scores with a confidence interval.
 
@@ -114,7 +105,7 @@ def proportion_curve(
     hits: ArrayLike,
     groups: ArrayLike | None = None,
     level: float = 0.95,
-    among: NDArray[np.bool_] | slice = slice(None),
+    among: BoolArray | slice = slice(None),
 ) -> Curve:
     """Proportions at several places, with confidence intervals; see `mean_interval`.
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, mean_interval
@@ -26,6 +25,7 @@ from neurogym.analysis.trial_tables import (
     responded,
     select,
 )
+from neurogym.array_types import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,7 @@ def _from(id_: str, label: str, estimate: Estimate, of: int, unit: str = "") -> 
     return Measure(id_, label, estimate.value, estimate.low, estimate.high, unit, int(of))
 
 
-def _proportion(
-    id_: str, label: str, rows: NDArray[np.bool_], among: NDArray[np.bool_], linked: NDArray[np.int64] | None
-) -> Measure:
+def _proportion(id_: str, label: str, rows: BoolArray, among: BoolArray, linked: IntArray | None) -> Measure:
     found = mean_interval(rows, linked, among=among)
     return _from(id_, label, found, int(among.sum()))
 
@@ -96,7 +94,7 @@ def reaction(data: TrialData) -> list[Measure]:
     rows = responded(table) & np.isfinite(rt)
     rt, strength, linked = rt[rows], np.abs(numbers(table["coh"])[rows]), clusters(select(table, rows))
 
-    def mean(among: NDArray[np.bool_]) -> Estimate:
+    def mean(among: BoolArray) -> Estimate:
         return mean_interval(rt, linked, bounded=False, among=among)
 
     at_weakest, at_strongest = strength == strength.min(), strength == strength.max()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
 from neurogym.analysis.intervals import quantile
-from neurogym.analysis.results import Estimate, FloatArray, Result, normal_quantile
+from neurogym.analysis.results import Estimate, Result, normal_quantile
+from neurogym.array_types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def log_softmax(logits: FloatArray) -> FloatArray:
 
 def fit_weights(
     x: FloatArray,
-    choice: NDArray[np.int64],
+    choice: IntArray,
     n: int,
     sd: FloatArray,
     mean: FloatArray | None = None,

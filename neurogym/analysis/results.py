@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtrit
 
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.messages.plain_data import plain
 
-FloatArray = NDArray[np.float64]
 Condition = dict[str, float | str | None]  #: column to the value that some trials have in common
 IndexStatistic = Callable[[np.ndarray], ArrayLike]  #: of some observations, given their indices
 
@@ -109,7 +109,7 @@ class Curve(Result):
     value: FloatArray
     low: FloatArray
     high: FloatArray
-    n: NDArray[np.int64]
+    n: IntArray
 
     @classmethod
     def proportions(cls, x: ArrayLike, successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Curve:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from neurogym.analysis.activity import Activity
-from neurogym.analysis.results import FloatArray, Result
+from neurogym.analysis.results import Result
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class TaskVariance(Result):
     tasks: tuple[str, ...]
     variance: FloatArray
     normalised: FloatArray
-    active: NDArray[np.bool_]
+    active: BoolArray
 
 
 def task_variance(
@@ -76,7 +77,7 @@ class Clusters(Result):
         silhouette: mean silhouette for each number of groups that was tried.
     """
 
-    label: NDArray[np.int64]
+    label: IntArray
     centre: FloatArray
     silhouette: dict[int, float]
 
@@ -99,7 +100,7 @@ def cluster_units(found: TaskVariance, most: int = 20, repeats: int = 10, seed: 
     if len(points) < 3:
         raise ValueError(f"{len(points)} units vary; groups need three")
     rng = np.random.default_rng(seed)
-    best: tuple[float, NDArray[np.int64]] = (-np.inf, np.zeros(len(points), np.int64))
+    best: tuple[float, IntArray] = (-np.inf, np.zeros(len(points), np.int64))
     scores: dict[int, float] = {}
     for k in range(2, min(most, len(points) - 1) + 1):
         runs = [kmeans2(points, k, minit="++", rng=rng, missing="warn")[1] for _ in range(repeats)]
@@ -115,7 +116,7 @@ def cluster_units(found: TaskVariance, most: int = 20, repeats: int = 10, seed: 
     return Clusters(labels, np.stack([centres[k] for k in order]), scores)
 
 
-def _within(points: FloatArray, label: NDArray[np.int64]) -> float:
+def _within(points: FloatArray, label: IntArray) -> float:
     """Return the sum of squared distances to the centre of the group."""
     return sum(float(((points[label == k] - points[label == k].mean(axis=0)) ** 2).sum()) for k in np.unique(label))
 
@@ -160,9 +161,7 @@ class LesionMatrix(Result):
     change: FloatArray
 
 
-def lesion_matrix(
-    groups: Sequence[ArrayLike], performance: Callable[[NDArray[np.int64]], Mapping[str, float]]
-) -> LesionMatrix:
+def lesion_matrix(groups: Sequence[ArrayLike], performance: Callable[[IntArray], Mapping[str, float]]) -> LesionMatrix:
     """Return how performance in each task changes when each group of units is silenced.
 
     Args:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import Condition
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 Table = dict[str, np.ndarray]
 
@@ -89,17 +90,17 @@ def select(table: Mapping[str, np.ndarray], rows: ArrayLike) -> Table:
     return {name: column[np.asarray(rows)] for name, column in table.items()}
 
 
-def numbers(column: ArrayLike) -> NDArray[np.float64]:
+def numbers(column: ArrayLike) -> FloatArray:
     """Return a column as float, with ``nan`` for null entries."""
     return np.array([np.nan if item is None else item for item in np.asarray(column).tolist()], float)
 
 
-def responded(table: Mapping[str, np.ndarray]) -> NDArray[np.bool_]:
+def responded(table: Mapping[str, np.ndarray]) -> BoolArray:
     """Return which trials ended with a choice, right or wrong."""
     return np.isin(table["outcome"].astype(str), ("correct", "error"))
 
 
-def is_correct(table: Mapping[str, np.ndarray]) -> NDArray[np.bool_]:
+def is_correct(table: Mapping[str, np.ndarray]) -> BoolArray:
     """Return which trials ended correctly."""
     return table["outcome"].astype(str) == "correct"
 
@@ -121,7 +122,7 @@ def groups(data: TrialData, by: Sequence[str] | str) -> Iterator[tuple[Condition
         )
 
 
-def sessions(data: TrialData) -> NDArray[np.int64]:
+def sessions(data: TrialData) -> IntArray:
     """Return the session of each trial, numbered from 0.
 
     A session is one environment (column ``env``; without it all trials are of one) and begins anew where
@@ -139,7 +140,7 @@ def sessions(data: TrialData) -> NDArray[np.int64]:
     return np.unique(env * (n + 1) + started, return_inverse=True)[1].astype(np.int64)
 
 
-def in_sequence(data: TrialData) -> tuple[Table, NDArray[np.int64]]:
+def in_sequence(data: TrialData) -> tuple[Table, IntArray]:
     """Return the trials in order of occurrence for each environment (or subject), and the session of each trial.
 
     See `sessions`; without the columns ``env`` and ``trial`` the rows are in order.
@@ -162,7 +163,7 @@ def with_previous(data: TrialData) -> Table:
     return table
 
 
-def two_choices(data: TrialData, choices: tuple[float, float] | None = None) -> tuple[Table, NDArray[np.bool_]]:
+def two_choices(data: TrialData, choices: tuple[float, float] | None = None) -> tuple[Table, BoolArray]:
     """Return the trials of a two-alternative task that were answered, and which chose the second alternative.
 
     Args:
@@ -201,9 +202,7 @@ def rising_choices(data: TrialData, signed: str) -> tuple[float, float] | None:
     return first, second
 
 
-def signed_strength(
-    table: Mapping[str, np.ndarray], second: NDArray[np.bool_], strength: str = "coh"
-) -> NDArray[np.float64]:
+def signed_strength(table: Mapping[str, np.ndarray], second: BoolArray, strength: str = "coh") -> FloatArray:
     """Return the stimulus strength, positive in trials with the second alternative as the correct choice.
 
     The right alternative is read from the choice and its outcome, so that it does not matter how a task numbers its

@@ -9,9 +9,10 @@ import numpy as np
 from neurogym.analysis.intervals import enough_groups, mean_interval, proportion_curve
 from neurogym.analysis.psychometric import fit_psychometric
 from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.logistic import Logistic
-from neurogym.behaviour.table import Behaviour, Floats
+from neurogym.behaviour.table import Behaviour
 
 #: Previous trials whose weights are shown, most levels of a stimulus that stay apart, and bins of others.
 HISTORY, LEVELS, BINS = 5, 13, 9
@@ -68,7 +69,7 @@ def _describe(name: str, table: Behaviour) -> SubjectDescription:
     valid = choice >= 0
     groups = enough_groups(session[valid]) if valid.any() else None
 
-    def mean(values: Floats, bounded: bool) -> Estimate | None:
+    def mean(values: FloatArray, bounded: bool) -> Estimate | None:
         known = np.isfinite(values[valid])
         if not known.any():
             return None
@@ -126,7 +127,7 @@ def _fitted(table: Behaviour, valid: np.ndarray, session: np.ndarray) -> dict[st
     return out
 
 
-def _levels(values: Floats) -> tuple[Floats, np.ndarray]:
+def _levels(values: FloatArray) -> tuple[FloatArray, np.ndarray]:
     """Return the levels of a stimulus and the level of each trial; continuous values go to bins of equal numbers."""
     levels, index = np.unique(values, return_inverse=True)
     if len(levels) <= LEVELS:

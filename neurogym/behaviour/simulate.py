@@ -8,8 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import ParallelTrials, Policy
-from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
+from neurogym.behaviour.table import Behaviour, Session
 
 #: Bandit of simulations when rewards of other choices are not in the table.
 BETTER, BLOCK = 0.8, (40, 60)
@@ -17,14 +18,14 @@ BETTER, BLOCK = 0.8, (40, 60)
 COMMON, WALK, RANGE = 0.7, 0.025, (0.25, 0.75)
 
 
-Second = Callable[[Ints], Floats]  #: probabilities of the second choices in the states that were reached
+Second = Callable[[IntArray], FloatArray]  #: probabilities of the second choices in the states that were reached
 
 
 class World(Protocol):
     """Interface of simulated environments that run many sessions at once."""
 
-    stimuli: Floats
-    truth: Ints
+    stimuli: FloatArray
+    truth: IntArray
 
     @property
     def n(self) -> int:
@@ -34,7 +35,7 @@ class World(Protocol):
     def trials(self) -> int:
         """Trials of each session."""
 
-    def outcome(self, t: int, choice: Ints, second: Second) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
         """Return reward, second-stage state and second-stage choice of trial ``t``."""
 
 
@@ -42,8 +43,8 @@ class World(Protocol):
 class Decisions:
     """Trials of a table with known correct choices; correct choices have reward 1."""
 
-    stimuli: Floats
-    truth: Ints
+    stimuli: FloatArray
+    truth: IntArray
 
     @property
     def n(self) -> int:
@@ -55,7 +56,7 @@ class Decisions:
         """Trials of each session."""
         return self.truth.shape[1]
 
-    def outcome(self, t: int, choice: Ints, second: Second) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
         """See `World.outcome`."""
         none = np.full(len(choice), -1)
         return (choice == self.truth[:, t]).astype(float), none, none
@@ -82,7 +83,7 @@ class ReversingBandit:
                 better, at = (better + 1 + int(rng.integers(arms - 1))) % arms, end
         self._pays = rng.random((n, trials))
 
-    def outcome(self, t: int, choice: Ints, second: Second) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
         """See `World.outcome`."""
         p = np.where(choice == self.truth[:, t], BETTER, 1 - BETTER)
         none = np.full(len(choice), -1)
@@ -109,7 +110,7 @@ class TwoStepWorld:
             p[t] = np.where(p[t] > high, 2 * high - p[t], np.where(p[t] < low, 2 * low - p[t], p[t]))
         self._p, self._rng = p, rng
 
-    def outcome(self, t: int, choice: Ints, second: Second) -> tuple[Floats, Ints, Ints]:
+    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
         """See `World.outcome`."""
         common = self._rng.random(self.n) < COMMON
         state = np.where(common, choice, 1 - choice)
@@ -164,7 +165,7 @@ def _second(policy: Policy, state: object, world: World, t: int) -> Second:
     choose = getattr(policy, "second", None)
     none = np.full(world.n, -1)
 
-    def second(reached: Ints) -> Floats:
+    def second(reached: IntArray) -> FloatArray:
         if choose is None:
             return np.full((world.n, 2), 0.5)
         return np.asarray(choose(state, ParallelTrials(world.stimuli[:, t], none, np.zeros(world.n), reached, none)))

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from neurogym.array_types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -32,14 +30,14 @@ class Session:
 
     subject: str
     name: str
-    choice: Ints
-    reward: Floats
-    correct: Floats
-    truth: Ints
-    stimuli: Floats
-    rt: Floats
-    state: Ints
-    choice2: Ints
+    choice: IntArray
+    reward: FloatArray
+    correct: FloatArray
+    truth: IntArray
+    stimuli: FloatArray
+    rt: FloatArray
+    state: IntArray
+    choice2: IntArray
 
     def __len__(self) -> int:
         """Return the number of trials."""
@@ -53,7 +51,7 @@ class Session:
         return replace(self, name=name, **arrays)
 
 
-def session(choice: Sequence[int] | Ints, subject: str = "subject", name: str = "1", **columns: object) -> Session:
+def session(choice: Sequence[int] | IntArray, subject: str = "subject", name: str = "1", **columns: object) -> Session:
     """Return a session from arrays; what is not given is unknown.
 
     Args:
@@ -147,12 +145,12 @@ class Padded:
         lengths: number of trials of each session.
     """
 
-    choice: Ints
-    reward: Floats
-    stimuli: Floats
-    state: Ints
-    choice2: Ints
-    lengths: Ints
+    choice: IntArray
+    reward: FloatArray
+    stimuli: FloatArray
+    state: IntArray
+    choice2: IntArray
+    lengths: IntArray
 
 
 #: Values that fill rectangular arrays beyond the end of a session.

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc, log_ndtr, logsumexp
 
-from neurogym.ceilings.processes import Floats
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.core import TrialEnv
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
@@ -75,9 +74,9 @@ OBSERVED: dict[str, ObserverSettings] = {
 class Scores:
     """Expected performance and reward of single trials, and the timing that each belongs to; shapes (trials,)."""
 
-    performance: Floats
-    reward: Floats
-    group: NDArray[np.int64]
+    performance: FloatArray
+    reward: FloatArray
+    group: IntArray
 
     @property
     def error(self) -> float:
@@ -156,7 +155,7 @@ class IdealObserver:
             found.append((np.concatenate(performance), np.concatenate(reward), np.full(size, k)))
         return Scores(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
-    def likelihoods(self, timings: int, trials: int) -> tuple[Floats, NDArray[np.int64]]:
+    def likelihoods(self, timings: int, trials: int) -> tuple[FloatArray, IntArray]:
         """Log-likelihoods of trials, equally many per ground truth, under each ground truth.
 
         Args:
@@ -187,7 +186,7 @@ class IdealObserver:
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _templates(self, trials: Trials, truth: NDArray[np.int64] | None = None) -> _Templates:
+    def _templates(self, trials: Trials, truth: IntArray | None = None) -> _Templates:
         """Distinct noise-free trials; equal observations with different correct answers are separate templates."""
         means = _rows(trials)
         last = trials.offset + int(trials.length[0]) - 1
@@ -204,7 +203,7 @@ class IdealObserver:
             weight = _shares(count)
         return _Templates(means[index], reward[index], performance[index], weight, labels[index])
 
-    def _seen(self, trials: Trials, templates: _Templates) -> tuple[Floats, Floats]:
+    def _seen(self, trials: Trials, templates: _Templates) -> tuple[FloatArray, FloatArray]:
         """The observations with all noise, shape (n, cells), and the variance of each cell (0: without noise)."""
         seen, width = _rows(trials), trials.ob.shape[1]
         noisy = np.array([not _among(column, mean) for column, mean in zip(seen[:40].T, templates.mean.T, strict=True)])
@@ -216,7 +215,7 @@ class IdealObserver:
             variance += level**2 * (drawn != 0).any(axis=0)
         return seen, variance
 
-    def _log_likelihood(self, seen: Floats, templates: _Templates, variance: Floats) -> Floats:
+    def _log_likelihood(self, seen: FloatArray, templates: _Templates, variance: FloatArray) -> FloatArray:
         """Log-likelihood of each template, shape (trials, templates); noise-free cells must agree."""
         noisy = variance > 0
         spread = np.sqrt(variance[noisy])
@@ -233,11 +232,11 @@ class IdealObserver:
 
 @dataclass(frozen=True)
 class _Templates:
-    mean: Floats
-    reward: Floats
-    performance: Floats
-    weight: Floats
-    truth: NDArray[np.int64]
+    mean: FloatArray
+    reward: FloatArray
+    performance: FloatArray
+    weight: FloatArray
+    truth: IntArray
 
     @property
     def answers_are_unambiguous(self) -> bool:
@@ -248,7 +247,7 @@ class _Templates:
         return single and len({int(a.argmax()) for a in answers}) == len(answers)
 
 
-def _shares(count: NDArray[np.int64], most: int = 12) -> Floats:
+def _shares(count: IntArray, most: int = 12) -> FloatArray:
     """Estimate probabilities from counts: simple ratios if consistent with the counts, else observed frequencies."""
     for unit in range(1, most + 1):
         ratios = np.maximum(1, np.round(count * unit / np.median(count)))
@@ -265,7 +264,7 @@ def _drawn(env: TrialEnv, n: int, prior: Mapping[object, float] | None) -> Trial
     return env.make_trials(n, ground_truth=values[env.np_random.choice(len(values), size=n, p=list(prior.values()))])
 
 
-def _rows(trials: Trials, field: np.ndarray | None = None) -> Floats:
+def _rows(trials: Trials, field: np.ndarray | None = None) -> FloatArray:
     """Reshape an array with a row per step to a row per trial, shape (n, steps * channels)."""
     steps = int(trials.length[0])
     if not (trials.length == steps).all():
@@ -274,10 +273,10 @@ def _rows(trials: Trials, field: np.ndarray | None = None) -> Floats:
     return values[trials.offset[:, None] + np.arange(steps)].reshape(trials.n, -1).astype(np.float64)
 
 
-def _among(values: Floats, known: Floats) -> bool:
+def _among(values: FloatArray, known: FloatArray) -> bool:
     """Whether all values occur in the noise-free trials."""
     return bool(np.isin(values.round(5), known.round(5)).all())
 
 
-def _parts(n: int, templates: int) -> list[NDArray[np.int64]]:
+def _parts(n: int, templates: int) -> list[IntArray]:
     return np.array_split(np.arange(n), max(1, n * templates // ENTRIES))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from neurogym.array_types import FloatArray, IntArray
+
 LONGEST = 2000  #: trials of a block beyond which the belief would need too much memory
 SESSIONS, FEWEST_SESSIONS, CELLS = 256, 16, 40_000  #: followed sessions, and the size of all beliefs together
 WARM_UP, MEASURED = 400, 400  #: trials of a session, at most and at least
@@ -29,14 +29,14 @@ class BlockProcess:
         hazard: In place of a number: probability at each trial that a new block begins, the first trial included.
     """
 
-    matrices: Floats
-    next_block: Floats
+    matrices: FloatArray
+    next_block: FloatArray
     low: int = 1
     high: int = 1
     hazard: float | None = None
 
     @classmethod
-    def independent(cls, p: Floats) -> BlockProcess:
+    def independent(cls, p: FloatArray) -> BlockProcess:
         """Every trial by itself, with probabilities ``p``, shape (choices,)."""
         return cls(np.tile(p, (1, len(p), 1)), np.ones((1, 1)), hazard=0.0)
 
@@ -59,15 +59,15 @@ class BlockProcess:
         first = self.matrices[:1, :1]
         return bool(np.ptp(self.matrices - first) > 1e-12)
 
-    def after(self) -> Floats:
+    def after(self) -> FloatArray:
         """Transition probabilities averaged over blocks; row: last ground truth, column: next ground truth."""
         return np.einsum("b,bpg->pg", self._usual_blocks(), self.matrices)
 
-    def _usual_blocks(self) -> Floats:
+    def _usual_blocks(self) -> FloatArray:
         return _fixed_point(self.next_block)
 
 
-def _fixed_point(matrix: Floats) -> Floats:
+def _fixed_point(matrix: FloatArray) -> FloatArray:
     """Share of time that a Markov chain spends in each state, averaged over cycles."""
     p = np.full(len(matrix), 1 / len(matrix))
     total = np.zeros_like(p)
@@ -95,7 +95,7 @@ class Filter:
         self.belief = np.tile(start, (n, 1, 1, 1))  # session, block, trials left - 1, last ground truth
         self._left = process.high  # of the present block, where all are equally long
 
-    def predict(self) -> Floats:
+    def predict(self) -> FloatArray:
         """Probability of each ground truth in the coming trial, shape (sessions, choices)."""
         p = self.process
         if p.hazard is not None and p.hazard and len(p.matrices) > 1:
@@ -104,7 +104,7 @@ class Filter:
         self._joint = np.einsum("nblp,bpg->nblg", self.belief, p.matrices)
         return np.asarray(self._joint.sum(axis=(1, 2)))
 
-    def update(self, weight: Floats) -> None:
+    def update(self, weight: FloatArray) -> None:
         """Update the beliefs with the likelihood of the trial's ground truth.
 
         Args:
@@ -140,7 +140,7 @@ class Sessions:
         self._block, self._last = rng.integers(blocks, size=n), rng.integers(choices, size=n)
         self._left = rng.integers(process.low, process.high + 1, size=n)
 
-    def draw(self) -> NDArray[np.int64]:
+    def draw(self) -> IntArray:
         """The ground truth of the next trial of each session, as an index, shape (sessions,)."""
         p = self.process
         self._left -= 1
@@ -152,13 +152,13 @@ class Sessions:
         return self._last
 
 
-def draw(rng: np.random.Generator, p: Floats) -> NDArray[np.int64]:
+def draw(rng: np.random.Generator, p: FloatArray) -> IntArray:
     """Draw an index for each row, with the probabilities of that row; shape (n,)."""
     edges = np.cumsum(p, axis=1)
     return np.minimum((rng.random((len(p), 1)) * edges[:, -1:] >= edges).sum(axis=1), p.shape[1] - 1)
 
 
-def expected_accuracy(likelihood: Floats, truth: np.ndarray, p: Floats) -> tuple[float, float]:
+def expected_accuracy(likelihood: FloatArray, truth: np.ndarray, p: FloatArray) -> tuple[float, float]:
     """Accuracy of the best answer if the ground truth has probabilities ``p``, with standard error."""
     best = (likelihood * p).max(axis=1) / (likelihood * p).sum(axis=1)
     parts = [best[truth == g] for g in range(len(p))]
@@ -167,7 +167,7 @@ def expected_accuracy(likelihood: Floats, truth: np.ndarray, p: Floats) -> tuple
     return float(mean), float(error)
 
 
-def long_run_shares(process: BlockProcess, trials: int = 400_000) -> Floats:
+def long_run_shares(process: BlockProcess, trials: int = 400_000) -> FloatArray:
     """Long-run frequency of each ground truth."""
     choices = process.matrices.shape[1]
     sessions = Sessions(process, 200, np.random.default_rng(0))
@@ -175,7 +175,9 @@ def long_run_shares(process: BlockProcess, trials: int = 400_000) -> Floats:
     return np.asarray(np.bincount(drawn, minlength=choices) / len(drawn))
 
 
-def filtered_accuracy(likelihood: Floats, truth: np.ndarray, process: BlockProcess, told: bool) -> tuple[float, float]:
+def filtered_accuracy(
+    likelihood: FloatArray, truth: np.ndarray, process: BlockProcess, told: bool
+) -> tuple[float, float]:
     """Accuracy of an observer who follows the process in the long run, with standard error over sessions.
 
     Args:

@@ -9,9 +9,9 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
 from neurogym import rules
+from neurogym.array_types import BoolArray, FloatArray
 from neurogym.ceilings import stored
 from neurogym.core import TrialEnv
 from neurogym.recording.rollout import ModelAgent, rollout
@@ -141,9 +141,9 @@ def best_sequence(trials: Trials) -> list[int]:
     """The sequence of actions with the highest mean performance over some trials."""
     ends, gains = trials.fields["event"] >= rules.END, trials.fields["performance"]
     everyone = np.ones(trials.n, bool)
-    best: dict[bytes, tuple[float, NDArray[np.bool_], list[int]]] = {b"": (0.0, everyone, [])}
+    best: dict[bytes, tuple[float, BoolArray, list[int]]] = {b"": (0.0, everyone, [])}
     for step in range(int(trials.length.max())):
-        following: dict[bytes, tuple[float, NDArray[np.bool_], list[int]]] = {}
+        following: dict[bytes, tuple[float, BoolArray, list[int]]] = {}
         for score, alive, policy in best.values():
             at = np.flatnonzero(alive & (trials.length > step))
             row = trials.offset[at] + step
@@ -159,7 +159,7 @@ def best_sequence(trials: Trials) -> list[int]:
     return max(best.values(), key=lambda found: found[0])[2]
 
 
-def _leading(sums: NDArray[np.float64], over: NDArray[np.bool_]) -> list[int]:
+def _leading(sums: FloatArray, over: BoolArray) -> list[int]:
     """Return the highest-scoring action for each set of trials that actions end."""
     leading: dict[bytes, int] = {}
     for action in range(len(sums)):
@@ -169,7 +169,7 @@ def _leading(sums: NDArray[np.float64], over: NDArray[np.bool_]) -> list[int]:
     return list(leading.values())
 
 
-def _score(trials: Trials, policy: Sequence[int]) -> NDArray[np.float64]:
+def _score(trials: Trials, policy: Sequence[int]) -> FloatArray:
     """Performance of each trial under a sequence of actions; longer trials repeat the last action."""
     ends, gains = trials.fields["event"] >= rules.END, trials.fields["performance"]
     alive, total = np.ones(trials.n, bool), np.zeros(trials.n)

@@ -10,17 +10,11 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.array_types import FloatArray
 from neurogym.ceilings import stored
 from neurogym.ceilings.effects import Effect
 from neurogym.ceilings.observer import OBSERVED, IdealObserver
-from neurogym.ceilings.processes import (
-    LONGEST,
-    BlockProcess,
-    Floats,
-    expected_accuracy,
-    filtered_accuracy,
-    long_run_shares,
-)
+from neurogym.ceilings.processes import LONGEST, BlockProcess, expected_accuracy, filtered_accuracy, long_run_shares
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.rules import PAID
@@ -281,7 +275,7 @@ def _skipping_is_best_escape(task: TrialEnv) -> bool:
 
 
 def _followed(
-    task: TrialEnv, likelihood: Floats, truth: np.ndarray, process: BlockProcess, memory: bool, told: bool
+    task: TrialEnv, likelihood: FloatArray, truth: np.ndarray, process: BlockProcess, memory: bool, told: bool
 ) -> StackCeiling:
     rewards = task.rewards
     if not process.remembers:

@@ -52,20 +52,35 @@ def variant() -> str:
     return _in_use().name
 
 
+def available() -> bool:
+    """Whether compiled functions are in use; else the plain forms are."""
+    return _in_use().module is not None
+
+
 def get(name: str) -> Callable[..., int] | None:
     """A compiled function by name in `neurogym.kernels.table`, or None if the plain form is in use."""
     module = _in_use().module
     return None if module is None else vars(module)[name]
 
 
-def named(name: str) -> Callable[..., int] | None:
-    """A compiled function that takes its arguments by the names in its signature, or None if the plain form is in use.
+def require(name: str) -> Callable[..., int]:
+    """A compiled function, where the caller has no plain form to fall back on.
 
-    Arrays that are optional may be left out.
+    Raises:
+        KernelError: If the plain form is in use.
     """
     function = get(name)
     if function is None:
-        return None
+        raise KernelError(f"{name} is not compiled; {HINT}")
+    return function
+
+
+def named(name: str) -> Callable[..., int]:
+    """A compiled function that takes its arguments by the names in its signature; see `require`.
+
+    Arrays that are optional may be left out.
+    """
+    function = require(name)
     order = dict.fromkeys(entry.split()[0] for entry in str(function.__doc__).split(";"))
     return lambda **given: function(*{**order, **given}.values())
 

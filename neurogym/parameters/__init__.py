@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from neurogym.parameters.arguments import EnvMeta
 from neurogym.parameters.base import BaseEnv
-from neurogym.parameters.dictionaries import Conditions, Settings, Table
+from neurogym.parameters.dictionaries import Conditions, Settings, SettingsAttribute
 
-__all__ = ["BaseEnv", "Conditions", "EnvMeta", "Settings", "Table"]
+__all__ = ["BaseEnv", "Conditions", "EnvMeta", "Settings", "SettingsAttribute"]

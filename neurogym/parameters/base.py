@@ -17,7 +17,7 @@ import numpy as np
 from neurogym.messages.names import unknown
 from neurogym.metadata import RENDER_MODES, TaskInfo, describe
 from neurogym.parameters.arguments import OTHERS, EnvMeta
-from neurogym.parameters.dictionaries import Conditions, Settings, Table, same
+from neurogym.parameters.dictionaries import Conditions, Settings, SettingsAttribute, same
 from neurogym.sampling.generator import LegacyGenerator, generator_of
 from neurogym.spaces import n_actions
 
@@ -57,9 +57,9 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
     rule: ClassVar[Any] = None
     default_timing: ClassVar[Mapping[str, object]] = {}
     default_rewards: ClassVar[Mapping[str, object]] = {}
-    rewards = Table()
-    timing = Table()
-    conditions = Table(Conditions)
+    rewards = SettingsAttribute()
+    timing = SettingsAttribute()
+    conditions = SettingsAttribute(Conditions)
     _arguments: dict[str, Any]
 
     def __init_subclass__(cls, **kwargs: object):

@@ -102,7 +102,7 @@ class Conditions(Settings):
         super().put(key, values_of(value))
 
 
-class Table:
+class SettingsAttribute:
     """An attribute that is a dictionary of settings."""
 
     def __init__(self, kind: type[Settings] = Settings):

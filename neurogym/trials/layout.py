@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.trials.rows import Rows, rows_between
 
+Value = TypeVar("Value")
 Period = str | Iterable[str] | None
 RowsKey = str | tuple[str, ...] | None  #: a period as the key of its rows
 #: Duration of a period (ms), a number or one per trial; or those of several periods, None where they are to be drawn.
 Duration = float | np.ndarray | Sequence[float | np.ndarray | None]
-
-
-#: Rows of layouts in which all trials are alike, which come again with every block; the oldest are forgotten first.
-_KNOWN: dict[Hashable, dict[RowsKey, Rows]] = {}
-_MOST_KNOWN, _MOST_ROWS = 64, 8192
 
 
 class InvalidOperationError(RuntimeError):
@@ -29,6 +26,28 @@ class InvalidOperationError(RuntimeError):
 def broadcast_to_trials(n: int, value: float) -> np.ndarray:
     """Repeat a number for each of ``n`` trials, shape (n,); for a single trial ``np.full`` is three times slower."""
     return np.array([value]) if n == 1 else np.full(n, value)
+
+
+class Cache(Generic[Value]):
+    """Values by key; beyond ``most`` of them, the values that were used longest ago are removed."""
+
+    def __init__(self, most: int):
+        self._most, self._values = most, dict[Hashable, Value]()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return the value of a key, made if it is not known."""
+        value = self._values.pop(key, None)
+        if value is None:
+            value = make()
+            while len(self._values) >= self._most:
+                del self._values[next(iter(self._values))]
+        self._values[key] = value
+        return value
+
+
+#: Rows of layouts in which all trials are alike, which come again with every block; and most rows of such a layout.
+_KNOWN: Cache[dict[RowsKey, Rows]] = Cache(64)
+_MOST_ROWS = 8192
 
 
 class Layout:
@@ -258,13 +277,7 @@ class Layout:
         key = self.layout_key
         if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
             return None
-        found = _KNOWN.pop(key, None)
-        if found is None:
-            found = {}
-            while len(_KNOWN) >= _MOST_KNOWN:
-                del _KNOWN[next(iter(_KNOWN))]
-        _KNOWN[key] = found
-        return found
+        return _KNOWN.get(key, dict)
 
     def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
         """Lay out trials of known lengths (steps, shape (n,)), in sequence unless ``offset`` is given."""

@@ -151,7 +151,7 @@ def load_to_act(run: runs.RunFolder, config: RunConfig) -> tuple[Actor | BasePol
 def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
     """Return the agent, or None if the agent is of another kind or the files are incomplete."""
     folder, network, units = run.path / runs.MODEL, str(config.network), int(config.units or 0)
-    if network not in ROWS or not (folder / WEIGHTS).is_file() or kernels.get("forward") is None:
+    if network not in ROWS or not (folder / WEIGHTS).is_file() or not kernels.available():
         return None
     described = NETWORKS[network].described
     args = options.complete(described, {}, config.network_args, f"argument of network {network}")

@@ -26,8 +26,8 @@ ALSO = {"algorithm": "alg", "set": "hyperparameters"}
 #: Table of results; the second where pandas is not installed.
 Frame: TypeAlias = "pd.DataFrame | pa.Table"
 Part = str | type
-Table = Mapping[str, Any]
-Wrapper = str | type | tuple[str | type, Table]
+ValuesByName = Mapping[str, Any]
+Wrapper = str | type | tuple[str | type, ValuesByName]
 Wrappers = str | Sequence[Wrapper]
 
 
@@ -38,11 +38,11 @@ class RunSettings(TypedDict, total=False):
     """
 
     dt: float
-    task_args: Table
-    timing: Table
-    rewards: Table
+    task_args: ValuesByName
+    timing: ValuesByName
+    rewards: ValuesByName
     alg: Part
-    network_args: Table
+    network_args: ValuesByName
     units: int
     n_envs: int
     timesteps: float
@@ -55,14 +55,14 @@ class RunSettings(TypedDict, total=False):
     track: str
     callbacks: Sequence[Part]
     recommended: bool
-    hyperparameters: Table
+    hyperparameters: ValuesByName
     eval_every: float
     eval_trials: int
     checkpoint_every: float
     schedule: str
-    loss_weight: Table
-    task_weight: Table
-    stages: Sequence[Table]
+    loss_weight: ValuesByName
+    task_weight: ValuesByName
+    stages: Sequence[ValuesByName]
 
 
 def _names() -> dict[str, Flag]:

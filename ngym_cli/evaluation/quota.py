@@ -18,9 +18,9 @@ MOST_ENVS, MOST_ENVS_CARRIED = 128, 16
 #: the agent knows nothing yet of the state that lasts, and the ceiling is that of the long run.
 WARM_UP = 20
 
-#: Fewest sessions of a task with sessions, unless these are more trials than `MOST_TRIALS`; blocks of each environment,
-#: and the length beyond which blocks are not followed to their ends.
-SESSIONS, MOST_TRIALS = 40, 20_000
+#: Fewest sessions of a task with sessions, unless these are more trials than the second number; blocks of each
+#: environment, and the length beyond which blocks are not followed to their ends.
+SESSIONS, MOST_TRIALS_OF_SESSIONS = 40, 20_000
 BLOCKS, LONGEST_BLOCK = 2, 600
 
 #: Seconds between two reports of progress.
@@ -56,7 +56,7 @@ class TrialQuota:
         block = 0 if balanced else min(facts.block, LONGEST_BLOCK)
         session = 0 if balanced else facts.session or 0
         if session:
-            units = max(-(-trials // session), 1 if exact else min(SESSIONS, MOST_TRIALS // session))
+            units = max(-(-trials // session), 1 if exact else min(SESSIONS, MOST_TRIALS_OF_SESSIONS // session))
             n = min(units, most)
             return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)))
         n = min(trials, most, max(1, trials // (BLOCKS * block)) if exact and block else most)

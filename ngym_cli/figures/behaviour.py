@@ -15,6 +15,7 @@ from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import Unavailable, fitted_curve, guide, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import View
+from ngym_cli.runs.trial_table import Table
 
 STRENGTH = "coh"
 
@@ -26,8 +27,6 @@ FEWEST_STRENGTHS = 3
 
 #: Share of reaction times at the shortest possible value above which no diffusion is fitted.
 FLOOR = 0.5
-
-Table = Mapping[str, np.ndarray]
 
 
 def _strengths_vary(view: View) -> None:
@@ -43,7 +42,7 @@ def graded(table: Table) -> bool:
     return STRENGTH in table and len(np.unique(table[STRENGTH])) > 1
 
 
-def with_evidence(table: Table) -> tuple[dict[str, np.ndarray], str | None, str]:
+def with_evidence(table: Table) -> tuple[Table, str | None, str]:
     """Return trials with the evidence against which a psychometric curve is drawn.
 
     Returns:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 #: Most columns that performance is broken down by, values with their own number of trials, tasks in a panel of points.
 MOST_PANELS, MOST_COUNTS, MOST_TASKS = 6, 8, 6
 
-Table = Mapping[str, np.ndarray]
-
 
 @dataclass(frozen=True)
 class ConditionScores:

@@ -26,8 +26,8 @@ RESPONSE = "response"
 #: Share of trials that must last until the end of the window.
 REACHED = 0.5
 
-#: Trials that population figures use.
-MOST_TRIALS = 2_000
+#: Most trials that population figures analyse.
+MOST_ANALYSED = 2_000
 
 #: Fewest trials behind a condition, most conditions that are drawn.
 FEWEST, MOST_CONDITIONS = 5, 12
@@ -78,7 +78,7 @@ def population(view: View, series: Series | None = None) -> Population:
     key = f"population {series.label} {view.by}"
     if key not in view.memory:
         recording = series.recording
-        values, offsets = recording.first("activity", min(MOST_TRIALS, len(recording)))
+        values, offsets = recording.first("activity", min(MOST_ANALYSED, len(recording)))
         n = len(offsets) - 1
         table = select(series.table, np.arange(n))
         activity = Activity(values, offsets, recording.dt)

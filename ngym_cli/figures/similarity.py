@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
 
 #: Metrics that are drawn unless others are named, and trials of each population that are compared.
-USUAL, MOST_TRIALS = ("dsa", "procrustes", "cka", "rsa"), 400
+USUAL, MOST_COMPARED = ("dsa", "procrustes", "cka", "rsa"), 400
 
 #: Most populations whose distances are written into the matrix, and fewest steps of a trial that is compared.
 MOST_WORDS, FEWEST_STEPS = 8, 4
@@ -93,7 +93,7 @@ def populations_of(view: View) -> list[PopulationTrials]:
 def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[str, ...]) -> list[PopulationTrials]:
     """Return the whole trials of a run, or a population for each layer or period."""
     activity = trials.activity
-    n = min(len(activity), MOST_TRIALS)
+    n = min(len(activity), MOST_COMPARED)
     for column in by:
         if column not in trials.table:
             raise Unavailable(f"the trials of {source.run.name} have no column {column}")

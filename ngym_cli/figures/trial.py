@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
 
 #: Most trials run to find the requested trials, and steps after which a trial of the oracle is cut.
-MOST_TRIALS = MOST_STEPS = 2_000
+MOST_SEARCHED = MOST_STEPS = 2_000
 
 #: Conditions that are answers, the agent's or another modality's.
 ANSWERS = ("ground_truth", "other_choice")
@@ -202,7 +202,7 @@ def record(
                 if _matches(row, wanted):
                     found.append(_trial(steps, row, source))
                 steps = []
-            if len(found) == trials or met == MOST_TRIALS:
+            if len(found) == trials or met == MOST_SEARCHED:
                 break
     finally:
         venv.close()

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import expit
 
 from neurogym.analysis.regression import log_softmax
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import ParallelTrials
-from neurogym.behaviour.table import Floats
 from ngym_cli.fitting.networks import seen
 
 #: Units and layers of the update networks and of the choice network.
@@ -86,7 +86,7 @@ def spread(p: Any) -> Any:
     return abs(p) + SMALLEST
 
 
-def _leaky(x: Floats) -> Floats:
+def _leaky(x: FloatArray) -> FloatArray:
     return np.maximum(x, 0.01 * x)
 
 
@@ -102,7 +102,7 @@ class DisentangledPolicy:
     """
 
     nets: list[BottleneckWeights]
-    scale: Floats
+    scale: FloatArray
     subjects: tuple[str, ...] = ("",)
     who: str | None = None
 
@@ -110,16 +110,16 @@ class DisentangledPolicy:
         """Return the policy with a subject's own embedding."""
         return replace(self, who=subject)
 
-    def _with_embedding(self, w: BottleneckWeights, x: Floats) -> Floats:
+    def _with_embedding(self, w: BottleneckWeights, x: FloatArray) -> FloatArray:
         """Return observations or stimuli with the numbers that describe the subject."""
         own = [self.subjects.index(self.who)] if self.who in self.subjects else list(range(len(self.subjects)))
         return np.concatenate([x, np.tile(w.embedding[own].mean(0), (len(x), 1))], 1)
 
-    def begin(self, n: int) -> list[Floats]:
+    def begin(self, n: int) -> list[FloatArray]:
         """See `Policy.begin`."""
         return [np.tile(w.z[:, None], (1, n)) for w in self.nets]
 
-    def probabilities(self, state: list[Floats], stimuli: Floats) -> Floats:
+    def probabilities(self, state: list[FloatArray], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         found = []
         for w, z in zip(self.nets, state, strict=True):
@@ -130,7 +130,7 @@ class DisentangledPolicy:
             found.append(np.exp(log_softmax(h @ w.choice_last + w.choice_last_bias + s @ w.direct)))
         return np.asarray(np.mean(found, 0))
 
-    def advance(self, state: list[Floats], trial: ParallelTrials) -> list[Floats]:
+    def advance(self, state: list[FloatArray], trial: ParallelTrials) -> list[FloatArray]:
         """See `Policy.advance`."""
         choices = self.nets[0].choice_last.shape[1]
         scaled = ParallelTrials(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)

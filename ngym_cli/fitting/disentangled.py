@@ -22,8 +22,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from neurogym.analysis.results import Estimate
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
-from neurogym.behaviour.table import Behaviour, Floats, padded
+from neurogym.behaviour.table import Behaviour, padded
 from ngym_cli.agents import threads
 from ngym_cli.fitting.bottlenecks import EMBEDDING, BottleneckWeights, DisentangledPolicy, spread
 from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
@@ -79,7 +80,7 @@ class SessionBatch:
     who: Tensor
 
 
-def _batch(tables: Sequence[Behaviour], scales: Sequence[Floats], inner: Sequence[int]) -> SessionBatch:
+def _batch(tables: Sequence[Behaviour], scales: Sequence[FloatArray], inner: Sequence[int]) -> SessionBatch:
     choices = len(tables[0].choices)
     parts = []
     for table, scale, which in zip(tables, scales, inner, strict=True):

@@ -18,8 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from neurogym.analysis.regression import log_softmax
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
-from neurogym.behaviour.table import Behaviour, Floats, Session
+from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.agents import threads
 from ngym_cli.agents.networks import find_network
 from ngym_cli.agents.networks.steps import ArrayState
@@ -87,7 +88,7 @@ class ChoiceNetwork(nn.Module):
         return logits + own[..., 0] + torch.einsum("ncs,ns->nc", own[..., 1:], stimuli)
 
 
-def seen(trial: ParallelTrials, choices: int) -> Floats:
+def seen(trial: ParallelTrials, choices: int) -> FloatArray:
     """Return the inputs of the cell after a trial: choice, choice by reward, reward, valid, stimuli."""
     chosen = one_hot(trial.choice, choices)
     reward = np.nan_to_num(trial.reward)[:, None]
@@ -104,7 +105,7 @@ def input_names(table: Behaviour) -> tuple[str, ...]:
     return (*own, "reward", "not missed", *table.stimuli)
 
 
-def stimulus_scale(table: Behaviour) -> Floats:
+def stimulus_scale(table: Behaviour) -> FloatArray:
     """Return the s.d. of each stimulus, 1 for constant stimuli."""
     if not table.stimuli:
         return np.ones(0)
@@ -174,7 +175,7 @@ class NetworkPolicy:
     """
 
     def __init__(
-        self, nets: Sequence[ChoiceNetwork], stimuli_scale: Floats, subjects: Sequence[str], who: str | None = None
+        self, nets: Sequence[ChoiceNetwork], stimuli_scale: FloatArray, subjects: Sequence[str], who: str | None = None
     ):
         self.nets, self.scale, self.subjects = list(nets), stimuli_scale, tuple(subjects)
         own = [self.subjects.index(who)] if who in self.subjects else list(range(len(self.subjects)))
@@ -206,7 +207,7 @@ class NetworkPolicy:
             new.append(out)
         return new
 
-    def logits(self, state: list[ArrayState], stimuli: Floats) -> list[Floats]:
+    def logits(self, state: list[ArrayState], stimuli: FloatArray) -> list[FloatArray]:
         """Return the logits of each network, shape (sessions, choices)."""
         found = []
         s = stimuli / self.scale
@@ -216,7 +217,7 @@ class NetworkPolicy:
             found.append(logits + np.einsum("nu,cus,ns->nc", h, product, s))
         return found
 
-    def probabilities(self, state: list[ArrayState], stimuli: Floats) -> Floats:
+    def probabilities(self, state: list[ArrayState], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         return np.mean([np.exp(log_softmax(each)) for each in self.logits(state, stimuli)], 0)
 
@@ -279,7 +280,7 @@ class Recurrent:
             policy = fit_readout(policy, table, self.name)
         return Fitted(self.name, policy, {}, float("nan"), {"units": self.units})
 
-    def _train(self, table: Behaviour, scale: Floats, seed: int, which: int) -> ChoiceNetwork:
+    def _train(self, table: Behaviour, scale: FloatArray, seed: int, which: int) -> ChoiceNetwork:
         """Return a network trained on all but a held-out inner fold, as of the best prediction of that fold."""
         sessions = [_scaled(each, scale) for each in table.in_blocks(INNER).sessions]
         data = pack(sessions, len(table.choices), table.subjects)
@@ -312,5 +313,5 @@ class Recurrent:
         return net
 
 
-def _scaled(each: Session, scale: Floats) -> Session:
+def _scaled(each: Session, scale: FloatArray) -> Session:
     return replace(each, stimuli=each.stimuli / scale) if len(scale) else each

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models import drifting
 from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, of_subject, rebuild, require_two, trial_of
 from neurogym.behaviour.models.drifting import Belief, Walk
-from neurogym.behaviour.table import Behaviour, Floats, padded
+from neurogym.behaviour.table import Behaviour, padded
 
 #: Iterations of the search for the variances of the read-out, and their first values.
 ITERATIONS, START, STEP = 20, 0.1**2, 0.01**2
@@ -27,7 +28,7 @@ class State:
     """State of the model, previous choice (-1, 1; 0 for none) and belief about the weights."""
 
     model: Any
-    last: Floats
+    last: FloatArray
     belief: Belief
 
 
@@ -51,7 +52,7 @@ class DriftingReadout:
         """See `Policy.begin`."""
         return State(self.model.begin(n), np.zeros(n), drifting.begin(self.walk, n))
 
-    def probabilities(self, state: State, stimuli: Floats) -> Floats:
+    def probabilities(self, state: State, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         p = drifting.probability(state.belief, _predictors(self.model, state.model, state.last, stimuli))
         return np.stack([1 - p, p], 1)
@@ -63,11 +64,11 @@ class DriftingReadout:
         return State(self.model.advance(state.model, trial), _signed(trial.choice), belief)
 
 
-def _signed(choice: np.ndarray) -> Floats:
+def _signed(choice: np.ndarray) -> FloatArray:
     return np.where(choice < 0, 0.0, 2.0 * choice - 1)
 
 
-def _predictors(model: Policy, state: Any, last: Floats, stimuli: Floats) -> Floats:
+def _predictors(model: Policy, state: Any, last: FloatArray, stimuli: FloatArray) -> FloatArray:
     p = np.clip(model.probabilities(state, stimuli)[:, 1], 1e-6, 1 - 1e-6)
     return np.column_stack([np.log(p / (1 - p)), np.ones(len(p)), stimuli, last])
 

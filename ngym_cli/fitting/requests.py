@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Model
-from neurogym.behaviour.table import Behaviour, Floats
+from neurogym.behaviour.table import Behaviour
 from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
 from ngym_cli.config.flags import ROLES
@@ -31,7 +32,7 @@ Progress = Callable[[str, int, int], None]
 #: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
 Elsewhere = Callable[[FitFolder, list[str], Behaviour], None]
 #: Probabilities of the choices of each session, by model.
-Predictions = dict[str, list[Floats]]
+Predictions = dict[str, list[FloatArray]]
 CHANCE, MIXTURE = "chance", "mixture"
 
 
@@ -203,18 +204,18 @@ def _about(table: Behaviour) -> dict[str, object]:
     }
 
 
-def _chance(table: Behaviour | None) -> dict[str, list[Floats]]:
+def _chance(table: Behaviour | None) -> dict[str, list[FloatArray]]:
     if table is None:
         return {}
     n = len(table.choices)
     return {CHANCE: [np.full((len(each), n), 1 / n) for each in table.sessions]}
 
 
-def _apart(rows: Floats, table: Behaviour) -> list[Floats]:
+def _apart(rows: FloatArray, table: Behaviour) -> list[FloatArray]:
     return np.split(rows, np.cumsum([len(each) for each in table.sessions])[:-1])
 
 
-def _trials(table: Behaviour, predictions: Mapping[str, list[Floats]]) -> dict[str, np.ndarray]:
+def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> dict[str, np.ndarray]:
     """Return a table of trials: the data, and each model's held-out probability of the choice."""
     sessions = table.sessions
     rows: dict[str, np.ndarray] = {

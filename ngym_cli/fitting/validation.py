@@ -9,8 +9,9 @@ import numpy as np
 
 from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, predict
-from neurogym.behaviour.table import Behaviour, Floats, Session
+from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.errors import UserError
 
 #: Rounds of empirical Bayes in hierarchical fits.
@@ -63,8 +64,8 @@ class FitResult:
     """
 
     fitted: dict[str, Fitted]
-    held_out: list[Floats]
-    tested: list[Floats] = field(default_factory=list)
+    held_out: list[FloatArray]
+    tested: list[FloatArray] = field(default_factory=list)
     group: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
@@ -132,7 +133,7 @@ def validate(model: Model, data: FitData) -> FitResult:
         problems.append(Problem(own, protocol.seed))
         held.append([])
     fits, prior = _fit(model, problems, protocol)
-    found: dict[int, Floats] = {}
+    found: dict[int, FloatArray] = {}
     for fit, sessions in zip(fits, held, strict=True):
         if sessions:
             found.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
@@ -142,7 +143,7 @@ def validate(model: Model, data: FitData) -> FitResult:
     return FitResult(final, [found[id(each)] for each in data.table.sessions], tested, group)
 
 
-def _group(fit: Fitted, mean: Floats, sd: Floats) -> dict[str, dict[str, float]]:
+def _group(fit: Fitted, mean: FloatArray, sd: FloatArray) -> dict[str, dict[str, float]]:
     rows = zip(fit.parameters, mean.tolist(), sd.tolist(), strict=True)
     return {name: {"mean": middle, "sd": spread} for name, middle, spread in rows}
 
@@ -158,7 +159,7 @@ def _for(final: dict[str, Fitted], each: Session) -> Policy:
 
 def _fit(
     model: Model, problems: Sequence[Problem], protocol: CrossValidation
-) -> tuple[list[Fitted], tuple[Floats, Floats] | None]:
+) -> tuple[list[Fitted], tuple[FloatArray, FloatArray] | None]:
     """Return all fits and, of hierarchical ones, mean and s.d. of the subjects in the whole table."""
     fits, prior = model.fit(problems), None
     if protocol.subjects != "hierarchical" or model.name == BASELINE:
@@ -195,7 +196,9 @@ class Score:
     trials: int
 
 
-def mixture(predictions: Sequence[Sequence[Floats]], sessions: Sequence[Session], memory: float = 0.97) -> list[Floats]:
+def mixture(
+    predictions: Sequence[Sequence[FloatArray]], sessions: Sequence[Session], memory: float = 0.97
+) -> list[FloatArray]:
     """Return the average of several models' predictions, weighted by predictive success in the session so far.
 
     Bayesian model averaging with equal weights at the start of each session and exponential forgetting, so that it uses
@@ -219,7 +222,7 @@ def mixture(predictions: Sequence[Sequence[Floats]], sessions: Sequence[Session]
     return out
 
 
-def scores(predictions: dict[str, list[Floats]], sessions: Sequence[Session]) -> dict[str, Score]:
+def scores(predictions: dict[str, list[FloatArray]], sessions: Sequence[Session]) -> dict[str, Score]:
     """Return the scores of models on the same sessions."""
     choice = np.concatenate([each.choice for each in sessions])
     which = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.errors import UserError
 from ngym_cli.files import arrow, reading
 from ngym_cli.files.writing import atomic_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Table = dict[str, np.ndarray]
 
 #: Columns that every trial table has, in this order, before what the task adds.
 COLUMNS: dict[str, type | None] = {

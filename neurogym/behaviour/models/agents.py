@@ -15,12 +15,13 @@ from scipy.special import expit, logit
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.analysis.results import Estimate
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, one_hot, require_rewards, trial_at
 from neurogym.behaviour.models.search import hessian, minimise
-from neurogym.behaviour.table import PADDING, Behaviour, Floats, Padded, padded, rectangle
+from neurogym.behaviour.table import PADDING, Behaviour, Padded, padded, rectangle
 
-Values = Mapping[str, Floats]
-State = dict[str, Floats]
+Values = Mapping[str, FloatArray]
+State = dict[str, FloatArray]
 
 #: Random points of the prior that are tried for each fit, and the best of them from which the search starts.
 DRAWS, STARTS = 48, 3
@@ -46,7 +47,7 @@ class ModelParameter:
     low: float = 0.0
     high: float = 1.0
 
-    def value(self, x: Floats) -> Floats:
+    def value(self, x: FloatArray) -> FloatArray:
         """Return the parameter from the unbounded scale."""
         if self.kind == "real":
             return x
@@ -99,11 +100,11 @@ class Agent:
         """Return the state before the first trial; ``shape`` is (fit, point, session, choice)."""
         raise NotImplementedError
 
-    def logits(self, p: Values, state: State) -> Floats:
+    def logits(self, p: Values, state: State) -> FloatArray:
         """Return the logits of the choices without the part of the stimuli."""
         raise NotImplementedError
 
-    def update(self, p: Values, state: State, chosen: Floats, reward: Floats) -> State:
+    def update(self, p: Values, state: State, chosen: FloatArray, reward: FloatArray) -> State:
         """Return the state after a trial.
 
         Args:
@@ -145,26 +146,28 @@ class Agent:
             )
         return found
 
-    def to_arrays(self, policy: AgentPolicy) -> dict[str, Floats]:
+    def to_arrays(self, policy: AgentPolicy) -> dict[str, FloatArray]:
         """See `Model.to_arrays`."""
         return {"x": policy.x}
 
-    def from_arrays(self, arrays: Mapping[str, Floats], table: Behaviour) -> AgentPolicy:
+    def from_arrays(self, arrays: Mapping[str, FloatArray], table: Behaviour) -> AgentPolicy:
         """See `Model.from_arrays`."""
         return AgentPolicy(self, self.parameters(table), arrays["x"], len(table.choices))
 
-    def extra_log_likelihood(self, p: Values, state: State, data: ParallelTrials, chosen: Floats) -> Floats | float:
+    def extra_log_likelihood(
+        self, p: Values, state: State, data: ParallelTrials, chosen: FloatArray
+    ) -> FloatArray | float:
         """Return the log-likelihood of what else the subject did in a trial, such as a second choice."""
         return 0.0
 
-    def step(self, p: Values, state: State, trial: ParallelTrials, chosen: Floats) -> State:
+    def step(self, p: Values, state: State, trial: ParallelTrials, chosen: FloatArray) -> State:
         """Return the state after a trial; missed trials leave the state unchanged."""
         new = self.update(p, state, chosen, trial.reward[..., None])
         valid = trial.choice[..., None] >= 0
         return {key: np.where(_as_wide(valid, value), value, state[key]) for key, value in new.items()}
 
 
-def _as_wide(valid: np.ndarray, value: Floats) -> np.ndarray:
+def _as_wide(valid: np.ndarray, value: FloatArray) -> np.ndarray:
     return valid.reshape(*valid.shape, *[1] * (value.ndim - valid.ndim))
 
 
@@ -174,7 +177,7 @@ class AgentPolicy:
 
     agent: Agent
     parameters: tuple[ModelParameter, ...]
-    x: Floats
+    x: FloatArray
     n_choices: int
 
     def __post_init__(self) -> None:
@@ -190,7 +193,7 @@ class AgentPolicy:
         """See `Policy.begin`."""
         return self.agent.begin(self.p, (1, 1, n, self.n_choices))
 
-    def probabilities(self, state: State, stimuli: Floats) -> Floats:
+    def probabilities(self, state: State, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         linear = _linear(self.p, len(self.agent.own), stimuli[None, None], self.n_choices)
         return np.exp(log_softmax(self.agent.logits(self.p, state) + linear))[0, 0]
@@ -200,16 +203,16 @@ class AgentPolicy:
         wide = trial_at(trial, np.s_[None, None])
         return self.agent.step(self.p, state, wide, one_hot(wide.choice, self.n_choices))
 
-    def second(self, state: State, trial: ParallelTrials) -> Floats:
+    def second(self, state: State, trial: ParallelTrials) -> FloatArray:
         """Return probabilities of the second-stage choices, shape (sessions, 2), for agents that make such."""
         return np.asarray(self.agent.second(self.p, state, trial.state[None, None]))[0, 0]  # type: ignore[attr-defined]
 
 
-def _values(parameters: Sequence[ModelParameter], x: Floats) -> dict[str, Floats]:
+def _values(parameters: Sequence[ModelParameter], x: FloatArray) -> dict[str, FloatArray]:
     return {p.name: p.value(x[..., k])[..., None, None] for k, p in enumerate(parameters)}
 
 
-def _linear(p: Values, own: int, stimuli: Floats, n: int) -> Floats:
+def _linear(p: Values, own: int, stimuli: FloatArray, n: int) -> FloatArray:
     """Return the part of the logits that bias and stimuli give, zero for the first choice."""
     weights = list(p.values())[own:]
     per = len(weights) // (n - 1)
@@ -233,7 +236,7 @@ def _gathered(problems: Sequence[Problem]) -> Padded:
 
 def _fit(
     agent: Agent, parameters: tuple[ModelParameter, ...], problems: Sequence[Problem]
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return points (problems, parameters) in the unbounded scale, log-likelihoods and covariances."""
     data, n = _gathered(problems), len(problems[0].table.choices)
     d, count = len(parameters), len(problems)
@@ -244,7 +247,7 @@ def _fit(
             mean[k], sd[k] = each.prior
     likelihood = likelihood_of(agent, parameters, data, n)
 
-    def loss(which: np.ndarray, x: Floats) -> Floats:
+    def loss(which: np.ndarray, x: FloatArray) -> FloatArray:
         prior = 0.5 * (((x - mean[which][:, None]) / sd[which][:, None]) ** 2).sum(-1)
         return prior - likelihood(which, x)
 
@@ -266,7 +269,7 @@ def _fit(
     return x, likelihood(np.arange(count), x[:, None])[:, 0], covariance
 
 
-def _inverse(curvature: Floats, sd: Floats) -> Floats:
+def _inverse(curvature: FloatArray, sd: FloatArray) -> FloatArray:
     """Return a covariance; directions without positive curvature get the variance of the prior."""
     values, vectors = np.linalg.eigh(curvature)
     return np.asarray((vectors / np.maximum(values, 1 / np.max(sd) ** 2)) @ vectors.T)
@@ -274,12 +277,12 @@ def _inverse(curvature: Floats, sd: Floats) -> Floats:
 
 def likelihood_of(
     agent: Agent, parameters: Sequence[ModelParameter], data: Padded, n: int
-) -> Callable[[np.ndarray, Floats], Floats]:
+) -> Callable[[np.ndarray, FloatArray], FloatArray]:
     """Return the log-likelihood as a function of problems (runs,) and points (runs, points, parameters)."""
     chosen = one_hot(data.choice, n)
     two_stage = bool((data.choice2 >= 0).any())
 
-    def likelihood(which: np.ndarray, x: Floats) -> Floats:
+    def likelihood(which: np.ndarray, x: FloatArray) -> FloatArray:
         p = _values(parameters, x)
         here = Padded(**{key: value[which] for key, value in vars(data).items()})
         picks = chosen[which]

@@ -14,7 +14,8 @@ from typing import Any, Protocol, get_origin, get_type_hints
 import numpy as np
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.table import Behaviour, Floats, Ints, Padded, Session, padded
+from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.table import Behaviour, Padded, Session, padded
 
 TINY = 1e-12
 
@@ -31,11 +32,11 @@ class ParallelTrials:
         choice2: second-stage choice or -1, shape (sessions,).
     """
 
-    stimuli: Floats
-    choice: Ints
-    reward: Floats
-    state: Ints
-    choice2: Ints
+    stimuli: FloatArray
+    choice: IntArray
+    reward: FloatArray
+    state: IntArray
+    choice2: IntArray
 
 
 class Policy(Protocol):
@@ -44,7 +45,7 @@ class Policy(Protocol):
     def begin(self, n: int) -> Any:
         """Return the state before the first trial of ``n`` sessions."""
 
-    def probabilities(self, state: Any, stimuli: Floats) -> Floats:
+    def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """Return the probability of each choice, shape (sessions, choices)."""
 
     def advance(self, state: Any, trial: ParallelTrials) -> Any:
@@ -86,7 +87,7 @@ class Problem:
 
     table: Behaviour
     seed: int = 0
-    prior: tuple[Floats, Floats] | None = None
+    prior: tuple[FloatArray, FloatArray] | None = None
 
 
 class Model(Protocol):
@@ -128,7 +129,7 @@ def trial_of(data: Padded, t: int) -> ParallelTrials:
     return trial_at(data, np.s_[:, t])
 
 
-def predict(policy: Policy, sessions: Sequence[Session]) -> list[Floats]:
+def predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
     """Return the predicted probabilities of all choices, filtered forward within each session.
 
     Args:
@@ -152,7 +153,7 @@ def of_subject(policy: Policy, subject: str) -> Policy:
     return own
 
 
-def _predict(policy: Policy, sessions: Sequence[Session]) -> list[Floats]:
+def _predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
     data = padded(sessions)
     state = policy.begin(len(sessions))
     rows = []
@@ -164,13 +165,13 @@ def _predict(policy: Policy, sessions: Sequence[Session]) -> list[Floats]:
     return [every[k, :length] for k, length in enumerate(data.lengths)]
 
 
-def log_likelihoods(probabilities: Floats, choice: Ints) -> Floats:
+def log_likelihoods(probabilities: FloatArray, choice: IntArray) -> FloatArray:
     """Return the natural logarithm of the probability of each choice; nan for misses, shape (trials,)."""
     p = np.take_along_axis(probabilities, np.maximum(choice, 0)[:, None], 1)[:, 0]
     return np.where(choice < 0, np.nan, np.log(np.maximum(p, TINY)))
 
 
-def one_hot(index: Ints, n: int) -> Floats:
+def one_hot(index: IntArray, n: int) -> FloatArray:
     """Return ones at the index along a new last axis; zeros for negative indices."""
     return (index[..., None] == np.arange(n)).astype(float)
 

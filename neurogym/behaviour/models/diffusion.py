@@ -15,10 +15,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from neurogym.analysis.chronometric import mean_reaction_time
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem, UnfitError
 from neurogym.behaviour.models.search import hessian
-from neurogym.behaviour.table import Behaviour, Floats
+from neurogym.behaviour.table import Behaviour
 
 PARAMETERS = (
     *(ModelParameter(name, "positive") for name in ("k", "A")),
@@ -36,13 +37,13 @@ class DiffusionPolicy:
         values: k, A, t_R and x0.
     """
 
-    values: Floats
+    values: FloatArray
 
     def begin(self, n: int) -> int:
         """See `Policy.begin`."""
         return n
 
-    def probabilities(self, state: int, stimuli: Floats) -> Floats:
+    def probabilities(self, state: int, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         k, a, _, x0 = self.values
         p = expit(2 * a * k * (stimuli[:, 0] - x0))
@@ -85,7 +86,7 @@ class Diffusion(OneByOne):
         timed = valid & np.isfinite(rt)
         strength, mean, error = _means(np.abs(x[timed]), rt[timed], correct[timed])
 
-        def loss(free: Floats) -> float:
+        def loss(free: FloatArray) -> float:
             k, a, t, x0 = np.exp(free[0]), np.exp(free[1]), free[2], free[3]
             p = np.clip(expit(2 * a * k * (x[valid] - x0)), 1e-12, 1 - 1e-12)
             predicted = mean_reaction_time(strength, k, a, 1000 * t) / 1000
@@ -96,7 +97,7 @@ class Diffusion(OneByOne):
         start = np.array([np.log(1 / typical), np.log(0.7), 0.5 * mean.min(), 0.0])
         scale = np.array([1, 1, 1, typical])
 
-        def scaled(z: Floats) -> float:
+        def scaled(z: FloatArray) -> float:
             return loss(z * scale)
 
         options = {"maxiter": 6000, "maxfev": 6000, "xatol": 1e-6, "fatol": 1e-6}
@@ -113,7 +114,7 @@ class Diffusion(OneByOne):
         return Fitted(self.name, policy, estimates, score)
 
 
-def _means(strength: Floats, rt: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
+def _means(strength: FloatArray, rt: FloatArray, correct: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return strengths with mean reaction time of correct choices (all choices at strength 0) and standard error."""
     edges = np.unique(strength)
     if len(edges) > STRENGTHS:

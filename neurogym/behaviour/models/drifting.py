@@ -16,9 +16,10 @@ from scipy.special import expit
 
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Estimate
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
 from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.table import Floats, rectangle
+from neurogym.behaviour.table import rectangle
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
 ITERATIONS, TOLERANCE = 50, 0.05
@@ -40,9 +41,9 @@ class Walk:
         step: variance of the change from trial to trial, shape (weights,).
     """
 
-    mean: Floats
-    start: Floats
-    step: Floats
+    mean: FloatArray
+    start: FloatArray
+    step: FloatArray
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Belief:
         covariance: shape (sessions, weights, weights).
     """
 
-    mean: Floats
-    covariance: Floats
+    mean: FloatArray
+    covariance: FloatArray
 
 
 def begin(walk: Walk, n: int) -> Belief:
@@ -63,19 +64,19 @@ def begin(walk: Walk, n: int) -> Belief:
     return Belief(np.tile(walk.mean, (n, 1)), np.tile(np.diag(walk.start), (n, 1, 1)))
 
 
-def _logits(belief: Belief, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _logits(belief: Belief, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the belief about the logit: mean, variance, covariance with the weights, and points of a quadrature."""
     px = np.einsum("sij,sj->si", belief.covariance, x)
     variance, logit = (px * x).sum(1), (belief.mean * x).sum(1)
     return logit, variance, px, logit[:, None] + np.sqrt(2 * variance)[:, None] * NODES
 
 
-def probability(belief: Belief, x: Floats) -> Floats:
+def probability(belief: Belief, x: FloatArray) -> FloatArray:
     """Return the probability of choice 1, uncertainty about the weights included, shape (sessions,)."""
     return np.asarray(expit(_logits(belief, x)[3]) @ SHARES)
 
 
-def learn(belief: Belief, x: Floats, choice: np.ndarray) -> Belief:
+def learn(belief: Belief, x: FloatArray, choice: np.ndarray) -> Belief:
     """Return the belief after a choice (-1: a miss, from which nothing is learned).
 
     Mean and variance of the logit given the choice are found by quadrature and determine those of the weights.
@@ -94,7 +95,7 @@ def learn(belief: Belief, x: Floats, choice: np.ndarray) -> Belief:
     )
 
 
-def learn_around(belief: Belief, x: Floats, choice: np.ndarray, logit: Floats) -> Belief:
+def learn_around(belief: Belief, x: FloatArray, choice: np.ndarray, logit: FloatArray) -> Belief:
     """Return the belief after a choice whose likelihood is expanded around a logit, shape (sessions,)."""
     px = np.einsum("sij,sj->si", belief.covariance, x)
     p = np.clip(expit(logit), 1e-4, 1 - 1e-4)
@@ -121,13 +122,13 @@ class Smoothed:
         log_likelihood: of all choices.
     """
 
-    mean: Floats
-    covariance: Floats
-    steps: Floats
+    mean: FloatArray
+    covariance: FloatArray
+    steps: FloatArray
     log_likelihood: float
 
 
-def smooth(walk: Walk, x: Floats, choice: np.ndarray, around: Floats | None = None) -> Smoothed:
+def smooth(walk: Walk, x: FloatArray, choice: np.ndarray, around: FloatArray | None = None) -> Smoothed:
     """Return the weights of all trials.
 
     Args:
@@ -166,7 +167,7 @@ def smooth(walk: Walk, x: Floats, choice: np.ndarray, around: Floats | None = No
     return Smoothed(mean, covariance, steps, score)
 
 
-def fit_walk(x: Floats, choice: np.ndarray, first: Walk, iterations: int = ITERATIONS) -> tuple[Walk, Smoothed]:
+def fit_walk(x: FloatArray, choice: np.ndarray, first: Walk, iterations: int = ITERATIONS) -> tuple[Walk, Smoothed]:
     """Fit the distribution of drifting weights to sessions; arguments as in `smooth`.
 
     Variances follow the sign of the slope of the marginal likelihood in their logarithm (resilient propagation), which
@@ -216,16 +217,16 @@ class DriftingPolicy:
     features: Features
     walk: Walk
 
-    def begin(self, n: int) -> tuple[Floats, Belief]:
+    def begin(self, n: int) -> tuple[FloatArray, Belief]:
         """See `Policy.begin`."""
         return self.features.begin(n), begin(self.walk, n)
 
-    def probabilities(self, state: tuple[Floats, Belief], stimuli: Floats) -> Floats:
+    def probabilities(self, state: tuple[FloatArray, Belief], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         p = probability(state[1], self.features.now(state[0], stimuli))
         return np.stack([1 - p, p], 1)
 
-    def advance(self, state: tuple[Floats, Belief], trial: ParallelTrials) -> tuple[Floats, Belief]:
+    def advance(self, state: tuple[FloatArray, Belief], trial: ParallelTrials) -> tuple[FloatArray, Belief]:
         """See `Policy.advance`."""
         x = self.features.now(state[0], trial.stimuli)
         return self.features.after(state[0], trial), diffuse(learn(state[1], x, trial.choice), self.walk)
@@ -272,7 +273,7 @@ class Drifting(OneByOne):
         )
 
 
-def design(features: Features, problem: Problem) -> tuple[Floats, np.ndarray]:
+def design(features: Features, problem: Problem) -> tuple[FloatArray, np.ndarray]:
     """Return predictors (sessions, trials, predictors) and choices (sessions, trials) of all sessions, padded."""
     sessions = problem.table.sessions
     return rectangle(list(map(features.matrix, sessions)), 0.0), rectangle([each.choice for each in sessions], -1)

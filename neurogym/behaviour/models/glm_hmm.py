@@ -14,10 +14,10 @@ from scipy.special import expit
 
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Estimate
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
 from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.table import Floats
 
 #: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.
 STARTS, FIRST, MOST, GAIN, PRIOR = 6, 12, 150, 0.02, 2.0
@@ -33,9 +33,9 @@ class Chain:
         start: probability of each state in the first trial of a session, shape (states,).
     """
 
-    weights: Floats
-    transitions: Floats
-    start: Floats
+    weights: FloatArray
+    transitions: FloatArray
+    start: FloatArray
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class Posterior:
         log_likelihood: of all choices.
     """
 
-    states: Floats
-    pairs: Floats
+    states: FloatArray
+    pairs: FloatArray
     log_likelihood: float
 
 
-def emission(chain: Chain, x: Floats, choice: np.ndarray) -> Floats:
+def emission(chain: Chain, x: FloatArray, choice: np.ndarray) -> FloatArray:
     """Return the likelihood of each choice in each state, 1 for misses, shape (..., states)."""
     p = expit(x @ chain.weights.T)
     out = np.where(choice[..., None] == 1, p, 1 - p)
     return np.where(choice[..., None] < 0, 1.0, np.clip(out, 1e-12, 1))
 
 
-def expected_states(chain: Chain, x: Floats, choice: np.ndarray) -> Posterior:
+def expected_states(chain: Chain, x: FloatArray, choice: np.ndarray) -> Posterior:
     """Return the states given all choices by the forward-backward algorithm.
 
     Args:
@@ -89,7 +89,7 @@ def expected_states(chain: Chain, x: Floats, choice: np.ndarray) -> Posterior:
     return Posterior(smoothed.transpose(1, 0, 2), pairs, float(np.log(scale).sum()))
 
 
-def improve(chain: Chain, posterior: Posterior, x: Floats, choice: np.ndarray, precision: Floats) -> Chain:
+def improve(chain: Chain, posterior: Posterior, x: FloatArray, choice: np.ndarray, precision: FloatArray) -> Chain:
     """Update the parameters: a step of Newton's method for the weights, expected counts for the chain."""
     valid = choice >= 0
     rows, chosen = x[valid], choice[valid]
@@ -118,17 +118,17 @@ class ChainPolicy:
     features: Features
     chain: Chain
 
-    def begin(self, n: int) -> tuple[Floats, Floats]:
+    def begin(self, n: int) -> tuple[FloatArray, FloatArray]:
         """See `Policy.begin`."""
         return self.features.begin(n), np.tile(self.chain.start, (n, 1))
 
-    def probabilities(self, state: tuple[Floats, Floats], stimuli: Floats) -> Floats:
+    def probabilities(self, state: tuple[FloatArray, FloatArray], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         each = expit(self.features.now(state[0], stimuli) @ self.chain.weights.T)
         p = (each * state[1]).sum(1)
         return np.stack([1 - p, p], 1)
 
-    def advance(self, state: tuple[Floats, Floats], trial: ParallelTrials) -> tuple[Floats, Floats]:
+    def advance(self, state: tuple[FloatArray, FloatArray], trial: ParallelTrials) -> tuple[FloatArray, FloatArray]:
         """See `Policy.advance`."""
         joint = state[1] * emission(self.chain, self.features.now(state[0], trial.stimuli), trial.choice)
         now = joint / joint.sum(1, keepdims=True)
@@ -176,7 +176,7 @@ class GlmHmm(OneByOne):
             },
         )
 
-    def _start(self, base: Floats, scale: Floats, rng: np.random.Generator, which: int) -> Chain:
+    def _start(self, base: FloatArray, scale: FloatArray, rng: np.random.Generator, which: int) -> Chain:
         """Return starting values: plain regression weights with noise; every second start spreads the biases."""
         k = self.states
         weights = base + rng.normal(0, 0.5, (k, len(base))) / scale
@@ -188,7 +188,9 @@ class GlmHmm(OneByOne):
         return Chain(weights, transitions, np.full(k, 1 / k))
 
     @staticmethod
-    def _search(chain: Chain, x: Floats, choice: np.ndarray, precision: Floats, most: int) -> tuple[Chain, Posterior]:
+    def _search(
+        chain: Chain, x: FloatArray, choice: np.ndarray, precision: FloatArray, most: int
+    ) -> tuple[Chain, Posterior]:
         found = expected_states(chain, x, choice)
         for _ in range(most):
             chain = improve(chain, found, x, choice, precision)
@@ -213,7 +215,7 @@ def _ordered(chain: Chain, posterior: Posterior, stimuli: int) -> tuple[Chain, P
 
 
 def _estimates(
-    chain: Chain, posterior: Posterior, features: Features, x: Floats, choice: np.ndarray, precision: Floats
+    chain: Chain, posterior: Posterior, features: Features, x: FloatArray, choice: np.ndarray, precision: FloatArray
 ) -> dict[str, Estimate]:
     """Return weights and transitions with intervals, given the expected states."""
     valid = choice >= 0

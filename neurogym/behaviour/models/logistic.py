@@ -14,6 +14,7 @@ import numpy as np
 
 from neurogym.analysis.regression import fit_weights, log_softmax
 from neurogym.analysis.results import Estimate
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import (
     Fitted,
     OneByOne,
@@ -23,7 +24,7 @@ from neurogym.behaviour.models.base import (
     one_hot,
     trial_at,
 )
-from neurogym.behaviour.table import Behaviour, Floats, Session
+from neurogym.behaviour.table import Behaviour, Session
 
 #: Standard deviations of the prior that are tried, and the inner folds that decide.
 PRIORS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -91,15 +92,15 @@ class Features:
             found += [f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli]
         return tuple(found)
 
-    def begin(self, n: int) -> Floats:
+    def begin(self, n: int) -> FloatArray:
         """Return the history of ``n`` sessions that begin, shape (sessions, predictors from the past)."""
         return np.zeros((n, self.history * self.per_lag))
 
-    def now(self, past: Floats, stimuli: Floats) -> Floats:
+    def now(self, past: FloatArray, stimuli: FloatArray) -> FloatArray:
         """Return the predictors of a trial, shape (sessions, predictors)."""
         return np.concatenate([np.ones((len(past), 1)), stimuli[:, : len(self.stimuli)], past], 1)
 
-    def after(self, past: Floats, trial: ParallelTrials) -> Floats:
+    def after(self, past: FloatArray, trial: ParallelTrials) -> FloatArray:
         """Return the history after a trial."""
         if not self.history:
             return past
@@ -117,7 +118,7 @@ class Features:
             parts.append(trial.stimuli[:, : len(self.stimuli)] * (trial.choice >= 0)[:, None])
         return np.concatenate([*parts, past], 1)[:, : self.history * self.per_lag]
 
-    def matrix(self, each: Session) -> Floats:
+    def matrix(self, each: Session) -> FloatArray:
         """Return the predictors of all trials of a session, shape (trials, predictors)."""
         past, rows = self.begin(1), []
         for t in range(len(each)):
@@ -138,17 +139,17 @@ class LinearPolicy:
     """
 
     features: Features
-    weights: Floats
+    weights: FloatArray
 
-    def begin(self, n: int) -> Floats:
+    def begin(self, n: int) -> FloatArray:
         """See `Policy.begin`."""
         return self.features.begin(n)
 
-    def probabilities(self, state: Floats, stimuli: Floats) -> Floats:
+    def probabilities(self, state: FloatArray, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         return np.exp(log_softmax(self.features.now(state, stimuli) @ self.weights.T))
 
-    def advance(self, state: Floats, trial: ParallelTrials) -> Floats:
+    def advance(self, state: FloatArray, trial: ParallelTrials) -> FloatArray:
         """See `Policy.advance`."""
         return self.features.after(state, trial)
 
@@ -198,14 +199,14 @@ class Logistic(OneByOne):
         return Fitted(self.name, policy, dict(zip(names, estimates, strict=True)), score, details)
 
 
-def _sds(sd: float, scale: Floats) -> Floats:
+def _sds(sd: float, scale: FloatArray) -> FloatArray:
     """Return the s.d. of the prior of each weight; that of the constant is wide."""
     out = sd / scale
     out[0] = 10.0
     return out
 
 
-def _best_prior(x: Floats, choice: np.ndarray, n: int, fold: np.ndarray, scale: Floats) -> float:
+def _best_prior(x: FloatArray, choice: np.ndarray, n: int, fold: np.ndarray, scale: FloatArray) -> float:
     scores = []
     for sd in PRIORS:
         total = 0.0

@@ -23,10 +23,11 @@ import numpy as np
 from scipy.optimize import minimize
 
 from neurogym.analysis.regression import log_softmax
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, UnfitError
 from neurogym.behaviour.models.search import hessian
-from neurogym.behaviour.table import Behaviour, Floats, Ints, Session
+from neurogym.behaviour.table import Behaviour, Session
 
 #: Searches at most, and the difference of log-likelihood at which two searches have found the same.
 STARTS, SAME = 3, 0.01
@@ -58,11 +59,11 @@ class FunctionModel:
         """See `Model.fit`."""
         return [self._fit(each) for each in problems]
 
-    def to_arrays(self, policy: FunctionPolicy) -> dict[str, Floats]:
+    def to_arrays(self, policy: FunctionPolicy) -> dict[str, FloatArray]:
         """See `Model.to_arrays`."""
         return {"x": policy.x}
 
-    def from_arrays(self, arrays: Mapping[str, Floats], table: Behaviour) -> FunctionPolicy:
+    def from_arrays(self, arrays: Mapping[str, FloatArray], table: Behaviour) -> FunctionPolicy:
         """See `Model.from_arrays`."""
         return FunctionPolicy(self, arrays["x"], table)
 
@@ -73,7 +74,7 @@ class FunctionModel:
 
         sessions = [_trials(each, table) for each in table.sessions]
 
-        def loss(x: Floats) -> float:
+        def loss(x: FloatArray) -> float:
             values = self.values(x)
             value = sum(self._log_likelihood(values, each, len(table.choices)) for each in sessions)
             return float(0.5 * (((x - mean) / sd) ** 2).sum() - value)
@@ -94,12 +95,12 @@ class FunctionModel:
         details = {"unbounded": x, "unbounded_variance": se**2}
         return Fitted(self.name, FunctionPolicy(self, x, table), estimates, -loss(x), details)
 
-    def values(self, x: Floats) -> dict[str, float]:
+    def values(self, x: FloatArray) -> dict[str, float]:
         """Return the parameters by name from the unbounded scale."""
         return {p.name: float(p.value(np.asarray(x[k]))) for k, p in enumerate(self.parameters)}
 
     def call(self, values: Mapping[str, float], state: object, before: LastTrial, stimulus: Mapping[str, float],
-             choices: int) -> tuple[Floats, object]:  # fmt: skip
+             choices: int) -> tuple[FloatArray, object]:  # fmt: skip
         """Return logits and the new state, checked.
 
         Raises:
@@ -142,8 +143,8 @@ class _Trials:
     """Session as plain values: choice and reward before each trial with its stimuli; trials with a choice."""
 
     seen: list[tuple[int | None, float | None, dict[str, float]]]
-    valid: Ints
-    choice: Ints
+    valid: IntArray
+    choice: IntArray
 
 
 def _trials(each: Session, table: Behaviour) -> _Trials:
@@ -171,21 +172,21 @@ class FunctionPolicy:
         table: names of choices and stimuli.
     """
 
-    def __init__(self, model: FunctionModel, x: Floats, table: Behaviour):
+    def __init__(self, model: FunctionModel, x: FloatArray, table: Behaviour):
         self.model, self.x, self.values, self.table = model, x, model.values(x), table
 
     def begin(self, n: int) -> list[tuple[object, LastTrial]]:
         """See `Policy.begin`."""
         return [(None, (None, None))] * n
 
-    def _call(self, state: list[tuple[object, LastTrial]], stimuli: Floats) -> list[tuple[Floats, object]]:
+    def _call(self, state: list[tuple[object, LastTrial]], stimuli: FloatArray) -> list[tuple[FloatArray, object]]:
         names, n = self.table.stimuli, len(self.table.choices)
         rows = [dict(zip(names, row, strict=True)) for row in stimuli.tolist()]
         return [
             self.model.call(self.values, own, before, row, n) for (own, before), row in zip(state, rows, strict=True)
         ]
 
-    def probabilities(self, state: list[tuple[object, LastTrial]], stimuli: Floats) -> Floats:
+    def probabilities(self, state: list[tuple[object, LastTrial]], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         import copy
 

@@ -6,17 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from neurogym.behaviour.table import Floats
+from neurogym.array_types import FloatArray
 
 #: Fractions of a step that are tried together, and the step of finite differences.
 STEPS = np.array([1.5, 1.0, 0.5, 0.2, 0.05, 0.005])
 DELTA = 1e-4
 
 #: Values (functions, points) of which functions (functions,) at points (functions, points, parameters).
-Loss = Callable[[np.ndarray, Floats], Floats]
+Loss = Callable[[np.ndarray, FloatArray], FloatArray]
 
 
-def minimise(loss: Loss, start: Floats, iterations: int = 100, tolerance: float = 1e-5) -> tuple[Floats, Floats]:
+def minimise(
+    loss: Loss, start: FloatArray, iterations: int = 100, tolerance: float = 1e-5
+) -> tuple[FloatArray, FloatArray]:
     """Minimise several functions by BFGS in parallel.
 
     Args:
@@ -56,7 +58,7 @@ def minimise(loss: Loss, start: Floats, iterations: int = 100, tolerance: float 
     return x, value
 
 
-def _updated(inverse: Floats, s: Floats, y: Floats, moved: np.ndarray) -> Floats:
+def _updated(inverse: FloatArray, s: FloatArray, y: FloatArray, moved: np.ndarray) -> FloatArray:
     """Return the inverse Hessians after a step; reset after a failed step or for non-positive curvature."""
     sy = np.einsum("fi,fi->f", s, y)
     fine = moved & (sy > 1e-10)
@@ -68,14 +70,14 @@ def _updated(inverse: Floats, s: Floats, y: Floats, moved: np.ndarray) -> Floats
     return np.where(fine[:, None, None], new, eye / size)
 
 
-def _with_slope(loss: Loss, which: np.ndarray, x: Floats) -> tuple[Floats, Floats]:
+def _with_slope(loss: Loss, which: np.ndarray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     d = x.shape[1]
     steps = np.concatenate([np.zeros((1, d)), DELTA * np.eye(d), -DELTA * np.eye(d)])
     values = loss(which, x[:, None] + steps)
     return values[:, 0], (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2 * DELTA)
 
 
-def hessian(loss: Loss, x: Floats, delta: float = 0.02) -> Floats:
+def hessian(loss: Loss, x: FloatArray, delta: float = 0.02) -> FloatArray:
     """Return the second derivatives of each function, shape (functions, parameters, parameters)."""
     d = x.shape[1]
     pairs = [(i, j) for i in range(d) for j in range(i + 1)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import compress
 from math import inf
-from typing import Any
 
 import numpy as np
 import torch
@@ -87,7 +86,7 @@ class Compiled:
         usual = policy.activation_fn in ACTIVATIONS and max(map(len, heads)) <= MOST_HIDDEN
         weight = next(policy.parameters())
         obstacles = {
-            "there are no compiled functions": kernels.get("forward") is None,
+            "there are no compiled functions": not kernels.available(),
             "the step of the network is written in torch": policy.networks[0].cell is None,
             "the critic reads the activity of the actor": policy.chained and valued,
             "observations are not flat": not flat,
@@ -100,9 +99,8 @@ class Compiled:
 
     def make_room(self, n_envs: int, longest: int) -> None:
         """Allocate memory for sequences, given numbers of environments and steps."""
-        sizes: Any = kernels.named("sizes")
         found, noisy = np.empty(5, np.int64), int(bool(self._networks[0].noise_scale))
-        sizes(shape=self.sizes, noisy=noisy, envs=n_envs, longest=longest, found=found)
+        kernels.named("sizes")(shape=self.sizes, noisy=noisy, envs=n_envs, longest=longest, found=found)
         _, packed, sums, work, chunks = found.tolist()
         n = min(threads.learning(), chunks)
         self.packed = [np.empty(packed, np.float32) for _ in range(n)]  # each thread that learns packs its own
@@ -198,7 +196,7 @@ class Fused(Compiled):
         super().__init__(policy, valued=True)
         self.rollout = rollout
         names = ("prepare", "act", "learn")
-        self._functions: dict[str, Any] = {name: kernels.named(name) for name in names}
+        self._functions = {name: kernels.named(name) for name in names}
         n_steps, n_envs, _ = rollout.logits.shape
         self.make_room(n_envs, n_steps)
         n = min(len(self.workspaces), threads.enough_for(n_envs * len(self.weight_buffer), n_envs))

@@ -76,8 +76,7 @@ class Descent:
         """
         adam = self.compiled(optimizer)
         if adam is not None and gradient.dtype == torch.float32:
-            step: Any = kernels.named("adam")
-            step(weights=adam.pop("vector"), gradient=gradient.numpy(), most=max_norm, **adam)
+            kernels.named("adam")(weights=adam.pop("vector"), gradient=gradient.numpy(), most=max_norm, **adam)
             return
         length = float(torch.linalg.vector_norm(gradient))
         self.vector.grad = gradient * (max_norm / length) if length > max_norm else gradient
@@ -103,7 +102,7 @@ class Descent:
         if {part.numel() for name, part in known.items() if name != "step"} != {self.vector.numel()}:
             return None
         group = optimizer.param_groups[0]
-        if self.vector.device.type != "cpu" or any(group[name] for name in SPECIAL) or kernels.get("adam") is None:
+        if self.vector.device.type != "cpu" or any(group[name] for name in SPECIAL) or not kernels.available():
             return None
         parts = {"vector": self.vector, "mean": known["exp_avg"], "square": known["exp_avg_sq"], "step": known["step"]}
         numbers = dict(zip(("keep_mean", "keep_square"), group["betas"], strict=True))

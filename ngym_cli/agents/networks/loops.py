@@ -28,7 +28,7 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and
 
 def usable(seq: Tensor) -> bool:
     """Whether the compiled loops support the inputs."""
-    return seq.dtype == torch.float32 and seq.device.type == "cpu" and kernels.get("forward") is not None
+    return seq.dtype == torch.float32 and seq.device.type == "cpu" and kernels.available()
 
 
 class PackedLoop(NamedTuple):
@@ -92,7 +92,7 @@ def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
 
 def _call(name: str, loop: PackedLoop, given: Sequence[Tensor | None], matrix: tuple[int, int]) -> None:
     """Call a compiled loop with several threads, given the shape of the weight matrix."""
-    compiled: Any = kernels.get(name)
+    compiled = kernels.require(name)
     arrays = [None if part is None else part.detach().numpy() for part in given]
     ranges = shares(loop.counts, prod(matrix) * int(loop.counts.sum()))
     panels = np.empty((len(ranges), packed_size(*matrix)), np.float32)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, sqrt
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -87,13 +87,14 @@ class Stepper:
         state_sizes: size of each array of the state.
     """
 
+    _forward: Callable[..., int]
+
     def __init__(
         self, cell: str | None, weights: Sequence[np.ndarray], units: int, alpha: float = 1.0, noise: float = 0.0
     ) -> None:
         self.cell, self.weights, self.alpha, self.noise = cell, list(weights), alpha, noise
         self.shape, self.state_sizes = (len(weights), units), (units,) * (1 + (cell == "lstm"))
         self._noise_scale = np.float32(scale_of_noise(noise, alpha))
-        self._compiled: Any = kernels.get("forward")
         self._counts = np.zeros(1, np.int64)
         self._buffers: list[list[np.ndarray]] = []
         self._packed = False
@@ -129,13 +130,14 @@ class Stepper:
             h, c = (*(part[layer] for part in out), None)[:2]
             weight = None if self._packed else self.weights[layer]
             arrays = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
-            self._compiled(CELLS.index(str(self.cell)), self.alpha, 0, len(x), *arrays)
+            self._forward(CELLS.index(str(self.cell)), self.alpha, 0, len(x), *arrays)
             x = out[0][layer]
         self._packed = True
         return out[0][-1]
 
     def _prepare(self, n: int) -> None:
-        """Make the buffers of each layer for batches of this size."""
+        """Look up the compiled pass and make the buffers of each layer for batches of this size."""
+        self._forward = kernels.require("forward")
         self._counts[0], self._packed, self._buffers = n, False, []
         for weight in self.weights:
             wide, depth = weight.shape
@@ -145,5 +147,4 @@ class Stepper:
 
 def packed_size(depth: int, columns: int) -> int:
     """Numbers in a packed matrix."""
-    size: Any = kernels.get("packed_size")
-    return size(depth, columns)
+    return kernels.require("packed_size")(depth, columns)

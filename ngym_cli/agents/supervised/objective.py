@@ -8,7 +8,6 @@ automatic differentiation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -70,7 +69,7 @@ class SupervisedKernel(Compiled):
     def __init__(self, policy: RecurrentPolicy, on_rates: Sequence[float]) -> None:
         super().__init__(policy, valued=False)
         self.on_rates, self._room = on_rates, (0, 0)
-        self._teach: Any = kernels.named("teach")
+        self._teach = kernels.named("teach")
 
     def gradient(
         self, material: TrialBuffer, sequences: Segments, carry: Sequence[Tensor] | None, noise: np.ndarray | None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from neurogym import kernels
 
-pytestmark = pytest.mark.skipif(kernels.get("rows") is None, reason="no compiled functions are built")
+pytestmark = pytest.mark.skipif(not kernels.available(), reason="no compiled functions are built")
 LARGEST = np.iinfo(np.int64).max
 WHOLE = st.integers(-LARGEST - 1, LARGEST)
 

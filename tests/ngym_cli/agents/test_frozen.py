@@ -26,7 +26,7 @@ from ngym_cli.runs import MODEL, RunFolder
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 LARGER = ({"layers": 2, "shared": False}, {"readout": [8, 6]})
-pytestmark = pytest.mark.skipif(kernels.get("forward") is None, reason="networks step in torch without compiled loops")
+pytestmark = pytest.mark.skipif(not kernels.available(), reason="networks step in torch without compiled loops")
 AFTER = """
 import json, sys
 from ngym_cli.__main__ import main

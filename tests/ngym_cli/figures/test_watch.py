@@ -121,7 +121,7 @@ def test_step_by_step(ngym, run_folder):
     ],
 )
 def test_wrong_words_are_refused(ngym, run_folder, monkeypatch, arguments, message):
-    monkeypatch.setattr(single_trials, "MOST_TRIALS", 30)
+    monkeypatch.setattr(single_trials, "MOST_SEARCHED", 30)
     result = ngym("watch", run_folder, *arguments)
     assert result.code == 2
     assert message in result.err
