@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -131,7 +131,7 @@ def simulate(
 
 def load(
     fit: fits.FitFolder, model: str | None = None, subject: str | None = None, trusted: bool = False
-) -> tuple[str, str, Policy, dict[str, Any]]:
+) -> tuple[str, str, Policy, fits.FitRecord]:
     """Return label, subject, policy and record of a fitted model; arguments as in `Request`.
 
     Raises:

@@ -13,7 +13,7 @@ from neurogym.analysis.regression import fit_weights
 from ngym_cli.errors import unknown
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
-from ngym_cli.fitting.folder import Fit, FitFolder
+from ngym_cli.fitting.folder import Fit, FitFolder, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 from ngym_cli.runs.trial_table import Table
 
@@ -28,16 +28,12 @@ def likelihood(fit: Fit) -> Figure:
     names = sorted(scores, key=lambda name: scores[name]["log_likelihood"]["value"])
     names = [name for name in names if name != "chance"]
     figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))
-    for offset, key, colour in ((0.0, "scores", COLOURS[0]), (0.25, "test_scores", COLOURS[1])):
-        found = fit.record.get(key)
-        if not found:
-            continue
+    for k, (title, found) in enumerate(score_tables(fit.record).items()):
         points = [found[name]["log_likelihood"] for name in names]
-        value, low, high = (np.array([p[part] for p in points], float) for part in ("value", "low", "high"))
-        label = "held-out sessions" if key == "scores" else "test table"
-        label += f", {found[names[0]]['trials']:,} trials"
+        value, low, high = np.array([(p["value"], p["low"], p["high"]) for p in points], float).T
+        label = f"{title}, {found[names[0]]['trials']:,} trials"
         spread = np.nan_to_num([value - low, high - value])
-        axes.errorbar(value, np.arange(len(names)) - offset, xerr=spread, fmt="o", color=colour, label=label)
+        axes.errorbar(value, np.arange(len(names)) - 0.25 * k, xerr=spread, fmt="o", color=COLOURS[k], label=label)
     axes.axvline(scores["chance"]["log_likelihood"]["value"], color=GREY, linestyle=":", label="chance")
     axes.axvline(max(scores[n]["log_likelihood"]["value"] for n in names), color=GREY, linestyle="--", label="best")
     axes.set_yticks(range(len(names)), names)

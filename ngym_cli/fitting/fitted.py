@@ -18,7 +18,7 @@ from neurogym.messages.plain_data import plain
 from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, validation
-from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder
+from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord
 from ngym_cli.fitting.settings import FitSettings
 from ngym_cli.fitting.validation import FitData, FitResult, Score
 
@@ -60,9 +60,7 @@ def _one_line(label: str) -> Iterator[None]:
         raise UserError(str(error)) from None
 
 
-def fit_model(
-    label: str, model: Model, data: FitData, folder: FitFolder
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tuple[ModelRecord, dict[str, np.ndarray]]:
     """Fit and save a model; errors in a user's own code become a single line.
 
     Args:
@@ -79,12 +77,13 @@ def fit_model(
     """
     with _one_line(label):
         outcome = validation.validate(model, data)
-    about = {
+    about: ModelRecord = {
         "model": label,
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
-        **({"group": outcome.group} if outcome.group else {}),
     }
+    if outcome.group:
+        about["group"] = outcome.group
     arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, data.table)}
     if hasattr(model, "to_arrays"):
         for k, fit in enumerate(outcome.fitted.values()):
@@ -165,14 +164,14 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
     for label in labels:
         if folder.load(label) is not None:
             continue
-        about: dict[str, Any] = {"model": label, "parameters": {}, "log_likelihood": {}}
+        about: ModelRecord = {"model": label, "parameters": {}, "log_likelihood": {}}
         arrays: dict[str, np.ndarray] = {}
         rows: dict[str, dict[str, np.ndarray]] = {"held_out": {}, "tested": {}}
         for k, who in enumerate(data.table.subjects):
             found = folder_of(folder, k).load(label)
             assert found is not None
-            for key in ("parameters", "log_likelihood"):
-                about[key][who] = found[0][key][who]
+            about["parameters"][who] = found[0]["parameters"][who]
+            about["log_likelihood"][who] = found[0]["log_likelihood"][who]
             for name, value in found[1].items():
                 if name in rows:
                     rows[name][who] = value

@@ -15,21 +15,93 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, Required
 
 import numpy as np
+from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from ngym_cli import runs
+from ngym_cli.config.trust import Code
 from ngym_cli.errors import UserError
 from ngym_cli.files import arrow, reading
 from ngym_cli.files.writing import atomic_file, write_json
-from ngym_cli.runs import FIT
+from ngym_cli.runs import FIT, records
+from ngym_cli.runs.records import Count, Moment, State
 
 MODELS, TRIALS = "models", "trials.parquet"
 #: Folder with the fits of single subjects, until all are there.
 SUBJECTS = "subjects"
 #: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
 POLICY = "policy"
+
+
+class FitEstimate(TypedDict):
+    """Fitted number or score with its 95 % interval and standard error."""
+
+    value: float
+    low: float | None
+    high: float | None
+    se: float | None
+
+
+class ScoreRecord(TypedDict):
+    """Score of a model on sessions that the model was not fitted to."""
+
+    log_likelihood: FitEstimate
+    probability: FitEstimate
+    against_best: FitEstimate
+    trials: Count
+
+
+class ModelRecord(TypedDict):
+    """Fitted model (``models/*.json``): numbers by subject."""
+
+    model: str
+    parameters: dict[str, dict[str, FitEstimate]]
+    log_likelihood: dict[str, float | None]
+    group: NotRequired[dict[str, dict[str, float]]]
+
+
+class RecoveryRecord(TypedDict):
+    """Recovery of parameters and models from simulations; see ``ngym_cli.fitting.recovery``."""
+
+    n: Count
+    trials: Count
+    parameters: dict[str, dict[str, dict[str, float | None]]]
+    confusion: dict[str, dict[str, float]]
+
+
+class TableRecord(TypedDict):
+    """Names and ranges of a table of behaviour, which a simulation of the fitted models needs."""
+
+    choices: list[str]
+    stimuli: dict[str, list[float]]
+    subjects: list[str]
+    roles: dict[str, object]
+
+
+class FitRecord(TypedDict, total=False):
+    """Record of a fit (``fit.json``); in results of a fit with the folder as ``path``."""
+
+    status: Required[State]
+    settings: Required[dict[str, Any]]
+    started: Moment
+    ended: Moment
+    files: dict[str, str]
+    code: Code | None
+    versions: dict[str, str]
+    table: TableRecord
+    scores: dict[str, ScoreRecord]
+    test_scores: dict[str, ScoreRecord] | None
+    models: dict[str, ModelRecord]
+    recovery: RecoveryRecord
+    path: str
+
+
+def score_tables(record: FitRecord) -> dict[str, dict[str, ScoreRecord]]:
+    """Return the scores of a fit by what was predicted: "held-out sessions" and, if there is one, "test table"."""
+    tables = {"held-out sessions": record.get("scores"), "test table": record.get("test_scores")}
+    return {title: scores for title, scores in tables.items() if scores}
 
 
 @dataclass(frozen=True)
@@ -42,29 +114,26 @@ class FitFolder:
 
     path: Path
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> FitRecord:
         """Return the content of ``fit.json``.
 
         Raises:
             UserError: if it is damaged.
         """
-        found = reading.read_json(self.path / FIT)
-        if not isinstance(found, dict) or not isinstance(found.get("settings"), dict):
-            raise UserError(f"damaged fit {self.path}: {FIT} holds no settings")
-        return found
+        return records.read(self.path / FIT, FitRecord)
 
-    def finished(self) -> dict[str, Any]:
+    def finished(self) -> FitRecord:
         """Return the content of ``fit.json`` of a fit that is finished.
 
         Raises:
             UserError: if the fit is not finished or damaged.
         """
         found = self.read()
-        if found.get("status") != "finished":
+        if found["status"] != "finished":
             raise UserError(f"fit {self.path} is not finished; run the same command with --name {self.path.name}")
         return found
 
-    def write(self, data: dict[str, Any]) -> None:
+    def write(self, data: FitRecord) -> None:
         """Write ``fit.json``."""
         write_json(self.path / FIT, data)
 
@@ -72,7 +141,7 @@ class FitFolder:
         """Return the file of a model."""
         return self.path / MODELS / (re.sub(r"[^A-Za-z0-9._=-]", "+", label) + suffix)
 
-    def save(self, label: str, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def save(self, label: str, about: ModelRecord, arrays: dict[str, np.ndarray]) -> None:
         """Write a complete model: arrays first, so that a JSON file implies complete arrays."""
         path = self.model_path(label, ".npz")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,12 +149,12 @@ class FitFolder:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         write_json(self.model_path(label, ".json"), about)
 
-    def load(self, label: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+    def load(self, label: str) -> tuple[ModelRecord, dict[str, np.ndarray]] | None:
         """Return a complete model, or None."""
         path = self.model_path(label, ".json")
         if not path.is_file():
             return None
-        about = reading.read_json(path)
+        about = records.read(path, ModelRecord)
         try:
             with np.load(self.model_path(label, ".npz"), allow_pickle=False) as file:
                 return about, {key: file[key] for key in file.files}

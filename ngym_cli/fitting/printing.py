@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
+from ngym_cli.fitting.folder import FitRecord, RecoveryRecord, ScoreRecord, score_tables
 from ngym_cli.terminal import console, print_columns
 
 #: Form of intervals in the terminal.
@@ -18,19 +18,18 @@ MOST = 12
 KINDS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
 
 
-def show(found: dict[str, Any]) -> None:
+def show(found: FitRecord) -> None:
     """Print scores, parameters and recovery of a fit."""
     out = console()
-    for key, title in (("scores", "held-out sessions"), ("test_scores", "test table")):
-        if found.get(key):
-            rows = sorted(found[key].items(), key=lambda item: -item[1]["log_likelihood"]["value"])
-            header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
-            print_columns([[with_kind(name), *score_cells(row)] for name, row in rows], header)
+    for title, scores in score_tables(found).items():
+        rows = sorted(scores.items(), key=lambda item: -item[1]["log_likelihood"]["value"])
+        header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
+        print_columns([[with_kind(name), *score_cells(row)] for name, row in rows], header)
     for label, about in found["models"].items():
         if about.get("group"):
-            rows = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
+            group = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
             out.print(f"{label}, group: mean and s.d. of logits of rates and logarithms of positive numbers")
-            print_columns(rows, indent=2)
+            print_columns(group, indent=2)
         for who, parameters in about["parameters"].items():
             shown = list(parameters.items())
             if label == "bias" or not shown:
@@ -50,7 +49,7 @@ def with_kind(name: str) -> str:
     return f"{name} ({KINDS[name]})" if name in KINDS else name
 
 
-def score_cells(score: Mapping[str, Any], form: str = INTERVAL) -> list[str]:
+def score_cells(score: ScoreRecord, form: str = INTERVAL) -> list[str]:
     """Return the cells of a row of scores: log-likelihood, interval, probability, distance from the best, interval."""
     ll, p, difference = score["log_likelihood"], score["probability"], score["against_best"]
     ends = interval_cell(difference["low"], difference["high"], form)
@@ -63,7 +62,7 @@ def interval_cell(low: float | None, high: float | None, form: str = INTERVAL) -
     return "" if low is None or high is None else form.format(low, high)
 
 
-def _recovery(found: dict[str, Any]) -> None:
+def _recovery(found: RecoveryRecord) -> None:
     out = console()
     out.print(f"recovery, {found['n']} simulations of each model, {found['trials']:,} trials each")
     for label, parameters in found["parameters"].items():

@@ -10,6 +10,7 @@ from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.base import Fitted, Model, Problem, log_likelihoods, predict
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour
+from ngym_cli.fitting.folder import RecoveryRecord
 
 #: Trials of a simulated subject, and the s.d. (in the unbounded scale) of parameters around those of a single subject.
 TRIALS, SPREAD = (300, 1000), 0.7
@@ -21,7 +22,7 @@ def recover(
     n: int,
     seed: int,
     progress: Callable[[str, int, int], None],
-) -> dict[str, object]:
+) -> RecoveryRecord:
     """Return parameter recovery and the confusion matrix of models.
 
     Simulated subjects have the parameters of the fitted ones; those of models with few parameters are spread around
@@ -42,7 +43,7 @@ def recover(
     rng = np.random.default_rng([seed, 77])
     trials = int(np.clip(table.n_trials // max(len(table.subjects), 1), *TRIALS))
     compared = [label for label in models if label != "bias"]
-    parameters: dict[str, dict[str, dict[str, float]]] = {}
+    parameters: dict[str, dict[str, dict[str, float | None]]] = {}
     confusion: dict[str, dict[str, float]] = {}
     for k, label in enumerate(compared):
         progress(f"recovery of {label}", k, len(compared))
@@ -69,9 +70,9 @@ def _varied(fit: Fitted, rng: np.random.Generator) -> Fitted:
     return Fitted(fit.name, moved, details={"values": moved.values})
 
 
-def _compared(truths: list[Fitted], found: list[Fitted]) -> dict[str, dict[str, float]]:
+def _compared(truths: list[Fitted], found: list[Fitted]) -> dict[str, dict[str, float | None]]:
     """Return correlation and coverage of each parameter."""
-    out: dict[str, dict[str, float]] = {}
+    out: dict[str, dict[str, float | None]] = {}
     for name in found[0].parameters if "values" in truths[0].details else ():
         truth = np.array([each.details["values"][name] for each in truths])
         estimates = [each.parameters[name] for each in found]

@@ -15,12 +15,11 @@ from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, check_place
 from ngym_cli.fitting.figures import FIGURES
-from ngym_cli.fitting.folder import TRIALS, Fit, FitFolder
+from ngym_cli.fitting.folder import TRIALS, Fit, FitFolder, FitRecord, ScoreRecord, score_tables
 from ngym_cli.fitting.printing import interval_cell, score_cells, with_kind
 from ngym_cli.runs import RunFolder
 from ngym_cli.terminal import cell
 
-TITLES = (("scores", "Held-out sessions"), ("test_scores", "Test table"))
 #: Rows of parameters on the page; ``ngym export`` writes all.
 MOST = 200
 #: Form of intervals on the page.
@@ -60,16 +59,15 @@ def _contents(fit: Fit) -> dict[str, object]:
             (f"{score['probability']['value']:.4f}", "probability of a held-out choice"),
         ],
         "scores": [
-            {"id": key.replace("_", "-"), "title": title, "rows": list(_scores(about[key]))}
-            for key, title in TITLES
-            if about.get(key)
+            {"id": title.replace(" ", "-"), "title": title.capitalize(), "rows": list(_scores(scores))}
+            for title, scores in score_tables(about).items()
         ],
         "figures": figures,
         "left_out": left_out,
         "parameters": parameters,
         "recovery": [
             (label, name, cell(row["correlation"]), f"{row['coverage']:.0%}")
-            for label, rows in ((about.get("recovery") or {}).get("parameters") or {}).items()
+            for label, rows in (about["recovery"]["parameters"] if "recovery" in about else {}).items()
             for name, row in rows.items()
         ],
         "settings": tomli_w.dumps({k: v for k, v in about["settings"].items() if v is not None}),
@@ -92,12 +90,12 @@ def _figures(fit: Fit) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     return found, left_out
 
 
-def _scores(scores: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _scores(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, ...]]:
     for name, row in sorted(scores.items(), key=lambda item: -item[1]["log_likelihood"]["value"]):
         yield with_kind(name), *score_cells(row, INTERVAL)
 
 
-def _parameters(about: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+def _parameters(about: FitRecord) -> Iterator[tuple[Any, ...]]:
     """Yield model, subject, parameter, value and the ends of the interval."""
     for label, model in about["models"].items():
         for who, parameters in model["parameters"].items():

@@ -21,7 +21,7 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import fitted, registry, validation
-from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, place
+from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, place
 from ngym_cli.fitting.settings import FitSettings, Place
 from ngym_cli.fitting.validation import FitData
 from ngym_cli.runs import MANIFEST, RunFolder, discard, managing, now, provenance, this_process
@@ -51,7 +51,7 @@ class FitHooks:
     elsewhere: Elsewhere | None = None
 
 
-def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) -> dict[str, Any]:
+def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) -> FitRecord:
     """Fit models, compute held-out scores by session and write the folder.
 
     Models that are complete in a folder of this name and these settings are not fitted again.
@@ -112,9 +112,9 @@ def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) 
 
 def _fitted(
     models: Mapping[str, Model], data: FitData, folder: FitFolder, progress: Progress
-) -> tuple[dict[str, Any], Predictions, Predictions]:
+) -> tuple[dict[str, ModelRecord], Predictions, Predictions]:
     """Return parameters of all models, and their predictions of held-out and of test sessions, with the mixture."""
-    table, test, results = data.table, data.test, {}
+    table, test, results = data.table, data.test, dict[str, ModelRecord]()
     predictions, tested = _chance(table), _chance(test)
     for k, (label, model) in enumerate(models.items()):
         progress(label, k, len(models))
@@ -156,7 +156,7 @@ def _expected(settings: FitSettings, labels: Sequence[str], table: Behaviour) ->
     )
 
 
-def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, dict[str, Any]]:
+def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, FitRecord]:
     """Return the folder and the first entries of the record."""
     path = place(where.runs, Path(settings.table), where.name)
     folder = FitFolder(path)
@@ -172,7 +172,7 @@ def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, dict[str, A
                 raise UserError(
                     f"fit {path} was made with other settings or data; choose another --name or --overwrite"
                 )
-    about = {
+    about: FitRecord = {
         "status": "running",
         "started": now(),
         "settings": asked,
@@ -191,7 +191,7 @@ def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, dict[str, A
     return folder, about
 
 
-def _about(table: Behaviour) -> dict[str, object]:
+def _about(table: Behaviour) -> TableRecord:
     """Return names and ranges of a table, which a simulation of the fitted models needs."""
     stimuli = np.nan_to_num(table.join("stimuli"))
     return {
@@ -234,7 +234,7 @@ def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> di
 
 def fit(
     table: str | Path, model: str | Sequence[str] | None = None, hooks: FitHooks | None = None, **flags: Any
-) -> dict[str, Any]:
+) -> FitRecord:
     """Fit models to a table of behaviour; the arguments are named as the flags of ``ngym fit``.
 
     Args:
