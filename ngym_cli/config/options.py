@@ -37,6 +37,7 @@ class Row(TypedDict, total=False):
         description: one line, with the unit.
         gt: number that values must exceed.
         ge: smallest value.
+        lt: number that values must stay below.
         le: largest value.
     """
 
@@ -50,6 +51,7 @@ class Row(TypedDict, total=False):
     description: str
     gt: float
     ge: float
+    lt: float
     le: float
 
 
@@ -107,7 +109,7 @@ def option(row: Row) -> FieldInfo:
     kind = TYPES[row["type"]]
     if row.get("words"):
         kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(_word)]
-    given: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "le")}
+    given: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "lt", "le")}
     given["json_schema_extra"] = {
         "source": row.get("source", ""),
         "also": list(row.get("also", ())),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ngym_cli import runs
 from ngym_cli.figures import html, requests
@@ -17,6 +17,8 @@ from ngym_cli.terminal import REFERENCES, cell
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.view import View
+
+Record = TypeVar("Record")
 
 #: Entries of the manifest that the page shows elsewhere.
 SHOWN_ELSEWHERE = (
@@ -195,13 +197,16 @@ def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
         )  # fmt: skip
 
 
+def _records(source: Source, name: str, kind: type[Record]) -> Iterator[tuple[int, Record]]:
+    """Yield the number of each evaluation with a file of this name, and the record in the file."""
+    for number, each in enumerate(source.evaluations):
+        if (each.folder / name).is_file():
+            yield number, records.read(each.folder / name, kind)
+
+
 def _comparisons(source: Source) -> Iterator[dict[str, object]]:
     """Return the tables of comparisons with animals, each with a figure."""
-    for number, each in enumerate(source.evaluations):
-        path = each.folder / "comparison.json"
-        if not path.is_file():
-            continue
-        found = records.read(path, records.AnimalComparison)
+    for number, found in _records(source, "comparison.json", records.AnimalComparison):
         yield {
             "id": f"beside-{number}",
             "name": Path(found["data"]).stem.replace("_", " "),
@@ -216,11 +221,7 @@ def _comparisons(source: Source) -> Iterator[dict[str, object]]:
 
 def _activity(source: Source) -> Iterator[dict[str, object]]:
     """Return the tables of comparisons of activity with recordings, each with a figure."""
-    for number, each in enumerate(source.evaluations):
-        path = each.folder / "activity_comparison.json"
-        if not path.is_file():
-            continue
-        found = records.read(path, records.ActivityComparison)
+    for number, found in _records(source, "activity_comparison.json", records.ActivityComparison):
         caption = "Agreement of activity by part of the trial: measured, corrected for noise, conditions shuffled."
         keys = ("value", "corrected", "shuffled", "p", "conditions")
         yield {

@@ -13,7 +13,8 @@ from neurogym.analysis.regression import fit_weights
 from ngym_cli.errors import unknown
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
-from ngym_cli.fitting.folder import Fit, FitFolder, score_tables
+from ngym_cli.fitting.figure_data import Fit
+from ngym_cli.fitting.folder import FitFolder, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 from ngym_cli.runs.trial_table import Table
 
@@ -44,10 +45,7 @@ def likelihood(fit: Fit) -> Figure:
 
 def weights(fit: Fit) -> Figure:
     """Weights of the drifting regression over trials, with 95 % intervals."""
-    label = next((each for each in fit.labels if "weights_sd" in fit.arrays(each)), None)
-    if label is None:
-        raise Unavailable("no model with drifting weights was fitted (psytrack)")
-    arrays = fit.arrays(label)
+    label, arrays = fit.first_with("weights_sd", "no model with drifting weights was fitted (psytrack)")
     lengths = arrays["lengths"].tolist()
     mean = np.concatenate([arrays["weights"][:n, k] for k, n in enumerate(lengths)])[:SHOWN]
     sd = np.concatenate([arrays["weights_sd"][:n, k] for k, n in enumerate(lengths)])[:SHOWN]
@@ -65,10 +63,7 @@ def weights(fit: Fit) -> Figure:
 
 def states(fit: Fit) -> Figure:
     """Probability of each hidden state over trials, and the weights of the states."""
-    label = next((each for each in fit.labels if "states" in fit.arrays(each)), None)
-    if label is None:
-        raise Unavailable("no model with hidden states was fitted (glm-hmm)")
-    arrays = fit.arrays(label)
+    label, arrays = fit.first_with("states", "no model with hidden states was fitted (glm-hmm)")
     lengths = arrays["lengths"].tolist()
     found = np.concatenate([arrays["states"][k, :n] for k, n in enumerate(lengths)])[:SHOWN_STATES]
     figure, (left, right) = new_figure(1, 2, width=4.8)

@@ -23,7 +23,6 @@ from typing_extensions import TypedDict  # pydantic takes that of typing from Py
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
 from ngym_cli.errors import UserError
-from ngym_cli.files import arrow, reading
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, records
 from ngym_cli.runs.records import Count, Moment, State
@@ -194,49 +193,3 @@ def named(word: str, root: Path) -> FitFolder | None:
         return FitFolder(every[-1]) if (every[-1] / FIT).stat().st_mtime >= newest else None
     same = [each for each in every if each.name == word or str(each).endswith("/" + word)]
     return FitFolder(same[-1]) if same else None
-
-
-class Fit:
-    """Content of a fit's folder that figures draw.
-
-    Args:
-        folder: of the fit.
-    """
-
-    def __init__(self, folder: FitFolder):
-        self.folder, self.record = folder, folder.finished()
-        table = reading.read_parquet(folder.path / TRIALS)
-        self.trials = {name: arrow.values_of(table[name]) for name in table.column_names}
-        self.labels = list(self.record["models"])
-        column = next(name for name in self.trials if name.startswith("P("))
-        self.second = column[2 : column.index(")")]
-
-    def arrays(self, label: str) -> dict[str, np.ndarray]:
-        """Return the arrays of a model."""
-        found = self.folder.load(label)
-        return {} if found is None else found[1]
-
-    def best(self, n: int) -> list[str]:
-        """Return the models with the best held-out scores."""
-        scores = self.record["scores"]
-        return sorted(self.labels, key=lambda label: -scores[label]["log_likelihood"]["value"])[:n]
-
-    def probability(self, label: str) -> np.ndarray:
-        """Return the held-out probability of the second choice."""
-        return np.asarray(self.trials[f"P({self.second}) {label}"], float)
-
-    def require_two(self) -> None:
-        """Refuse tables with more than two choices."""
-        if sum(name.endswith(" bias") and name.startswith("P(") for name in self.trials) > 1:
-            from ngym_cli.figures.style import Unavailable
-
-            raise Unavailable("the table has more than two choices")
-
-    def stimulus_names(self) -> list[str]:
-        """Return the names of the stimuli."""
-        return [name.removeprefix("stimulus ") for name in self.trials if name.startswith("stimulus ")]
-
-    def stimuli(self) -> np.ndarray:
-        """Return the stimuli of all trials, shape (trials, stimuli)."""
-        columns = [np.nan_to_num(np.asarray(self.trials[f"stimulus {name}"], float)) for name in self.stimulus_names()]
-        return np.stack(columns, 1) if columns else np.zeros((len(self.trials["choice"]), 0))

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from ngym_cli.figures.style import COLOURS, Unavailable, new_figure
-from ngym_cli.fitting.folder import Fit
+from ngym_cli.fitting.figure_data import Fit
 
 #: Models that are drawn, and bins of the evidence.
 MODELS, BINS = 4, 7
@@ -94,10 +94,7 @@ def _repeats(axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndar
 
 def bottlenecks(fit: Fit) -> Figure:
     """Open and closed bottlenecks of a disentangled network: latents, and what updates each latent."""
-    label = next((each for each in fit.labels if "bottlenecks" in fit.arrays(each)), None)
-    if label is None:
-        raise Unavailable("no network with bottlenecks was fitted (disentangled)")
-    arrays = fit.arrays(label)
+    label, arrays = fit.first_with("bottlenecks", "no network with bottlenecks was fitted (disentangled)")
     names, latents = arrays["bottleneck_names"].tolist(), len(arrays["latent_sd"])
     figure, (left, right) = new_figure(1, 2, width=3.6, gridspec_kw={"width_ratios": [1, 2.4]})
     left.barh(np.arange(latents), np.clip(1 - arrays["latent_sd"], 0, 1), color=COLOURS[0])

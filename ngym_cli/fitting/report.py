@@ -14,8 +14,9 @@ from ngym_cli.figures.report import check_page, provenance_rows, write_page
 from ngym_cli.figures.style import Unavailable, styled
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, check_place
+from ngym_cli.fitting.figure_data import Fit
 from ngym_cli.fitting.figures import FIGURES
-from ngym_cli.fitting.folder import TRIALS, Fit, FitFolder, FitRecord, ScoreRecord, score_tables
+from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, score_tables
 from ngym_cli.fitting.printing import interval_cell, score_cells, with_kind
 from ngym_cli.runs import RunFolder
 from ngym_cli.terminal import cell

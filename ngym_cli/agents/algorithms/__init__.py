@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic.fields import FieldInfo
 
+from neurogym.messages.plain_data import plain
 from ngym_cli.agents import own
 from ngym_cli.agents.networks import NETWORKS, TABLES, find_network
 from ngym_cli.config import options, parts
@@ -17,7 +18,7 @@ from ngym_cli.errors import UserError, unknown
 if TYPE_CHECKING:
     from gymnasium import Space
 
-__all__ = ["ALGORITHMS", "AlgorithmSpec", "check_pairing", "find_algorithm"]
+__all__ = ["ALGORITHMS", "AlgorithmSpec", "check_pairing", "check_ranges", "find_algorithm"]
 
 RECURRENT = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
 LONGEST_ROLLOUT = 256
@@ -92,14 +93,27 @@ def _built_in(name: str, row: Values) -> AlgorithmSpec:
     }
     networks = RECURRENT if row.get("memory") else ("mlp",)
     actions = frozenset(row.get("actions", ("discrete", "box")))
-    plain = {key: value for key, value in row.items() if key not in ("rare", "memory")}
-    return AlgorithmSpec(name, **{**plain, "hyperparameters": fields, "networks": networks, "actions": actions})
+    settings = {key: value for key, value in row.items() if key not in ("rare", "memory")}
+    return AlgorithmSpec(name, **{**settings, "hyperparameters": fields, "networks": networks, "actions": actions})
 
 
 #: Hyperparameters of built-in algorithms, mostly without a default.
 HYPERPARAMETERS: dict[str, options.Row] = TABLES["hyperparameters"]
 
 ALGORITHMS: dict[str, AlgorithmSpec] = {name: _built_in(name, row) for name, row in TABLES["algorithms"].items()}
+
+
+def check_ranges(**given: object) -> None:
+    """Refuse hyperparameters of a learner that is made without a configuration, by the table of all hyperparameters.
+
+    Raises:
+        ValueError: names the first that is out of range.
+    """
+    for name, value in given.items():
+        try:
+            options.read(name, options.option({**HYPERPARAMETERS[name], "default": None}), plain(value))
+        except UserError as error:
+            raise ValueError(str(error)) from None
 
 
 def find_algorithm(name: str) -> AlgorithmSpec:

@@ -32,6 +32,7 @@ from torch import Tensor
 
 from ngym_cli.agents import acting
 from ngym_cli.agents.acting import Act, within
+from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.compiled import Fused
 from ngym_cli.agents.algorithms.rollout import (
     KL,
@@ -89,13 +90,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         consolidation: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        shares: dict[str, float] = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
-        shares["trial_gamma"] = trial_gamma
-        for name, value in shares.items():
-            if not 0 <= value <= 1:
-                raise ValueError(f"{name} must be between 0 and 1, got {value}")
-        if bptt is not None and bptt < 1:
-            raise ValueError(f"bptt must be at least 1 step, got {bptt}")
+        discounts = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
+        check_ranges(bptt=bptt, trial_gamma=trial_gamma, **discounts)
         self.bptt, self.trial_gamma, self._strength = bptt, trial_gamma, consolidation
         self._penalty: list[float] = []
         self.penalties = Penalties.among(kwargs)

@@ -32,6 +32,7 @@ from torch import Tensor
 
 from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
+from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.rollout import Segments, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.networks.base import State
@@ -99,16 +100,10 @@ class Supervised(Learner):
         consolidation: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        for name, value in {"batch_size": batch_size, "seq_len": seq_len, "n_updates": n_updates}.items():
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
-        if answer_share is not None and not 0 < answer_share < 1:
-            raise ValueError(f"answer_share must be between 0 and 1, got {answer_share}")
+        check_ranges(batch_size=batch_size, seq_len=seq_len, n_updates=n_updates, answer_share=answer_share, draw=draw)
         for period, weight in (loss_weight or {}).items():
             if weight < 0:
                 raise ValueError(f"the weight of period {period} must not be negative, got {weight}")
-        if draw not in ("trial", "batch"):
-            raise ValueError(f"draw must be 'trial' or 'batch', got {draw!r}")
         self.batch_size, self.seq_len, self.n_updates, self.n_steps = batch_size, seq_len, n_updates, n_steps
         self.max_grad_norm, self.final_rate = max_grad_norm, final_rate
         self.answer_share, self.loss_weight = answer_share, dict(loss_weight or {})

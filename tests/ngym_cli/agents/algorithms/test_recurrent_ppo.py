@@ -180,7 +180,7 @@ def test_what_follows_a_trial_counts_by_trial_gamma(recall):
 
 @pytest.mark.parametrize("name", ["gamma", "gae_lambda", "trial_gamma"])
 def test_a_discount_lies_between_0_and_1(recall, name):
-    with pytest.raises(ValueError, match=f"{name} must be between 0 and 1, got 2"):
+    with pytest.raises(ValueError, match=f"{name} must be 0 to 1, not 2"):
         build(recall(), **{name: 2})
 
 

@@ -161,7 +161,7 @@ def test_continuous_actions_are_learned_by_squared_error(learner, performance):
 def test_settings_that_make_no_sense_are_refused(learner):
     for settings, message in [
         ({"answer_share": 1.0}, "answer_share"),
-        ({"draw": "row"}, "draw must be"),
+        ({"draw": "row"}, "unknown draw 'row'"),
         ({"seq_len": 0}, "seq_len"),
         ({"task_weight": {"go": 2}}, "several tasks"),
         ({"task": "Bandit-v0"}, "no ground truth"),

@@ -1,0 +1,65 @@
+"""Content of a fit's folder that figures and pages show."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ngym_cli.figures.style import Unavailable
+from ngym_cli.files import arrow, reading
+from ngym_cli.fitting.folder import TRIALS, FitFolder
+
+
+class Fit:
+    """Content of a fit's folder that figures draw.
+
+    Args:
+        folder: of the fit.
+    """
+
+    def __init__(self, folder: FitFolder):
+        self.folder, self.record = folder, folder.finished()
+        table = reading.read_parquet(folder.path / TRIALS)
+        self.trials = {name: arrow.values_of(table[name]) for name in table.column_names}
+        self.labels = list(self.record["models"])
+        column = next(name for name in self.trials if name.startswith("P("))
+        self.second = column[2 : column.index(")")]
+
+    def arrays(self, label: str) -> dict[str, np.ndarray]:
+        """Return the arrays of a model."""
+        found = self.folder.load(label)
+        return {} if found is None else found[1]
+
+    def first_with(self, name: str, missing: str) -> tuple[str, dict[str, np.ndarray]]:
+        """Return label and arrays of the first model that has an array of this name.
+
+        Raises:
+            Unavailable: with the words in ``missing``, if there is none.
+        """
+        for label in self.labels:
+            arrays = self.arrays(label)
+            if name in arrays:
+                return label, arrays
+        raise Unavailable(missing)
+
+    def best(self, n: int) -> list[str]:
+        """Return the models with the best held-out scores."""
+        scores = self.record["scores"]
+        return sorted(self.labels, key=lambda label: -scores[label]["log_likelihood"]["value"])[:n]
+
+    def probability(self, label: str) -> np.ndarray:
+        """Return the held-out probability of the second choice."""
+        return np.asarray(self.trials[f"P({self.second}) {label}"], float)
+
+    def require_two(self) -> None:
+        """Refuse tables with more than two choices."""
+        if sum(name.endswith(" bias") and name.startswith("P(") for name in self.trials) > 1:
+            raise Unavailable("the table has more than two choices")
+
+    def stimulus_names(self) -> list[str]:
+        """Return the names of the stimuli."""
+        return [name.removeprefix("stimulus ") for name in self.trials if name.startswith("stimulus ")]
+
+    def stimuli(self) -> np.ndarray:
+        """Return the stimuli of all trials, shape (trials, stimuli)."""
+        columns = [np.nan_to_num(np.asarray(self.trials[f"stimulus {name}"], float)) for name in self.stimulus_names()]
+        return np.stack(columns, 1) if columns else np.zeros((len(self.trials["choice"]), 0))
