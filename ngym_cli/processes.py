@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing import context, parent_process
 from types import ModuleType
 from typing import Any
@@ -116,3 +117,26 @@ def open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
+
+
+@contextlib.contextmanager
+def handling_signals(handler: Callable[[int, object], None], *names: str) -> Iterator[None]:
+    """Handle signals within a block of the main thread; elsewhere nothing is changed.
+
+    Under ``nohup``, which ignores the closing of the terminal (SIGHUP), so does the block.
+
+    Args:
+        handler: called with the number of the signal and the stack frame.
+        *names: of the signals; those that the system does not know are left out.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [signal.Signals[name] for name in names if name in signal.Signals.__members__]
+    ignored = [n for n in numbers if n.name == "SIGHUP" and signal.getsignal(n) == signal.SIG_IGN]
+    old = {number: signal.signal(number, handler) for number in numbers if number not in ignored}
+    try:
+        yield
+    finally:
+        for number, before in old.items():
+            signal.signal(number, before)

@@ -119,13 +119,18 @@ def win_stay_lose_shift(
         level: coverage of the intervals.
     """
     chosen, won = np.asarray(choice, float), np.asarray(correct, float) > 0.5
-    session = np.zeros(len(chosen), int) if session is None else np.asarray(session)
-    pairs = (session[1:] == session[:-1]) & np.isfinite(chosen[1:]) & np.isfinite(chosen[:-1])
+    session, pairs = _answered_pairs(chosen, session)
     stay, after_win, after_lose = chosen[1:] == chosen[:-1], pairs & won[:-1], pairs & ~won[:-1]
     linked = enough_groups(session[1:])
     win_stay = mean_interval(stay, linked, level, among=after_win)
     lose_shift = mean_interval(~stay, linked, level, among=after_lose)
     return StayShift(win_stay, lose_shift, int(after_win.sum()), int(after_lose.sum()))
+
+
+def _answered_pairs(chosen: FloatArray, session: ArrayLike | None) -> tuple[np.ndarray, BoolArray]:
+    """Return the session of each trial, and which trials from the second on have a choice, as has the trial before."""
+    session = np.zeros(len(chosen), int) if session is None else np.asarray(session)
+    return session, (session[1:] == session[:-1]) & np.isfinite(chosen[1:]) & np.isfinite(chosen[:-1])
 
 
 def _lag(values: FloatArray, session: IntArray, k: int) -> FloatArray:
@@ -204,8 +209,7 @@ def two_step(
     """
     chosen, was_common = np.asarray(choice, float), np.asarray(common, bool)
     won = np.asarray(rewarded, float) > 0
-    session = np.zeros(len(chosen), int) if session is None else np.asarray(session)
-    pairs = (session[1:] == session[:-1]) & np.isfinite(chosen[1:]) & np.isfinite(chosen[:-1])
+    session, pairs = _answered_pairs(chosen, session)
     if not pairs.any():
         raise ValueError("stay probabilities need answered trials that follow each other, got none")
     stay = (chosen[1:] == chosen[:-1])[pairs]

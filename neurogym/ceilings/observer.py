@@ -247,9 +247,9 @@ class _Templates:
         return single and len({int(a.argmax()) for a in answers}) == len(answers)
 
 
-def _shares(count: IntArray, most: int = 12) -> FloatArray:
-    """Estimate probabilities from counts: simple ratios if consistent with the counts, else observed frequencies."""
-    for unit in range(1, most + 1):
+def _shares(count: IntArray) -> FloatArray:
+    """Estimate probabilities from counts: ratios of numbers up to 12 if these fit, else observed frequencies."""
+    for unit in range(1, 13):
         ratios = np.maximum(1, np.round(count * unit / np.median(count)))
         expected = ratios / ratios.sum() * count.sum()
         if chdtrc(len(count) - 1, float(((count - expected) ** 2 / expected).sum())) > LEVEL:

@@ -167,11 +167,11 @@ def expected_accuracy(likelihood: FloatArray, truth: np.ndarray, p: FloatArray) 
     return float(mean), float(error)
 
 
-def long_run_shares(process: BlockProcess, trials: int = 400_000) -> FloatArray:
-    """Long-run frequency of each ground truth."""
+def long_run_shares(process: BlockProcess) -> FloatArray:
+    """Long-run frequency of each ground truth, from 2,000 trials of each of 200 sessions."""
     choices = process.matrices.shape[1]
     sessions = Sessions(process, 200, np.random.default_rng(0))
-    drawn = np.concatenate([sessions.draw() for _ in range(trials // 200)])
+    drawn = np.concatenate([sessions.draw() for _ in range(2000)])
     return np.asarray(np.bincount(drawn, minlength=choices) / len(drawn))
 
 

@@ -6,7 +6,8 @@ Belongs here: what every task does before its trials are stepped. May use: `tria
 
 from __future__ import annotations
 
-from neurogym.cycle.definition import TaskDefinition, env_string
+from neurogym.cycle.definition import TaskDefinition
+from neurogym.cycle.description import env_string
 from neurogym.cycle.making import (
     can_make_together,
     conditions_of_wrappers,

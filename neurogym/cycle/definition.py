@@ -12,8 +12,8 @@ import numpy as np
 from neurogym import scores
 from neurogym.compat.leniency import warn_once
 from neurogym.compat.members import five_values, forgive_reset
+from neurogym.cycle.description import env_string
 from neurogym.messages.names import unknown
-from neurogym.parameters import BaseEnv
 from neurogym.plotting.frames import TrialSoFar
 from neurogym.rules import Rule
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible
@@ -356,22 +356,3 @@ class TaskDefinition(SingleTrial):
     def __str__(self) -> str:
         """``<TaskName>``."""
         return env_string(self, short=True)
-
-
-def env_string(env: gym.Env, short: bool = False) -> str:
-    """A description of a task: name, text, paper, rewards, tags; the short form is ``<TaskName>``."""
-    task: Any = env.unwrapped
-    if short:
-        return f"<{type(task).__name__}>"
-    meta = task.metadata
-    lines = [f"### {type(task).__name__}", "", (type(task).__doc__ or "Missing description").strip(), ""]
-    paper, link = meta.get("paper_name"), meta.get("paper_link")
-    lines.append("Reference paper: " + (f"{paper} ({link or 'missing link'})" if paper else "missing paper"))
-    if isinstance(task, BaseEnv) and task.rewards:
-        lines.append("Rewards: " + ", ".join(f"{name} {value}" for name, value in dict(task.rewards).items()))
-    if isinstance(task, TaskDefinition) and task.timing:
-        lines.append(
-            "Timing: " + ", ".join(f"{name} {Distribution.of(spec).phrase()}" for name, spec in task.timing.items())
-        )
-    lines.append("Tags: " + (", ".join(meta.get("tags", [])) or "none"))
-    return "\n".join(lines)

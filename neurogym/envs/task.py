@@ -24,7 +24,6 @@ from neurogym.trials import Info, Period, Rows, StepResult, Trials
 from neurogym.trials.single import NOW
 
 Constructor = Callable[..., None]
-Decorator = Callable[[Constructor], Constructor]
 
 
 class ChoiceTask(TrialEnv):

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import Whole, option, with_flags
+from ngym_cli.commands.options import Whole, option, single_threaded, with_flags
 from ngym_cli.config.flags import FLAGS
 
 
 @with_flags([flag for flag in FLAGS.values() if flag.changes], panel="Changed conditions", at=7)
+@single_threaded
 def command(
     run: Annotated[list[str] | None, typer.Argument(autocompletion=completion.run_folders)] = None,
     trials: Whole | None = None,
@@ -85,9 +86,6 @@ def command(
         trust: Trust code that the run names.
         json: Print the summary as JSON.
     """
-    from ngym_cli.agents import threads
-
-    threads.one()
     from ngym_cli import terminal
     from ngym_cli.config import flags
     from ngym_cli.evaluation import printing

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option
+from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option, single_threaded
 
 
+@single_threaded
 def command(
     run: RunName = "latest",
     to: Annotated[str | None, option(autocompletion=completion.export_formats)] = None,
@@ -30,9 +31,7 @@ def command(
     """
     from ngym_cli import runs as room
     from ngym_cli import terminal
-    from ngym_cli.agents import formats, threads
-
-    threads.one()
+    from ngym_cli.agents import formats
     from ngym_cli.fitting import folder as fits
 
     if (fitted := fits.named(run, runs)) is not None:

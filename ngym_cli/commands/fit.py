@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands.options import Whole, option, with_roles
+from ngym_cli.commands.options import Whole, option, single_threaded, with_roles
 
 
 @with_roles(at=4)
+@single_threaded
 def command(
     table: Annotated[Path, typer.Argument()],
     model: str | None = None,
@@ -61,10 +62,8 @@ def command(
         json: Print the result as JSON.
     """
     from ngym_cli import terminal
-    from ngym_cli.agents import threads
     from ngym_cli.fitting import printing, requests
 
-    threads.one()
     err = terminal.console(stderr=True)
 
     def progress(label: str, done: int, total: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -74,6 +75,19 @@ def explained(command: Command) -> Command:
         raise TypeError(f"{command.__module__}: the docstring explains {unknown}, which is not a parameter")
     parameters = [_with_help(each, *helps.get(each.name, (USUAL, ""))) for each in signature.parameters.values()]
     return _made(command, parameters, text)
+
+
+def single_threaded(command: Command) -> Command:
+    """Return a command in which numerical libraries, loaded by the command, use a single thread."""
+
+    @functools.wraps(command)
+    def run(**given: object) -> None:
+        from ngym_cli.agents import threads
+
+        threads.one()
+        command(**given)
+
+    return run
 
 
 def _with_help(parameter: inspect.Parameter, panel: str, text: str) -> inspect.Parameter:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, TrustRecord, option
+from ngym_cli.commands.options import RunsFolder, TrustRecord, option, single_threaded
 
 if TYPE_CHECKING:
     from ngym_cli.figures.requests import AvailableFigure
 
 
+@single_threaded
 def command(
     words: Annotated[
         list[str] | None,
@@ -62,9 +63,6 @@ def command(
         sweeps: Folder of all sweeps.
         json: Print drawn or available figures as JSON.
     """
-    from ngym_cli.agents import threads
-
-    threads.one()
     from ngym_cli import terminal
     from ngym_cli.evaluation.requests import recorder
     from ngym_cli.figures import requests

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord
+from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, single_threaded
 
 
+@single_threaded
 def command(
     run: RunName = "latest",
     out: Path | None = None,
@@ -26,9 +27,6 @@ def command(
         figure: Also draw this figure: a name, or your own as file.py:function; repeat for several.
         json: Print the path of the page as JSON.
     """
-    from ngym_cli.agents import threads
-
-    threads.one()
     from ngym_cli import terminal
     from ngym_cli.fitting import folder as fits
 

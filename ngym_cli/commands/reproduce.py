@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from ngym_cli.commands import completion
-from ngym_cli.commands.options import Whole, option
+from ngym_cli.commands.options import Whole, option, single_threaded
 
 
+@single_threaded
 def command(
     paper: Annotated[str | None, typer.Argument(autocompletion=completion.papers)] = None,
     only: list[str] | None = None,
@@ -41,9 +42,6 @@ def command(
         slurm: NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.
         reproductions: Folder of all reproductions.
     """
-    from ngym_cli.agents import threads
-
-    threads.one()
     from ngym_cli.papers import requests
 
     if paper is None:

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ngym_cli.commands.options import option, with_flags
+from ngym_cli.commands.options import option, single_threaded, with_flags
 from ngym_cli.config.flags import FLAGS
 
 VARIED = "Parameters: one value, a,b,c or START:STOP"
 
 
 @with_flags([flag for flag in FLAGS.values() if flag.sweeps], many=True, panel=VARIED, at=2)
+@single_threaded
 def command(
     what: Annotated[str | None, typer.Argument()] = None,
     sweep: Annotated[str | None, typer.Argument()] = None,
@@ -63,9 +64,6 @@ def command(
         dry_run: Print the planned runs and their expected duration.
         json: Print JSON.
     """
-    from ngym_cli.agents import threads
-
-    threads.one()
     from ngym_cli.sweeps.control import SweepCommand
     from ngym_cli.sweeps.recipe import from_flags, tables_from_flags
 

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option
+from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option, single_threaded
 
 
+@single_threaded
 def command(
     run: RunName = "latest",
     trials: Annotated[int, option(min=1, max=12)] = 3,
@@ -42,9 +43,6 @@ def command(
         seed: Random seed of the trials.
         json: Print the path of the file as JSON.
     """
-    from ngym_cli.agents import threads
-
-    threads.one()
     from ngym_cli import runs as folders
     from ngym_cli import terminal
     from ngym_cli.figures import watch

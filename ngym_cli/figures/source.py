@@ -188,9 +188,9 @@ class Series:
     members: list[tuple[Source, Evaluated]] = field(default_factory=list)
     rows: Table | None = None
 
-    def with_table(self, table: Table, label: str = "") -> Series:
-        """Return a series of other trials, with the same colour."""
-        return replace(self, label=label or self.label, rows=table)
+    def with_table(self, table: Table) -> Series:
+        """Return a series of other trials, with the same label and colour."""
+        return replace(self, rows=table)
 
     @cached_property
     def table(self) -> Table:

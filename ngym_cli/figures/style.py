@@ -148,9 +148,9 @@ def performance_curve(x: ArrayLike, rows: Sequence[Summary] | Sequence[Condition
     return Curve(np.asarray(x), np.array([row["performance"] for row in rows]), low, high, trials)
 
 
-def fitted_curve(axes: Axes, fit: PsychometricFit, colour: ColorType, band: bool = True, points: int = 200) -> None:
+def fitted_curve(axes: Axes, fit: PsychometricFit, colour: ColorType, band: bool = True) -> None:
     """Draw a fitted psychometric function over the range of its data, with or without the bootstrap band."""
-    x = np.linspace(fit.data.x.min(), fit.data.x.max(), points)
+    x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
     if band:
         low, high = fit.band(x)
         interval_band(axes, x, low, high, colour)

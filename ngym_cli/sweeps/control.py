@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, merge, read_toml
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import locks
+from ngym_cli.processes import handling_signals
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import SweepFolder
@@ -111,7 +109,7 @@ def do_jobs(
     with (
         locks.lock(sweep.path),
         tables.LiveTable(observer, shown_on, min(workers, len(jobs))) as shown,
-        _stoppable(),
+        handling_signals(_interrupt, "SIGTERM", "SIGHUP"),
     ):
         try:
             launcher.launch(Order(sweep, jobs, trust, shown.look, detach))
@@ -120,23 +118,9 @@ def do_jobs(
     return observer.rows(), interrupted
 
 
-@contextmanager
-def _stoppable() -> Iterator[None]:
+def _interrupt(number: int, frame: object) -> None:
     """Treat a request to terminate, or a closed terminal, like Ctrl-C."""
-
-    def stop(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
-    old = {number: signal.signal(number, stop) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+    raise KeyboardInterrupt
 
 
 def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:

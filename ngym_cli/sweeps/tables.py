@@ -81,9 +81,9 @@ def headline(rows: Sequence[RunRow], workers: int) -> str:
     return text + (f", about {in_words(left)} left" if left is not None and unfinished else "")
 
 
-def picture(rows: Sequence[RunRow], workers: int = 1, most: int = MOST_ROWS) -> Group:
+def picture(rows: Sequence[RunRow], workers: int = 1) -> Group:
     """Return the headline and the table of the runs that matter most."""
-    chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:most]
+    chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:MOST_ROWS]
     lines: list[RenderableType] = [table(sorted(chosen, key=lambda row: row["name"]))]
     if len(rows) > len(chosen):
         lines.append(Text(f"and {len(rows) - len(chosen):,} more", style="dim"))

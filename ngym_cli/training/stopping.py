@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import numpy as np
 
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError
+from ngym_cli.processes import handling_signals
 
 #: Trials of the first look and of each further look, until a look is decisive.
 LOOKS = (400, 1_600, 6_400, 25_600)
@@ -164,11 +164,10 @@ class StopRequest:
         return time.monotonic() - self._since >= PATIENCE
 
 
-@contextmanager
-def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterator[None]:
+def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> AbstractContextManager[None]:
     """End a run cleanly on Ctrl-C, a request to terminate, a closed terminal or a cluster's warning.
 
-    A second Ctrl-C ends it at once. Under ``nohup``, which ignores the closing of the terminal, so does the run.
+    A second Ctrl-C ends it at once.
 
     Args:
         stop: the request that the learner checks.
@@ -182,13 +181,4 @@ def stopping_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterat
             stop.ask(signal.Signals(number).name)
             say("stopping after this update; the run can be resumed (Ctrl-C again: at once)")
 
-    names = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
-    numbers = [signal.Signals[name] for name in names if name in signal.Signals.__members__]
-    if "SIGHUP" in names and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-        numbers.remove(signal.SIGHUP)
-    old = {number: signal.signal(number, ask) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+    return handling_signals(ask, "SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP")

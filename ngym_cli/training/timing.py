@@ -91,12 +91,13 @@ def expected(config: RunConfig, facts: Facts) -> float | None:
     return START + per_step * int(config.timesteps or 0)
 
 
-def _rate(size: int = 256, rounds: int = 5) -> float:
+def _rate() -> float:
     """Return floating-point operations a second of a matrix product, the best of some; takes a few milliseconds."""
+    size = 256
     left, right = np.ones((2, size, size), np.float32)
     left @ right
     spent = []
-    for _ in range(rounds):
+    for _ in range(5):
         began = time.perf_counter()
         left @ right
         spent.append(time.perf_counter() - began)

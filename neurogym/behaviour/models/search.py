@@ -11,22 +11,20 @@ from neurogym.array_types import FloatArray
 #: Fractions of a step that are tried together, and the step of finite differences.
 STEPS = np.array([1.5, 1.0, 0.5, 0.2, 0.05, 0.005])
 DELTA = 1e-4
+#: Most iterations, and fall of a function's value below which the function is done.
+ITERATIONS, TOLERANCE = 100, 1e-5
 
 #: Values (functions, points) of which functions (functions,) at points (functions, points, parameters).
 Loss = Callable[[np.ndarray, FloatArray], FloatArray]
 
 
-def minimise(
-    loss: Loss, start: FloatArray, iterations: int = 100, tolerance: float = 1e-5
-) -> tuple[FloatArray, FloatArray]:
+def minimise(loss: Loss, start: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Minimise several functions by BFGS in parallel.
 
     Args:
         loss: values of points; given which functions (functions,) and points (functions, points, parameters), returns
             (functions, points).
         start: where to begin, shape (functions, parameters).
-        iterations: at most.
-        tolerance: a function is done when its value falls by less.
 
     Returns:
         Points (functions, parameters) and values (functions,).
@@ -36,7 +34,7 @@ def minimise(
     value, slope = _with_slope(loss, every, x)
     inverse = np.tile(np.eye(d), (len(x), 1, 1)) / np.maximum(np.abs(slope).max(1), 1.0)[:, None, None]
     active, waits = every, np.zeros(len(x), int)
-    for _ in range(iterations):
+    for _ in range(ITERATIONS):
         direction = -np.einsum("fij,fj->fi", inverse[active], slope[active])
         direction *= np.minimum(1.0, 3.0 / np.maximum(np.abs(direction).max(1, keepdims=True), 1e-12))
         tried = x[active][:, None] + STEPS[:, None] * direction[:, None]
@@ -51,7 +49,7 @@ def minimise(
         inverse[active] = _updated(inverse[active], s, y, moved)
         x[active], slope[active] = new, fresh_slope
         value[active] = np.minimum(fresh_value, value[active])
-        waits[active] = np.where(gain < tolerance, waits[active] + 1, 0)
+        waits[active] = np.where(gain < TOLERANCE, waits[active] + 1, 0)
         active = active[waits[active] < 2]
         if not len(active):
             break

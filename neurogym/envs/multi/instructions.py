@@ -112,19 +112,23 @@ class RuleInput:
         return self.rows is None or len(np.unique(self.rows[tasks], axis=0)) == len(tasks)
 
 
+def index_by_name(names: Sequence[str]) -> dict[str, int]:
+    """Return the index of each task by the name and by its middle part ("ctxdm1" of "yang19.ctxdm1-v0")."""
+    short = {name.rpartition(".")[2].partition("-v")[0]: i for i, name in enumerate(names)}
+    return {**short, **{name: i for i, name in enumerate(names)}}
+
+
 def without(names: Sequence[str], held_out: str | Sequence[str] | None) -> np.ndarray:
     """Indices of the tasks that are presented, shape (presented,).
 
     Args:
         names: All tasks.
-        held_out: Tasks that are not presented, None for none; the middle part of a name is enough ("ctxdm1" of
-            "yang19.ctxdm1-v0").
+        held_out: Tasks that are not presented, None for none; see :func:`index_by_name`.
 
     Raises:
         ValueError: If a task does not exist, or none is left.
     """
-    short = {name.rpartition(".")[2].partition("-v")[0]: i for i, name in enumerate(names)}
-    index = {**short, **{name: i for i, name in enumerate(names)}}
+    index = index_by_name(names)
     left = set(range(len(names)))
     for name in [held_out] if isinstance(held_out, str) else held_out or ():
         if name not in index:

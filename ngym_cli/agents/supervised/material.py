@@ -18,6 +18,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.envs.multi.instructions import index_by_name
 from neurogym.messages.names import unknown
 from neurogym.rules import Rule
 from neurogym.state import capture, restore
@@ -156,12 +157,11 @@ class TaskDraw:
     """
 
     def __init__(self, names: list[str], weights: Mapping[str, float], per_batch: bool):
-        short = {name.rpartition(".")[2].partition("-v")[0]: i for i, name in enumerate(names)}
-        index = {**short, **{name: i for i, name in enumerate(names)}}
+        index = index_by_name(names)
         shares = np.ones(len(names))
         for name, weight in weights.items():
             if name not in index:
-                raise ValueError(unknown("task", name, short))
+                raise ValueError(unknown("task", name, index))
             if weight < 0:
                 raise ValueError(f"the weight of task {name} must not be negative, got {weight}")
             shares[index[name]] = weight
