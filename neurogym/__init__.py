@@ -25,7 +25,6 @@ register_all()
 
 #: Names that need more than the core, and where they are.
 _LAZY = {
-    **utils.NAMES,
     "Config": "neurogym.config",
     "all_wrappers": "neurogym.wrappers",
     "env_string": "neurogym.core",
@@ -59,6 +58,8 @@ def __getattr__(name: str) -> Any:
     """Import names outside the core, such as wrappers, on first use."""
     if name in _LAZY:
         return pkgutil.resolve_name(f"{_LAZY[name]}:{name}")
+    if name in utils.__all__:
+        return getattr(utils, name)
     if name[:1].isupper():
         from neurogym import wrappers
 

@@ -7,9 +7,7 @@ Belongs here: what is computed from trials or activity and knows no task. May us
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import resolve_name
-from typing import Any
+from neurogym.lazy import attach
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "results": ("Curve", "Estimate", "Result", "bootstrap", "interquartile_mean", "wilson"),
@@ -66,18 +64,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "measures": ("MEASURES", "Measure", "measures"),
     "animals": ("StatisticComparison", "compare", "distance", "load_trials"),
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted([*_HOME, "from_trials"])
-
-
-def __getattr__(name: str) -> Any:
-    """Import the module behind a public name on first use."""
-    if name == "from_trials":
-        return import_module("neurogym.analysis.from_trials")
-    if name in _HOME:
-        return resolve_name(f"neurogym.analysis.{_HOME[name]}:{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __all__ = attach(__name__, _MODULES, submodules=["from_trials"])
 
 
 def __dir__() -> list[str]:

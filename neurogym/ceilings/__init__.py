@@ -12,25 +12,11 @@ Belongs here: what scores of ideal, blind and random agents follow from. May use
 
 from __future__ import annotations
 
-import pkgutil
-from typing import Any
-
 from neurogym.ceilings.effects import LEAVES, LEAVES_PERFORMANCE, NOISE, Effect, unknown
+from neurogym.lazy import attach
 
-_LAZY = {
-    "blind": "neurogym.ceilings.random_agent",
-    "ceiling": "neurogym.ceilings.stack",
-    "chance": "neurogym.ceilings.random_agent",
-    "needs_reward": "neurogym.ceilings.stack",
-    "sees_reward": "neurogym.ceilings.stack",
-    "why_unknown": "neurogym.ceilings.stack",
-}
-
-__all__ = ["LEAVES", "LEAVES_PERFORMANCE", "NOISE", "Effect", "unknown", *_LAZY]
-
-
-def __getattr__(name: str) -> Any:
-    """Import modules that compute ceilings on first use."""
-    if name in _LAZY:
-        return pkgutil.resolve_name(f"{_LAZY[name]}:{name}")
-    raise AttributeError(f"module 'neurogym.ceilings' has no attribute {name!r}")
+__getattr__, _lazy = attach(
+    __name__,
+    {"random_agent": ("blind", "chance"), "stack": ("ceiling", "needs_reward", "sees_reward", "why_unknown")},
+)
+__all__ = ["LEAVES", "LEAVES_PERFORMANCE", "NOISE", "Effect", "unknown", *_lazy]

@@ -9,10 +9,10 @@ use: `trials` and all below.
 from __future__ import annotations
 
 import functools
-import pkgutil
 import re
 from typing import Any
 
+from neurogym.lazy import attach
 from neurogym.messages.names import unknown
 
 #: Names of the wrappers in each module, of this package unless the name has a dot.
@@ -40,14 +40,8 @@ MODULES: dict[str, tuple[str, ...]] = {
 #: Class name of each wrapper to the module.
 WRAPPERS = dict(sorted((name, module) for module, names in MODULES.items() for name in names))
 
-__all__ = ["WRAPPERS", "all_wrappers", "key_of", "module_of", "wrapper_class", *WRAPPERS]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a wrapper on first use."""
-    if name in WRAPPERS:
-        return pkgutil.resolve_name(f"{module_of(name)}:{name}")
-    raise AttributeError(f"module 'neurogym.wrappers' has no attribute {name!r}")
+__getattr__, _lazy = attach(__name__, MODULES)
+__all__ = ["WRAPPERS", "all_wrappers", "key_of", "module_of", "wrapper_class", *_lazy]
 
 
 def module_of(name: str) -> str:
