@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 
 
 class UserError(Exception):
@@ -48,9 +49,27 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"; did you mean '{close}'?" if close else ""
 
 
+def message_of(error: object) -> str:
+    """Return the message of an exception or a warning without line breaks."""
+    return " ".join(str(error).split())
+
+
 def one_line(error: BaseException) -> str:
     """Return an exception as a single line: the class unless a UserError, and the message without line breaks."""
-    text = " ".join(str(error).split())
+    text = message_of(error)
     if isinstance(error, UserError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+@contextlib.contextmanager
+def os_errors(what: str) -> Iterator[None]:
+    """Turn an error of the operating system within a block into an error of the user.
+
+    Args:
+        what: what cannot be done, as in "cannot write FILE"; the reason follows.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{what}: {error.strerror or error}") from None

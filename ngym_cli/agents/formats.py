@@ -20,7 +20,7 @@ from neurogym.spaces import names_of
 from ngym_cli import runs
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.loading import LoadedAgent, StepModule
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, os_errors, unknown
 from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
@@ -64,11 +64,8 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
     if path.exists() and not overwrite:
         raise UserError(f"{path} exists; choose another --out or say --overwrite")
     agent = LoadedAgent(run, trust)
-    try:
-        with atomic_path(path) as temporary:
-            _WRITERS[to](agent, temporary)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    with os_errors(f"cannot write {path}"), atomic_path(path) as temporary:
+        _WRITERS[to](agent, temporary)
     return path
 
 

@@ -16,7 +16,7 @@ from ngym_cli.config import EvaluationConfig, RunConfig, options, streams
 from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.config.values import Values
 from ngym_cli.environments.facts import Facts
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import UserError, message_of, one_line
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -188,7 +188,7 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
             verbose=0,
         )
     except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
-        raise UserError(f"{config.alg}: {' '.join(str(error).split()) or one_line(error)}") from error
+        raise UserError(f"{config.alg}: {message_of(error) or one_line(error)}") from error
 
 
 def make_model(

@@ -17,7 +17,7 @@ from ngym_cli.config import parts
 from ngym_cli.config.docstrings import summary
 from ngym_cli.config.parts import place_of
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float
     except NothingToCheck as reason:
         row.update(status="nothing to check", problem=str(reason))
     except ContractError as error:
-        problem = " ".join(str(error).split())
+        problem = message_of(error)
         row.update(status="failed", problem=problem, place=definition_of(task.entry) if task.own else None)
     except _Overtime:
         row.update(status="failed", problem=ENDLESS)

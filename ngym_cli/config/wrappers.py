@@ -17,7 +17,7 @@ import gymnasium as gym
 
 from ngym_cli.config import options, parts
 from ngym_cli.config.parts import check_arguments, keyword_parameters
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, message_of, unknown
 
 #: Function that makes a further environment from a written task and the time step (ms).
 MakeTask = Callable[[object, float], gym.Env]
@@ -93,7 +93,7 @@ def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) ->
         complete = str(error).startswith(("unknown argument of wrapper", f"wrapper {name}:"))
         raise error if complete else UserError(f"wrapper {name}: {error}") from error
     except WRONG as error:
-        text = " ".join(str(error).split())
+        text = message_of(error)
         raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, os_errors, unknown
 from ngym_cli.files.writing import atomic_path, check_place
 
 if TYPE_CHECKING:
@@ -124,8 +124,5 @@ def save_figure(figure: Figure, path: Path) -> None:
         UserError: if the file cannot be written.
     """
     dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-    try:
-        with atomic_path(path) as temporary:
-            figure.savefig(temporary, metadata=dates.get(path.suffix))
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    with os_errors(f"cannot write {path}"), atomic_path(path) as temporary:
+        figure.savefig(temporary, metadata=dates.get(path.suffix))

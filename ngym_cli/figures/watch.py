@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, os_errors, unknown
 from ngym_cli.figures import registry
 from ngym_cli.figures.trial import TrialView, record
 from ngym_cli.figures.trial_drawing import groups, largest, trials_figure
@@ -61,17 +61,18 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
     rate = round(min(max(1000 * speed / trials[0].dt, 1), 30))
     writer: Any = animation.FFMpegWriter(rate) if kind == "mp4" else animation.PillowWriter(rate)
     covers = _covers(figure, trials)
-    try:
-        with atomic_path(path) as temporary, writer.saving(figure, str(temporary), dpi=100):
-            for trial, own in zip(trials, covers, strict=True):
-                for step in range(len(trial)):
-                    for cover in own:
-                        cover.set_x((step + 1) * trial.dt)
-                    writer.grab_frame()
+    with (
+        os_errors(f"cannot write {path}"),
+        atomic_path(path) as temporary,
+        writer.saving(figure, str(temporary), dpi=100),
+    ):
+        for trial, own in zip(trials, covers, strict=True):
+            for step in range(len(trial)):
                 for cover in own:
-                    cover.set_visible(False)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+                    cover.set_x((step + 1) * trial.dt)
+                writer.grab_frame()
+            for cover in own:
+                cover.set_visible(False)
 
 
 def _covers(figure: Figure, trials: Sequence[TrialView]) -> list[list[Rectangle]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from typing_extensions import TypedDict
 
-from ngym_cli.errors import InUseError, UserError
+from ngym_cli.errors import InUseError, UserError, os_errors
 
 try:
     import fcntl
@@ -89,10 +89,8 @@ def _opened(folder: Path) -> Iterator[int | None]:
     if fcntl is None:
         yield None
         return
-    try:
+    with os_errors(f"cannot read run folder {folder}"):
         handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise UserError(f"cannot read run folder {folder}: {error.strerror}") from None
     try:
         yield handle
     finally:

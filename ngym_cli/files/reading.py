@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, message_of, os_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,10 +57,8 @@ def check_folder(folder: Path) -> None:
     root = folder.resolve()
     waiting, seen = [root], 0
     while waiting:
-        try:
+        with os_errors(f"cannot read run folder {folder}"):
             entries = list(os.scandir(waiting.pop()))
-        except OSError as error:
-            raise UserError(f"cannot read run folder {folder}: {error.strerror}") from None
         seen += len(entries)
         if seen > MOST_FILES:
             raise UserError(f"run folder {folder} holds more than {MOST_FILES:,} files; refused")
@@ -116,7 +114,7 @@ def parse_json(text: str, path: Path) -> Any:
     except RecursionError:
         raise UserError(f"{path} is nested too deeply; refused") from None
     except ValueError as error:
-        raise UserError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+        raise UserError(f"{path} is damaged: {message_of(error)}") from None
 
 
 def _writable(data: object) -> object:
@@ -141,7 +139,7 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     except RecursionError:
         raise UserError(f"{path} is nested too deeply; refused") from None
     except ValueError as error:
-        raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+        raise UserError(f"cannot read {path}: {message_of(error)}") from None
 
 
 def _parts(key: str) -> int:
@@ -246,7 +244,7 @@ def read_tensors(path: Path, library: str = "torch") -> dict[str, Any]:
     try:
         return dict(load(path))
     except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path} is not a safetensors file: {' '.join(str(error).split())}") from None
+        raise UserError(f"{path} is not a safetensors file: {message_of(error)}") from None
 
 
 def digest(path: Path) -> str:

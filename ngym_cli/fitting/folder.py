@@ -22,7 +22,7 @@ from typing_extensions import TypedDict  # pydantic takes that of typing from Py
 
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, message_of
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, records
 from ngym_cli.runs.records import Count, Moment, State
@@ -158,7 +158,7 @@ class FitFolder:
             with np.load(self.model_path(label, ".npz"), allow_pickle=False) as file:
                 return about, {key: file[key] for key in file.files}
         except (OSError, ValueError, KeyError) as error:
-            raise UserError(f"damaged fit {self.path}: model {label}: {' '.join(str(error).split())}") from None
+            raise UserError(f"damaged fit {self.path}: model {label}: {message_of(error)}") from None
 
 
 def place(root: Path, table: Path, name: str | None) -> Path:

@@ -11,7 +11,7 @@ from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, message_of, unknown
 from ngym_cli.fitting import registry, validation
 
 
@@ -34,7 +34,7 @@ def read_table(path: Path, roles: Mapping[str, str | None], columns: Path | None
     try:
         return reading.read(path, given, None if columns is None else configuration.read_toml(columns))
     except ValueError as error:
-        raise UserError(" ".join(str(error).split())) from None
+        raise UserError(message_of(error)) from None
 
 
 @dataclass(frozen=True)

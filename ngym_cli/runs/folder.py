@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli.config import RunConfig, load
-from ngym_cli.errors import InUseError, UserError, did_you_mean
+from ngym_cli.errors import InUseError, UserError, did_you_mean, os_errors
 from ngym_cli.files import locks, reading
 from ngym_cli.files.locks import is_alive
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
@@ -212,15 +212,13 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         InUseError: if there is a run, unless ``overwrite``; or it is in use.
         UserError: if it is not a run folder, or cannot be read.
     """
-    try:
+    with os_errors(f"cannot read {path}"):
         if not path.exists():
             return
         if not overwrite:
             raise InUseError(f"run folder {path} exists; choose another --name or say --overwrite")
         if not path.is_dir() or any(path.iterdir()) and not any((path / name).exists() for name in (MANIFEST, CONFIG)):
             raise UserError(f"{path} is not a run folder; it will not be overwritten")
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
     if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
         raise InUseError(f"run folder {path} is in use by another process")
 

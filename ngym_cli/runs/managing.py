@@ -11,7 +11,7 @@ from typing import Any
 from ngym_cli import runs, terminal
 from ngym_cli.config import flatten, read_toml
 from ngym_cli.config.values import Scalar
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, os_errors
 from ngym_cli.files.reading import digest, read_json
 from ngym_cli.files.writing import foreign
 from ngym_cli.runs.folder import EVERYTHING, RunFolder, refuse_existing
@@ -34,10 +34,8 @@ def remove(found: Sequence[RunFolder]) -> None:
         if inside is not None:
             raise UserError(f"{run.path} holds {inside}, which ngym did not write; move it away first")
     for run in found:
-        try:
+        with os_errors(f"cannot remove {run.path}"):
             shutil.rmtree(run.path)
-        except OSError as error:
-            raise UserError(f"cannot remove {run.path}: {error.strerror or error}") from None
         with contextlib.suppress(OSError):  # the folders of its algorithm and task may hold other runs
             run.path.parent.rmdir()
             run.path.parent.parent.rmdir()

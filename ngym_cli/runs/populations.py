@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.dynamics import PopulationTrials
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, message_of, unknown
 from ngym_cli.runs import summary
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _opened(path: Path) -> Iterator[Any]:
             with h5py.File(path, "r") as file:
                 yield file
     except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
-        raise UserError(f"{path} has no trials that can be read: {' '.join(str(error).split())}") from None
+        raise UserError(f"{path} has no trials that can be read: {message_of(error)}") from None
 
 
 def condition_names(columns: Mapping[str, np.ndarray], by: Sequence[str], n: int) -> np.ndarray:

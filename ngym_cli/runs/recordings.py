@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, message_of
 
 if TYPE_CHECKING:
     import h5py
@@ -50,7 +50,7 @@ class Recording:
                 self.offsets = np.asarray(file["offsets"], np.int64)
                 self.events = {name: np.asarray(file["events"][name]) for name in file.get("events", ())}
         except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
-            raise UserError(f"damaged recording {self.path}: {' '.join(str(error).split())}") from None
+            raise UserError(f"damaged recording {self.path}: {message_of(error)}") from None
 
     def __len__(self) -> int:
         """Return the number of trials."""

@@ -24,7 +24,7 @@ from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import usual_algorithm
 from ngym_cli.config.values import Values
-from ngym_cli.errors import InUseError, UserError, did_you_mean
+from ngym_cli.errors import InUseError, UserError, did_you_mean, message_of, os_errors
 from ngym_cli.files import locks, reading
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_text
@@ -159,11 +159,9 @@ def make(root: Path, name: str, recipe: Recipe) -> SweepFolder:
     if path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not the folder of a sweep; choose another --name")
     entries = plan.entries(recipe)
-    try:
+    with os_errors(f"cannot make sweep {path}"):
         _write_list(path, entries)
         write_text(path / RECIPE, recipe.to_toml())
-    except OSError as error:
-        raise UserError(f"cannot make sweep {path}: {error.strerror or error}") from None
     return SweepFolder(path, recipe, tuple(entries))
 
 
@@ -213,13 +211,11 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> SweepFolder:
         raise InUseError(f"{path} is in use by another process")
     every = {entry.name: entry for entry in [*(load(path).entries if there else ()), *entries]}
     sweep = SweepFolder(path, recipe, tuple(entries))
-    try:
+    with os_errors(f"cannot make {path}"):
         _write_list(path, every.values())
         write_text(path / RECIPE, recipe.to_toml())
         for entry in entries:
             sweep.error_path(entry.job).unlink(missing_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make {path}: {error.strerror or error}") from None
     return sweep
 
 
@@ -236,7 +232,7 @@ def load(path: Path) -> SweepFolder:
     except FileNotFoundError:
         raise UserError(f"damaged sweep {path}: {LIST} is missing") from None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(f"damaged sweep {path}: {LIST}: {' '.join(str(error).split())}") from None
+        raise UserError(f"damaged sweep {path}: {LIST}: {message_of(error)}") from None
     return SweepFolder(path, recipe, entries)
 
 

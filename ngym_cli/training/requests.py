@@ -18,7 +18,7 @@ from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.config.values import Values
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.runs import managing
 from ngym_cli.runs.records import Summary
 
@@ -263,6 +263,6 @@ def _check(config: RunConfig) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_env(env, skip_render_check=True)
-    for text in (" ".join(str(warning.message).split()) for warning in caught if "gymnasium" in str(warning.filename)):
+    for text in (message_of(warning.message) for warning in caught if "gymnasium" in str(warning.filename)):
         if not any(expected in text for expected in EXPECTED):
             raise UserError(f"Gymnasium's checker: {text}")

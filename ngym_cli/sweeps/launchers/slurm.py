@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from ngym_cli import processes
 from ngym_cli.agents import threads
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.sweeps import folder, status
@@ -217,7 +217,7 @@ def in_queue() -> set[str]:
     except FileNotFoundError:
         raise UserError("there is no Slurm here: squeue is not installed") from None
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        raise UserError(f"Slurm does not answer: {' '.join(str(error.stderr or error).split())}") from None
+        raise UserError(f"Slurm does not answer: {message_of(error.stderr or error)}") from None
     return {name.removesuffix("_N/A") for name in done.stdout.split()}
 
 
