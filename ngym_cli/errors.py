@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Any
 
 
 class UserError(Exception):
@@ -73,3 +75,20 @@ def os_errors(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"{what}: {error.strerror or error}") from None
+
+
+def library(name: str, purpose: str, extra: str) -> Any:
+    """Import a library that only an extra of this package installs.
+
+    Args:
+        name: of the module.
+        purpose: what needs the library, and which, as in "a search needs Optuna".
+        extra: of this package.
+
+    Raises:
+        UserError: if the library is not installed; says how to install the extra.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UserError(f"{purpose}: pip install 'ngym[{extra}]'") from None

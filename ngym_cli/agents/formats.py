@@ -20,7 +20,7 @@ from neurogym.spaces import names_of
 from ngym_cli import runs
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.loading import LoadedAgent, StepModule
-from ngym_cli.errors import UserError, os_errors, unknown
+from ngym_cli.errors import UserError, library, os_errors, unknown
 from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
@@ -133,11 +133,7 @@ def _torchscript(agent: LoadedAgent, path: Path) -> None:
 
 def _onnx(agent: LoadedAgent, path: Path) -> None:
     """Write a single step of the network."""
-    try:
-        import onnx
-        import onnxscript  # noqa: F401 - torch's exporter needs it
-    except ImportError as error:
-        raise UserError(f"export to ONNX needs {error.name}: pip install 'ngym[onnx]'") from None
+    onnx, _ = (library(name, f"export to ONNX needs {name}", "onnx") for name in ("onnx", "onnxscript"))
     import torch
 
     module = _for_export(agent)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import UserError, library, one_line
 from ngym_cli.evaluation.activity import SPIKES, spike_rates, spike_scale, spike_times
 from ngym_cli.files.writing import atomic_file, atomic_path
 from ngym_cli.runs.populations import CONDITION
@@ -116,11 +116,7 @@ def _columns(table: Table) -> Table:
 
 
 def _nwb(folder: Path, run: runs.RunFolder) -> Path:
-    try:
-        import pynwb
-    except ModuleNotFoundError:
-        raise UserError("export to NWB needs pynwb: pip install 'ngym[nwb]'") from None
-
+    pynwb = library("pynwb", "export to NWB needs pynwb", "nwb")
     manifest, table = run.manifest(), read_trials(folder / "trials.parquet")
     recording = Recording(folder) if (folder / FILE).exists() else None
     session = pynwb.NWBFile(

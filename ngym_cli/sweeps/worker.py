@@ -20,7 +20,7 @@ from ngym_cli import runs
 from ngym_cli.agents import threads
 from ngym_cli.config import RunConfig, lookup
 from ngym_cli.config.values import Values
-from ngym_cli.errors import InUseError, UserError, one_line
+from ngym_cli.errors import InUseError, UserError, library, one_line
 from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.runs.records import Manifest, Summary
 from ngym_cli.sweeps import folder, space, validation
@@ -97,7 +97,6 @@ def _attempt(sweep: SweepFolder, path: Path, values: Values, trust: bool, watch:
 
 
 NAME = "sweep"
-INSTALL = "a search needs Optuna: pip install 'ngym[search]'"
 
 #: Random trials before TPE, and before the median pruner, is used.
 STARTUP_TRIALS = 10
@@ -107,16 +106,13 @@ STARTUP_PRUNING = 5
 FORGOTTEN = timedelta(seconds=60)
 
 
-def optuna() -> ModuleType:
+def optuna() -> Any:
     """Return the package.
 
     Raises:
         UserError: if Optuna is not installed; says how to install Optuna.
     """
-    try:
-        import optuna as package
-    except ImportError:
-        raise UserError(INSTALL) from None
+    package = library("optuna", "a search needs Optuna", "search")
     logging.getLogger("optuna").setLevel(logging.ERROR)
     package.logging.set_verbosity(package.logging.ERROR)
     return package

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, flatten
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import library, one_line
 from ngym_cli.training.curves import Board
 
 if TYPE_CHECKING:
@@ -114,15 +114,7 @@ TRACKERS: dict[str, Callable[[runs.RunFolder, RunConfig, str], Tracker]] = {
 
 
 def _library(name: str) -> Any:
-    """Import a service's library.
-
-    Raises:
-        UserError: if it is not installed.
-    """
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise UserError(f"--track {name} needs {name}: pip install 'ngym[{name}]'") from None
+    return library(name, f"--track {name} needs {name}", name)
 
 
 def check(config: RunConfig) -> None:

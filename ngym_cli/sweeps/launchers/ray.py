@@ -8,11 +8,9 @@ import os
 import socket
 from typing import Any
 
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import UserError, library, one_line
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order, Perform
-
-INSTALL = "--on ray needs Ray: pip install 'ngym[ray]'"
 
 #: Seconds that interrupted tasks are given to write checkpoints.
 GRACE = 60.0
@@ -33,11 +31,7 @@ class Ray:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers import no module of the current folder at start
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        try:
-            import ray
-        except ImportError:
-            raise UserError(INSTALL) from None
-        self.ray, self.address, self.workers = ray, address, workers
+        self.ray, self.address, self.workers = library("ray", "--on ray needs Ray", "ray"), address, workers
 
     def launch(self, order: Order) -> None:
         """Do all jobs; see ``Launcher``."""

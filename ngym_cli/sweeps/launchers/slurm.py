@@ -14,13 +14,12 @@ from typing import Any, Literal
 
 from ngym_cli import processes
 from ngym_cli.agents import threads
-from ngym_cli.errors import UserError, message_of, one_line
+from ngym_cli.errors import UserError, library, message_of, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.sweeps import folder, status
 from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, Order, Perform
 
-INSTALL = "--on slurm needs submitit: pip install 'ngym[slurm]'"
 FOLDER, JOBS = "slurm", "jobs.json"
 
 #: The signal that warns a job of its end; a run answers it with a checkpoint.
@@ -55,10 +54,7 @@ class Slurm:
 
     def __init__(self, options: Mapping[str, Any], workers: int | None = None, dry_run: bool = False):
         os.environ["SUBMITIT_PREEMPT_SIGNAL"] = WARNING  # submitit reads it when it is imported
-        try:
-            import submitit
-        except ImportError:
-            raise UserError(INSTALL) from None
+        submitit = library("submitit", "--on slurm needs submitit", "slurm")
         if not dry_run:
             if shutil.which("sbatch") is None:
                 raise UserError("there is no Slurm here: sbatch is not installed")
