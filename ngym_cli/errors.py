@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -41,6 +41,16 @@ def unknown(kind: str, name: object, names: Iterable[str]) -> UserError:
     from neurogym.messages.names import unknown as sentence
 
     return UserError(sentence(kind, name, names))
+
+
+def check_known(kind: str, name: object, names: Collection[str]) -> None:
+    """Refuse a name that does not exist; arguments as of ``unknown``.
+
+    Raises:
+        UserError: names the nearest that exists.
+    """
+    if name not in names:
+        raise unknown(kind, name, names)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
 from ngym_cli.agents.networks.steps import GATES, Stepper
 from ngym_cli.config.values import Scalar, split_entries
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import summary
 from ngym_cli.runs.populations import period_spans
 from ngym_cli.runs.trial_table import Table
@@ -257,8 +257,7 @@ def held_input(text: str, names: Mapping[str, Index], channels: int) -> np.ndarr
             values += np.array(numbers)
         for word in words if "=" in text else ():
             name, _, number = word.partition("=")
-            if name not in names:
-                raise unknown("channel", name, list(names))
+            check_known("channel", name, names)
             values[np.atleast_1d(np.asarray(names[name], int))] = float(number)
     except ValueError:
         raise UserError(f"--input {text}: expected numbers, or NAME=NUMBER for channels by name") from None

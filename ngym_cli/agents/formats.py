@@ -20,7 +20,7 @@ from neurogym.spaces import names_of
 from ngym_cli import runs
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.loading import LoadedAgent, StepModule
-from ngym_cli.errors import UserError, library, os_errors, unknown
+from ngym_cli.errors import UserError, check_known, library, os_errors
 from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
     Raises:
         UserError: if there is no such format, the network does not exist there, or the file cannot be written.
     """
-    if to not in FORMATS:
-        raise unknown("format", to, FORMATS)
+    check_known("format", to, FORMATS)
     path = out or run.path / "export" / f"agent{FORMATS[to][1]}"
     if path.exists() and not overwrite:
         raise UserError(f"{path} exists; choose another --out or say --overwrite")

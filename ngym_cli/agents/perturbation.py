@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ngym_cli.config.values import Values, parse_call, parse_scalar
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known
 
 KINDS = ("lesion", "silence", "clamp", "noise")
 
@@ -80,8 +80,7 @@ def parse(kind: str, text: str) -> Perturbation:
     pieces = sorted(text.replace(":", " ").split(), key=lambda piece: "=" in piece)
     call = parse_call(":".join([kind, *pieces]), "perturbation")
     for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:
-        if key not in KEYS[kind]:
-            raise unknown(f"word of --{kind}", key, KEYS[kind])
+        check_known(f"word of --{kind}", key, KEYS[kind])
         if key in found:  # as a positional argument and by name
             raise UserError(f"--{kind}: '{key}' is given twice")
         found[key] = _read(kind, key, value)

@@ -11,7 +11,7 @@ from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.config.flags import FLAGS
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import records
 from ngym_cli.runs.trial_table import read_trials
 
@@ -165,8 +165,7 @@ class Run(WithFigures):
 
         nested = settings.nested(changes)
         for key in nested:
-            if key not in CHANGES:
-                raise unknown("setting that an evaluation can change", key, sorted(CHANGES))
+            check_known("setting that an evaluation can change", key, sorted(CHANGES))
         recorded = record if record is None or isinstance(record, str) else ",".join(record)
         flags = EvaluationFlags(
             trials, seed, deterministic, balanced, checkpoints,

@@ -13,7 +13,7 @@ from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import LEARNERS, LineResult, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import from_dict, parts
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ def tasks(
     from neurogym.envs import registration
 
     learner = learned_by or "default"
-    if learner not in LEARNERS:
-        raise unknown("learner", learner, LEARNERS)
+    check_known("learner", learner, LEARNERS)
     rows = []
     for id_ in registration.every_task():
         result = measured(id_, learner)
@@ -79,8 +78,7 @@ def tasks(
         )
     if tag is not None:
         known = {name for row in rows for name in row["tags"]}
-        if tag not in known:
-            raise unknown("tag", tag, known)
+        check_known("tag", tag, known)
         rows = [row for row in rows if tag in row["tags"]]
     if paper:
         rows = [row for row in rows if paper.lower() in f"{row['paper']} {row['link']}".lower()]
@@ -212,8 +210,7 @@ def _sorted(rows: list[Row], column: str) -> list[Row]:
     from ngym_cli.runs.folder import COLUMNS
 
     name = column.removeprefix("-")
-    if name not in COLUMNS:
-        raise unknown("column", name, COLUMNS)
+    check_known("column", name, COLUMNS)
     having = [row for row in rows if row.get(name) is not None]
     having.sort(key=lambda row: row[name], reverse=column.startswith("-"))
     return having + [row for row in rows if row.get(name) is None]
@@ -313,8 +310,7 @@ def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: 
         UserError: if there is no such listing, or it has no such filter.
     """
     what = MEANT.get(what, what)
-    if what not in LISTINGS:
-        raise unknown("listing", what, LISTINGS)
+    check_known("listing", what, LISTINGS)
     given = {name: value for name, value in filters.items() if value}
     for name in given:
         if name not in LISTINGS[what].filters:

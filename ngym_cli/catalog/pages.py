@@ -25,7 +25,7 @@ from ngym_cli.config.parts import keyword_parameters, user_errors
 from ngym_cli.config.tasks import Task, find_task, recommended, task_names
 from ngym_cli.environments.facts import facts_of
 from ngym_cli.environments.stack import inner_task, make_env
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.figures.trial import TrialView, oracle_trial
 from ngym_cli.files.writing import check_place
 from ngym_cli.terminal import Row
@@ -132,8 +132,7 @@ def _save_trial(trial: TrialView, path: Path) -> None:
     from ngym_cli.figures.style import styled
     from ngym_cli.figures.trial_drawing import trials_figure
 
-    if path.suffix.removeprefix(".") not in FORMATS:
-        raise unknown("format", path.suffix.removeprefix("."), FORMATS)
+    check_known("format", path.suffix.removeprefix("."), FORMATS)
     if trial.frames is not None:
         raise UserError("--figure draws tasks whose observation is one row of channels")
     with styled():

@@ -26,7 +26,7 @@ import numpy as np
 
 from ngym_cli.config.values import split_entries
 from ngym_cli.environments.probes import ONSET
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs.recordings import QUANTITIES, Recording
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def parse_quantities(text: str) -> tuple[str, ...]:
     """
     names = tuple(dict.fromkeys(split_entries(text)))
     for name in names:
-        if name not in QUANTITIES:
-            raise unknown("quantity to record", name, QUANTITIES)
+        check_known("quantity to record", name, QUANTITIES)
     if not names:
         raise UserError(f"--record needs one or more of {', '.join(QUANTITIES)}")
     return names

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ngym_cli.agents import perturbation
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, parse_quantities
 from ngym_cli.evaluation.quota import Progress
 from ngym_cli.evaluation.requests import EXPORTS, RequestedEvaluation, evaluate
@@ -104,8 +104,7 @@ def request(references: Sequence[str], flags: EvaluationFlags) -> tuple[list[str
         raise UserError("--spike-rate is the rate of recorded spikes: add --record spikes")
     exports = tuple(split_entries(flags.export or ""))
     for word in exports:
-        if word not in EXPORTS:
-            raise unknown("export format", word, EXPORTS)
+        check_known("export format", word, EXPORTS)
     names = [word for word in references if word not in loose] or ["latest"]
     recording = flags.compare_activity
     return names, RequestedEvaluation(

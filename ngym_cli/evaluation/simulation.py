@@ -20,7 +20,7 @@ from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, trust
 from ngym_cli.environments.facts import inspect
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
 from ngym_cli.fitting import folder as fits
@@ -142,16 +142,14 @@ def load(
         raise UserError(f"fit {fit.path} was made by an earlier version that kept no parameters of policies; fit again")
     labels = list(about["models"])
     label = model or max(labels, key=lambda each: about["scores"][each]["log_likelihood"]["value"])
-    if label not in labels:
-        raise unknown("model of the fit", label, labels)
+    check_known("model of the fit", label, labels)
     subjects = list(about["models"][label]["parameters"])
     if subject is None and len(subjects) > 1:
         raise UserError(
             f"fit {fit.path} has {len(subjects)} subjects; choose one with --subject: {', '.join(subjects)}"
         )
     who = subject or subjects[0]
-    if who not in subjects:
-        raise unknown("subject of the fit", who, subjects)
+    check_known("subject of the fit", who, subjects)
     trust.require_names([label], about.get("code"), trusted, str(fit.path))
     built = registry.build([label], (), about["settings"]["seeds"])[label]
     found = fit.load(label)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from ngym_cli.errors import UserError, os_errors, unknown
+from ngym_cli.errors import UserError, check_known, os_errors
 from ngym_cli.files.writing import atomic_path, check_place
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ class FigureFiles:
             UserError: on an unknown format or style, or if a file exists in the folder that the user names.
         """
         for kind, given, known in (("format", self.file_format, FORMATS), ("style", self.style, STYLES)):
-            if given not in known:
-                raise unknown(kind, given, known)
+            check_known(kind, given, known)
         found = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
         for place in found if self.out is not None else ():
             check_place(place, self.overwrite)

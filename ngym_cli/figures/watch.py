@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from ngym_cli.errors import UserError, os_errors, unknown
+from ngym_cli.errors import UserError, check_known, os_errors
 from ngym_cli.figures import registry
 from ngym_cli.figures.trial import TrialView, record
 from ngym_cli.figures.trial_drawing import groups, largest, trials_figure
@@ -51,8 +51,7 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     kind = path.suffix.removeprefix(".")
-    if kind not in FILMS:
-        raise unknown("kind of film", kind, FILMS)
+    check_known("kind of film", kind, FILMS)
     if kind == "mp4" and not animation.FFMpegWriter.isAvailable():
         raise UserError("an mp4 needs the program ffmpeg, which was not found; a .gif needs nothing")
     FigureCanvasAgg(figure)
@@ -109,8 +108,7 @@ def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: f
         check_place(out, overwrite)
     path = out or source.run.path / "figures" / "watch.png"
     kind = path.suffix.removeprefix(".")
-    if kind not in (*FORMATS, *FILMS):
-        raise unknown("format", kind, (*FORMATS, *FILMS))
+    check_known("format", kind, (*FORMATS, *FILMS))
     with styled():
         figure = trials_figure(trials)
         if kind in FILMS:

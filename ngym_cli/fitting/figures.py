@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
-from ngym_cli.errors import unknown
+from ngym_cli.errors import check_known
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
 from ngym_cli.fitting.figure_data import Fit
@@ -203,8 +203,7 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Fi
         UserError: on an unknown figure or format, or a requested figure that cannot be drawn.
     """
     for name in names:
-        if name not in FIGURES:
-            raise unknown("figure of a fit", name, FIGURES)
+        check_known("figure of a fit", name, FIGURES)
     fit, chosen = Fit(folder), list(names or FIGURES)
     drawers = {name: partial(_drawn, FIGURES[name], fit) for name in chosen}
     return draw_each(drawers, files.places(folder.path, chosen), files.style, bool(names))

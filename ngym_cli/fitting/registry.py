@@ -18,7 +18,7 @@ from neurogym.behaviour.table import Behaviour
 from ngym_cli.config import options
 from ngym_cli.config.parts import find_own, is_reference
 from ngym_cli.config.values import Values, parse_call, parse_value
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known, unknown
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,7 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
         raise UserError(f"model '{text}': expected {call.name}:KEY=VALUE")
     given: Values = {}
     for key, value in call.named:
-        if key not in spec.arguments:
-            raise unknown(f"argument of model {call.name}", key, spec.arguments)
+        check_known(f"argument of model {call.name}", key, spec.arguments)
         given[key] = _read(text, spec, key, parse_value(value))
     if not spec.units or "units" in given:
         more = {"seeds": seeds} if spec.units and "seeds" not in given else {}

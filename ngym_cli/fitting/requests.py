@@ -17,7 +17,7 @@ from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
 from ngym_cli.config.flags import ROLES
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import fitted, registry, validation
@@ -252,8 +252,7 @@ def fit(
     of_settings = {name for name in FitSettings.__dataclass_fields__ if name not in ("table", "model", "roles")}
     known = {*of_settings, *Place.__dataclass_fields__, *ROLES, "recover"}
     for name in flags:
-        if name not in known:
-            raise unknown("argument of fit", name, known)
+        check_known("argument of fit", name, known)
     given = {name: flags[name] for name in of_settings & set(flags)}
     if "units" in given:
         given["units"] = _units(given["units"])

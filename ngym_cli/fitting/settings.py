@@ -11,7 +11,7 @@ from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, message_of, unknown
+from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.fitting import registry, validation
 
 
@@ -71,8 +71,7 @@ class FitSettings:
         Raises:
             UserError: names the first.
         """
-        if self.subjects not in validation.SUBJECTS:
-            raise unknown("treatment of subjects", self.subjects, validation.SUBJECTS)
+        check_known("treatment of subjects", self.subjects, validation.SUBJECTS)
         for name, value, low, high in (("folds", self.folds, 2, 1000), ("seeds", self.seeds, 1, 100)):
             if not low <= value <= high:
                 raise UserError(f"--{name} must be {low} to {high}, not {value}")

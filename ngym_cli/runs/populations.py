@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.dynamics import PopulationTrials
-from ngym_cli.errors import UserError, message_of, unknown
+from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.runs import summary
 
 if TYPE_CHECKING:
@@ -169,8 +169,7 @@ def period_spans(table: Mapping[str, np.ndarray], offsets: np.ndarray, dt: float
 
 def _require(path: Path, columns: Mapping[str, object], by: Sequence[str]) -> None:
     for name in by:
-        if name not in columns:
-            raise unknown(f"column of the trials in {path.name}", name, list(columns))
+        check_known(f"column of the trials in {path.name}", name, columns)
 
 
 def _read(file: h5py.Group, name: str) -> np.ndarray:

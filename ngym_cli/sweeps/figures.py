@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngym_cli.errors import unknown
+from ngym_cli.errors import check_known
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
@@ -56,8 +56,7 @@ def draw(
     from ngym_cli.figures.files import draw_each
 
     for name in names:
-        if name not in (*NAMES, DEGENERACY):
-            raise unknown("figure of a sweep", name, (*NAMES, DEGENERACY))
+        check_known("figure of a sweep", name, (*NAMES, DEGENERACY))
     keys = parameters(sweep, by)
     rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
@@ -83,8 +82,7 @@ def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
         return [key for key in swept if key != "seed"] or swept[:1]
     names = {**{key: key for key in swept}, **{short: key for key, short in plan.short_names(swept).items()}}
     for name in by.split(","):
-        if name not in names:
-            raise unknown("parameter of the sweep", name, names)
+        check_known("parameter of the sweep", name, names)
     return [names[name] for name in by.split(",")]
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known, unknown
 
 #: Parts of a network that can be left untrained.
 PARTS = ("input", "recurrent", "bias", "output")
@@ -65,8 +65,7 @@ class Structure:
         """Refuse contradictions."""
         object.__setattr__(self, "fixed", tuple(self.fixed))
         for part in self.fixed:
-            if part not in PARTS:
-                raise unknown("part of a network (fixed)", part, PARTS)
+            check_known("part of a network (fixed)", part, PARTS)
         object.__setattr__(self, "blocks", read_areas(self.areas) if self.areas else [])
         signed = self.inhibitory > 0 or any(area.inhibitory for area in self.blocks)
         if self.rank is not None and signed:
@@ -154,8 +153,7 @@ def read_areas(table: Mapping[str, Any]) -> list[Area]:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("units"), int) or entry["units"] < 1:
             raise UserError(f"area {name} needs a number of units, as in [{name}] units = 32")
         for key in entry:
-            if key not in known:
-                raise unknown(f"entry of area {name}", key, known)
+            check_known(f"entry of area {name}", key, known)
         sources = entry.get("from", {})
         if not isinstance(sources, Mapping):
             raise UserError(f"area {name}: from names areas and densities, as in from = {{V1 = 0.2}}, not '{sources}'")
