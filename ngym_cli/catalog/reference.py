@@ -204,7 +204,8 @@ def paper(name: str) -> Row:
     from ngym_cli.papers.model import PROVENANCE
 
     found = collection.find(name)
-    config, verdicts = found.config, results.verdicts(found, results.record().get(name, {}))
+    config, measured = found.config, results.record().get(name, {})
+    verdicts, minutes = results.verdicts(found, measured), results.minutes(found, measured)
     return {
         **_head(name, "paper", config.title, config.citation),
         "link": f"https://doi.org/{config.doi}",
@@ -212,9 +213,7 @@ def paper(name: str) -> Row:
             "summary": config.summary,
             "parts": ", ".join(f"{part} ({each.what})" for part, each in config.parts.items()),
             "seeds": config.seeds,
-            "minutes": None
-            if (took := results.minutes(found, results.record().get(name, {}))) is None
-            else round(took),
+            "minutes": None if minutes is None else round(minutes),
         },
         "claims": [
             {
@@ -304,13 +303,15 @@ def arguments(entry: Callable[..., object], without: tuple[str, ...] = ()) -> li
     meaning = docstrings.arguments(entry)
     given = {name: value for name, value in (parts.keyword_parameters(entry) or {}).items() if name not in without}
     return [
-        _argument(name, "required" if value is inspect.Parameter.empty else value, meaning.get(name, ""))
+        {
+            "id": name,
+            "default": "required" if value is inspect.Parameter.empty else value,
+            "meaning": meaning.get(name, ""),
+            "range": "",
+            "source": "",
+        }
         for name, value in given.items()
     ]
-
-
-def _argument(name: str, default: object, meaning: str = "") -> Row:
-    return {"id": name, "default": default, "meaning": meaning, "range": "", "source": ""}
 
 
 def _option(name: str, field: FieldInfo) -> Row:

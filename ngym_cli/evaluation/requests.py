@@ -112,9 +112,7 @@ def evaluate(
         raise UserError(f"--spike-rate must be between 0 and {MOST_RATE:,} Hz, not {asked.spike_rate:g}")
     if asked.trials is not None and not 1 <= asked.trials <= MOST_TRIALS:
         raise UserError(f"--trials must be between 1 and {MOST_TRIALS:,}, not {asked.trials:,}")
-    label = asked.label(asked.trials or 0)
-    if not runs.is_plain_name(label):
-        raise UserError(f"evaluation name '{label}' must be a plain folder name")
+    label = runs.plain_name("evaluation", asked.label(asked.trials or 0))
     found = [runs.find(reference, root) for reference in references]
     for run in found:
         folder = run.path / "eval" / label

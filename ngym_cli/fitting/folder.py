@@ -165,9 +165,7 @@ def place(root: Path, table: Path, name: str | None) -> Path:
     """Return the folder of a fit, by default with the next free name."""
     above = root / runs.safe_name(table.stem) / "fit"
     if name is not None:
-        if not runs.is_plain_name(name):
-            raise UserError(f"fit name '{name}' must be a plain folder name")
-        return above / name
+        return above / runs.plain_name("fit", name)
     count = 1
     while (above / f"fit{count}").exists():
         count += 1

@@ -134,10 +134,20 @@ class RunFolder:
 LONGEST = 150
 
 
-def is_plain_name(name: str) -> bool:
-    """Return whether a name is valid for a folder: visible, printable, not too long, not a path."""
+def plain_name(kind: str, name: str) -> str:
+    """Return a name that is valid for a folder: visible, printable, not too long, not a path.
+
+    Args:
+        kind: of what it is the name, for example "run".
+        name: the name.
+
+    Raises:
+        UserError: if it is not valid.
+    """
     plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) < LONGEST
-    return plain_text and name == Path(name).name and name[0] != "."
+    if not plain_text or name != Path(name).name or name[0] == ".":
+        raise UserError(f"{kind} name '{name}' must be a plain folder name")
+    return name
 
 
 def folder_for(root: Path, task: str, alg: str, name: str | None, seed: int) -> Path:
@@ -146,9 +156,8 @@ def folder_for(root: Path, task: str, alg: str, name: str | None, seed: int) -> 
     Raises:
         UserError: if the name is not a plain folder name.
     """
-    if name is not None and not is_plain_name(name):
-        raise UserError(f"run name '{name}' must be a plain folder name")
-    return root / safe_name(task) / safe_name(alg) / (name or f"{datetime.now():%Y%m%d-%H%M%S}-s{seed}")
+    name = f"{datetime.now():%Y%m%d-%H%M%S}-s{seed}" if name is None else plain_name("run", name)
+    return root / safe_name(task) / safe_name(alg) / name
 
 
 def safe_name(task: str) -> str:

@@ -72,7 +72,7 @@ def open_sweep(
     Raises:
         UserError: if a setting does not work, or the sweep cannot be launched.
     """
-    launcher, path = launchers.find(recipe.launch), root / folder.check_name(name)
+    launcher, path = launchers.find(recipe.launch), root / runs.plain_name("sweep", name)
     if recipe.search is not None:
         from ngym_cli.sweeps import worker
 
@@ -218,7 +218,7 @@ class SweepCommand:
 
     def _plan(self, recipe: Recipe, name: str) -> int:
         """Print the runs of a sweep, the expected duration, and the batch script for a cluster."""
-        path, entries = self.root / folder.check_name(name), plan.entries(recipe)
+        path, entries = self.root / runs.plain_name("sweep", name), plan.entries(recipe)
         script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
         _say_trying(name, len(entries))
         found = validation.forecast(recipe, validation.check(recipe))

@@ -128,24 +128,13 @@ class SweepFolder:
 EVALUATIONS = 10
 
 
-def check_name(name: str) -> str:
-    """Refuse a name that is not a plain folder name.
-
-    Raises:
-        UserError: if it is none.
-    """
-    if not runs.is_plain_name(name):
-        raise UserError(f"sweep name '{name}' must be a plain folder name")
-    return name
-
-
 def make(root: Path, name: str, recipe: Recipe) -> SweepFolder:
     """Make the folder of a sweep, return an existing sweep of the same recipe, or add the runs of a larger recipe.
 
     Raises:
         UserError: if the folder is of another recipe (the message lists the differences), or cannot be made.
     """
-    path = root / check_name(name)
+    path = root / runs.plain_name("sweep", name)
     if (path / RECIPE).is_file():
         sweep = load(path)
         entries = planned(sweep, recipe)
@@ -228,7 +217,9 @@ def load(path: Path) -> SweepFolder:
     recipe = recipes.read(path / RECIPE)
     try:
         rows = json.loads(reading.read_text(path / LIST, LARGEST_LIST))
-        entries = tuple(Entry(int(row["job"]), check_name(str(row["name"])), dict(row["values"])) for row in rows)
+        entries = tuple(
+            Entry(int(row["job"]), runs.plain_name("sweep", str(row["name"])), dict(row["values"])) for row in rows
+        )
     except FileNotFoundError:
         raise UserError(f"damaged sweep {path}: {LIST} is missing") from None
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -247,12 +238,12 @@ def find(reference: str, root: Path = ROOT) -> SweepFolder:
     Raises:
         UserError: if there is none, with the nearest name.
     """
-    found = sorted(_below(root), key=lambda path: (path / RECIPE).stat().st_mtime)
+    found = _below(root)
     if reference == "latest" and found:
         return load(found[-1])
-    for path in (Path(reference), root / reference):
-        if is_sweep(path):
-            return load(path)
+    sweep = named(reference, root)
+    if sweep is not None:
+        return sweep
     if not found:
         raise UserError(f"no such sweep: {reference}; there are none below '{root}' yet")
     names = [path.name for path in found]
@@ -272,7 +263,7 @@ def named(word: str, root: Path = ROOT) -> SweepFolder | None:
 def find_all(root: Path = ROOT) -> list[SweepFolder]:
     """Return the sweeps below a folder, oldest first; damaged sweeps are skipped."""
     found = []
-    for path in sorted(_below(root), key=lambda path: (path / RECIPE).stat().st_mtime):
+    for path in _below(root):
         with contextlib.suppress(UserError):
             found.append(load(path))
     return found
@@ -294,5 +285,7 @@ def describe(sweep: SweepFolder) -> Row:
     }
 
 
-def _below(root: Path) -> Iterable[Path]:
-    return [path for path in root.iterdir() if is_sweep(path)] if root.is_dir() else []
+def _below(root: Path) -> list[Path]:
+    """Return the folders of sweeps below a folder, oldest first."""
+    found = [path for path in root.iterdir() if is_sweep(path)] if root.is_dir() else []
+    return sorted(found, key=lambda path: (path / RECIPE).stat().st_mtime)

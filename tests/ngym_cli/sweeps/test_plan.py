@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ngym_cli import runs
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import folder, plan
 from ngym_cli.sweeps.recipe import build
@@ -38,7 +39,7 @@ def test_names_are_plain_folder_names_whatever_the_values(make_sweep):
     stacks = ["pass_reward,noise:std_noise=0.1", "../../etc", ""]
     recipe = build({"grid": {"wrappers": stacks, "hyperparameters.learning_rate": [1e-3, 0.123456789]}}, {})
     for entry in plan.entries(recipe):
-        assert folder.check_name(entry.name) == entry.name
+        assert runs.plain_name("sweep", entry.name) == entry.name
         assert len(entry.name) <= plan.LONGEST_NAME
 
 
