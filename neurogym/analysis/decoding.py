@@ -188,65 +188,81 @@ def decode(
         raise ValueError(f"decoding needs two classes with {folds} trials or more each, got {counts.tolist()}")
     known = np.asarray(np.isfinite(a).all(axis=2))
     corrected = False
-    model = None if decoder is None else lambda: clone(decoder)
+    scorer = _Scorer(None if decoder is None else lambda: clone(decoder), across_time, level)
     if groups is not None:
         sessions = np.unique(np.asarray(groups), return_inverse=True)[1]
-        right = _held_out(a, y, list(_folds_of_groups(y, sessions, folds, seed)), across_time, model)
-        accuracy, low, high = _intervals(right, sessions, level)
+        accuracy, low, high = scorer.accuracy(a, y, _folds_of_groups(y, sessions, folds, seed), sessions)
     elif not (corrected := drifts(a, y, seed)):
-        right = _held_out(a, y, list(_folds(y, folds, seed)), across_time, model)
-        accuracy, low, high = _intervals(right, None, level)
+        accuracy, low, high = scorer.accuracy(a, y, _folds(y, folds, seed))
     else:
-        accuracy, low, high = _corrected(a, y, folds, across_time, model, level, np.random.default_rng(seed))
+        accuracy, low, high = scorer.corrected_accuracy(a, y, folds, np.random.default_rng(seed))
     if not across_time:
         accuracy, low, high = (matrix[:, 0] for matrix in (accuracy, low, high))
     n_groups = 0 if groups is None else len(np.unique(np.asarray(groups)))
     return Decoding(accuracy, low, high, float(counts.max() / len(y)), known.sum(axis=0), classes, n_groups, corrected)
 
 
-def _held_out(a: FloatArray, y: np.ndarray, folds: Iterable[Fold], across_time: bool, model: NewModel) -> FloatArray:
-    """Return whether each held-out trial was decoded correctly, shape (trials, train steps, test steps or 1)."""
-    known = np.asarray(np.isfinite(a).all(axis=2))
-    steps, n_classes = a.shape[1], len(np.unique(y))
-    right = np.full((len(y), steps, steps if across_time else 1), np.nan)
-    for train, test in folds:
-        for step in range(steps):
-            rows = train[known[train, step]]
-            if len(np.unique(y[rows])) < n_classes:
-                continue
-            x = a[rows, step]
-            fitted = (_discriminant(x) if model is None else model()).fit(x, y[rows])
-            at = np.arange(steps) if across_time else np.array([step])
-            trial, column = np.nonzero(known[np.ix_(test, at)])
-            if trial.size:
-                place = column if across_time else np.zeros_like(column)
-                right[test[trial], step, place] = fitted.predict(a[test[trial], at[column]]) == y[test[trial]]
-    return right
+@dataclass(frozen=True)
+class _Scorer:
+    """Accuracy of a classifier on held-out trials.
 
+    Attributes:
+        model: makes a classifier; None for linear discriminant analysis.
+        across_time: whether a classifier trained at one step is tested at every step.
+        level: coverage of the intervals.
+    """
 
-def _corrected(
-    a: FloatArray, y: np.ndarray, folds: int, across_time: bool, model: NewModel, level: float, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Accuracy and interval by surrogate labels, for activity that drifts."""
-    from scipy import stats
+    model: NewModel
+    across_time: bool
+    level: float
 
-    if (y[1:] != y[:-1]).sum() == len(np.unique(y)) - 1:
-        raise ValueError("the activity drifts and each class is a single block: drift and class are confounded")
-    stretch = np.arange(len(y)) * folds // len(y)
-    split = [(np.flatnonzero(stretch != k), np.flatnonzero(stretch == k)) for k in range(folds)]
-    found, _, _ = _intervals(_held_out(a, y, split, across_time, model), None, level)
-    residual = _without_class_means(a, y)
-    null: list[FloatArray] = []
-    while len(null) < SURROGATES:
-        drawn = surrogate_labels(y, rng)
-        share = np.unique(drawn, return_counts=True)[1].max() / len(y)
-        if share < 1:
-            accuracy, _, _ = _intervals(_held_out(residual, drawn, split, across_time, model), None, level)
-            null.append(accuracy - share)
-    bias, spread = np.nanmean(null, axis=0), np.nanstd(null, axis=0, ddof=1)
-    half = stats.t.ppf((1 + level) / 2, SURROGATES - 1) * np.sqrt(1 + 1 / SURROGATES) * spread
-    accuracy = found - bias
-    return np.clip(accuracy, 0, 1), np.clip(accuracy - half, 0, 1), np.clip(accuracy + half, 0, 1)
+    def accuracy(
+        self, a: FloatArray, y: np.ndarray, folds: Iterable[Fold], groups: IntArray | None = None
+    ) -> tuple[FloatArray, ...]:
+        """Accuracy and confidence interval at every pair of steps."""
+        return _intervals(self._held_out(a, y, folds), groups, self.level)
+
+    def _held_out(self, a: FloatArray, y: np.ndarray, folds: Iterable[Fold]) -> FloatArray:
+        """Return whether each held-out trial was decoded correctly, shape (trials, train steps, test steps or 1)."""
+        known = np.asarray(np.isfinite(a).all(axis=2))
+        steps, n_classes = a.shape[1], len(np.unique(y))
+        right = np.full((len(y), steps, steps if self.across_time else 1), np.nan)
+        for train, test in folds:
+            for step in range(steps):
+                rows = train[known[train, step]]
+                if len(np.unique(y[rows])) < n_classes:
+                    continue
+                x = a[rows, step]
+                fitted = (_discriminant(x) if self.model is None else self.model()).fit(x, y[rows])
+                at = np.arange(steps) if self.across_time else np.array([step])
+                trial, column = np.nonzero(known[np.ix_(test, at)])
+                if trial.size:
+                    place = column if self.across_time else np.zeros_like(column)
+                    right[test[trial], step, place] = fitted.predict(a[test[trial], at[column]]) == y[test[trial]]
+        return right
+
+    def corrected_accuracy(
+        self, a: FloatArray, y: np.ndarray, folds: int, rng: np.random.Generator
+    ) -> tuple[FloatArray, ...]:
+        """Accuracy and interval by surrogate labels, for activity that drifts."""
+        from scipy import stats
+
+        if (y[1:] != y[:-1]).sum() == len(np.unique(y)) - 1:
+            raise ValueError("the activity drifts and each class is a single block: drift and class are confounded")
+        stretch = np.arange(len(y)) * folds // len(y)
+        split = [(np.flatnonzero(stretch != k), np.flatnonzero(stretch == k)) for k in range(folds)]
+        found, _, _ = self.accuracy(a, y, split)
+        residual = _without_class_means(a, y)
+        null: list[FloatArray] = []
+        while len(null) < SURROGATES:
+            drawn = surrogate_labels(y, rng)
+            share = np.unique(drawn, return_counts=True)[1].max() / len(y)
+            if share < 1:
+                null.append(self.accuracy(residual, drawn, split)[0] - share)
+        bias, spread = np.nanmean(null, axis=0), np.nanstd(null, axis=0, ddof=1)
+        half = stats.t.ppf((1 + self.level) / 2, SURROGATES - 1) * np.sqrt(1 + 1 / SURROGATES) * spread
+        accuracy = found - bias
+        return np.clip(accuracy, 0, 1), np.clip(accuracy - half, 0, 1), np.clip(accuracy + half, 0, 1)
 
 
 def _discriminant(x: FloatArray) -> Any:
