@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -137,9 +136,6 @@ def entry(id_: str) -> Any:
     if callable(spec.entry_point):
         return spec.entry_point
     return gym.envs.registration.load_env_creator(str(spec.entry_point))
-
-
-task_class: Callable[[str], Any] = entry
 
 
 def metadata(id_: str) -> TaskInfo:

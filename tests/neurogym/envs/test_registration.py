@@ -17,7 +17,7 @@ def test_make_with_and_without_version():
 def test_old_names_make_the_present_task():
     for alias in ("RDM-v0", "RDM-v1"):
         assert registration.resolve(alias) == "PerceptualDecisionMaking-v0"
-        assert type(ngym.make(alias).unwrapped) is registration.task_class(alias)
+        assert type(ngym.make(alias).unwrapped) is registration.entry(alias)
 
 
 def test_unknown_names_get_suggestions():

@@ -110,7 +110,7 @@ def test_figures_in_every_format(ngym, run_folder, tmp_path, file_format):
 
 def test_own_task_from_a_file(ngym, tmp_path):
     (tmp_path / "mine.py").write_text(
-        "import neurogym as ngym\nclass Mine(ngym.envs.registration.task_class('GoNogo-v0')):\n    pass\n"
+        "import neurogym as ngym\nclass Mine(ngym.envs.registration.entry('GoNogo-v0')):\n    pass\n"
     )
     result = ngym("run", "--task", "mine.py:Mine", "--name", "a", "--json", *TINY)
     assert result.code == 0, result.err

@@ -11,7 +11,7 @@ TASK = """
 import neurogym as ngym
 
 
-class Mine(ngym.envs.registration.task_class("GoNogo-v0")):
+class Mine(ngym.envs.registration.entry("GoNogo-v0")):
     pass
 """
 RUN = ("run", "--task", "mine.py:Mine", "--n-envs", "4", "--timesteps", "1000", "--eval-trials", "10", "--name", "a")

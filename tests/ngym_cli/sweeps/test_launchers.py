@@ -21,7 +21,7 @@ KILLER = """
 import os, pathlib, signal
 import neurogym as ngym
 
-class Killer(ngym.envs.registration.task_class("GoNogo-v0")):
+class Killer(ngym.envs.registration.entry("GoNogo-v0")):
     def _new_trials(self, trials):
         super()._new_trials(trials)
         mark = pathlib.Path("killed")

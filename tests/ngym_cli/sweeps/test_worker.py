@@ -19,7 +19,7 @@ from tests.ngym_cli.sameness import assert_same_run
 FAILING = """
 import neurogym as ngym
 
-class Failing(ngym.envs.registration.task_class("GoNogo-v0")):
+class Failing(ngym.envs.registration.entry("GoNogo-v0")):
     def __init__(self, when=0.0, **kwargs):
         super().__init__(**kwargs)
         self.when = when

@@ -188,7 +188,7 @@ def test_ctrl_c_ends_cleanly_with_a_usable_model(tmp_path, ngym):
 FAILING = """
 import neurogym as ngym
 
-class Failing(ngym.envs.registration.task_class("PerceptualDecisionMaking-v0")):
+class Failing(ngym.envs.registration.entry("PerceptualDecisionMaking-v0")):
     def _new_trials(self, trials):
         super()._new_trials(trials)
         if self.num_tr > 100:
