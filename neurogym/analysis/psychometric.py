@@ -16,7 +16,7 @@ from scipy.special import expit, logit, ndtr, ndtri, xlogy
 from neurogym.analysis.intervals import proportion_curve, resampled_sums
 from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, normal_quantile
 
-Model = Literal["logistic", "probit", "weibull"]
+ModelName = Literal["logistic", "probit", "weibull"]
 PARAMETERS = ("threshold", "slope", "guess", "lapse")
 
 
@@ -113,7 +113,7 @@ def fit_psychometric(
     strength: ArrayLike,
     response: ArrayLike,
     *,
-    model: Model = "probit",
+    model: ModelName = "probit",
     guess: float | None = None,
     lapse: float | None = None,
     max_lapse: float = 0.25,

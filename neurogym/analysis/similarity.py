@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import Estimate, FloatArray, Result, bootstrap
 
-Metric = Literal["correlation", "euclidean", "cosine"]
+DissimilarityMetric = Literal["correlation", "euclidean", "cosine"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class RepresentationalSimilarity(Result):
     n: int
 
 
-def dissimilarity(patterns: ArrayLike, metric: Metric = "correlation") -> FloatArray:
+def dissimilarity(patterns: ArrayLike, metric: DissimilarityMetric = "correlation") -> FloatArray:
     """Return the dissimilarity of every pair of conditions, shape (conditions, conditions).
 
     Args:
@@ -44,7 +44,7 @@ def representational_similarity(
     patterns_a: ArrayLike,
     patterns_b: ArrayLike,
     *,
-    metric: Metric = "correlation",
+    metric: DissimilarityMetric = "correlation",
     n_permutations: int = 1000,
     n_boot: int = 1000,
     level: float = 0.95,

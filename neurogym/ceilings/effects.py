@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from neurogym.ceilings.processes import BlockProcess
 
-Kind = Literal["leaves", "noise", "ground truth", "unknown"]
+EffectKind = Literal["leaves", "noise", "ground truth", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Effect:
         hides_outcome: Whether the last reward no longer shows if the last answer was correct.
     """
 
-    kind: Kind
+    kind: EffectKind
     why: str = ""
     process: BlockProcess | None = None
     reward: bool = True

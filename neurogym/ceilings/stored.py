@@ -15,11 +15,11 @@ from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 from neurogym.wrappers.base import TrialWrapper
 
-Scores = dict[str, Score]
+ScoresById = dict[str, Score]
 
 
 @functools.cache
-def table(name: str = "ceilings") -> Scores:
+def table(name: str = "ceilings") -> ScoresById:
     """Id to what was computed at default parameters.
 
     Args:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import FloatArray
 
-Score = Literal["angular", "euclidean", "wasserstein"]
+OperatorMetric = Literal["angular", "euclidean", "wasserstein"]
 
 #: Starts of a comparison over orthogonal matrices, iterations that improve all of them, and starts that are refined.
 RESTARTS, ITERATIONS, REFINED = 24, 25, 3
@@ -110,7 +110,7 @@ def fit_operator(
     return Operator(np.asarray(operator, float), entering, float(1 - residual))
 
 
-def operator_distance(first: Operator, second: Operator, score: Score = "angular", seed: int = 0) -> float:
+def operator_distance(first: Operator, second: Operator, score: OperatorMetric = "angular", seed: int = 0) -> float:
     """Return the distance between the state operators of two systems.
 
     ``angular`` and ``euclidean`` minimise over orthogonal changes of coordinates (both components of O(r));
@@ -144,7 +144,7 @@ def _normalised(matrix: FloatArray) -> FloatArray:
     return matrix / max(float(np.linalg.norm(matrix)), 1e-300)
 
 
-def _from_product(product: float, score: Score) -> float:
+def _from_product(product: float, score: OperatorMetric) -> float:
     """Return the distance of two operators of unit norm from the inner product."""
     if score == "angular":
         return float(np.arccos(np.clip(product, -1, 1)))
@@ -230,7 +230,9 @@ def _controllability(operator: Operator, powers: int | None) -> FloatArray:
     return np.concatenate(columns, axis=1)
 
 
-def distance_matrix(operators: Sequence[Operator], score: Score = "angular", with_inputs: bool = False) -> FloatArray:
+def distance_matrix(
+    operators: Sequence[Operator], score: OperatorMetric = "angular", with_inputs: bool = False
+) -> FloatArray:
     """Return the distances of all pairs, shape (systems, systems).
 
     Args:

@@ -105,16 +105,16 @@ class Distribution(NamedTuple):
 
 
 #: Values that a condition of a trial can have.
-ConditionValues = Sequence[object] | np.ndarray | Distribution
+PossibleValues = Sequence[object] | np.ndarray | Distribution
 
 
-def values_of(spec: Any) -> ConditionValues:
+def values_of(spec: Any) -> PossibleValues:
     """Possible values of a condition: a :class:`Distribution` for a pair with a known kind, else the sequence."""
     is_pair = isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)
     return Distribution.of(spec) if is_pair and spec[0] in KINDS else spec
 
 
-def is_possible(value: Any, values: ConditionValues) -> bool:
+def is_possible(value: Any, values: PossibleValues) -> bool:
     """Whether a condition can take a value, given the sequence or distribution of its values."""
     if isinstance(values, Distribution):
         low, high = values.bounds()

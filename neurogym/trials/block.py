@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.messages.names import unknown
-from neurogym.sampling.distributions import ConditionValues, Distribution, values_of
+from neurogym.sampling.distributions import Distribution, PossibleValues, values_of
 from neurogym.sampling.generator import Generators, RandomSource
 from neurogym.trials.events import Info
 from neurogym.trials.layout import Period, broadcast_to_trials
@@ -55,7 +55,7 @@ class Trials(RowArrays):
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
-    def draw(self, name: str, values: ConditionValues | None = None, p: Sequence[float] | None = None) -> np.ndarray:
+    def draw(self, name: str, values: PossibleValues | None = None, p: Sequence[float] | None = None) -> np.ndarray:
         """Condition ``name`` of each trial: the requested value, else drawn uniformly (or with ``p``).
 
         Args:
@@ -220,7 +220,7 @@ class Trials(RowArrays):
         return part
 
 
-def _drawn(values: ConditionValues, p: Sequence[float] | None, rng: RandomSource, n: int) -> np.ndarray:
+def _drawn(values: PossibleValues, p: Sequence[float] | None, rng: RandomSource, n: int) -> np.ndarray:
     """``n`` values of a sequence, with probabilities ``p`` if there are any, or of a distribution."""
     if isinstance(values, Distribution):
         return values.sample(rng, n)

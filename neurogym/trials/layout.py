@@ -12,7 +12,7 @@ import numpy as np
 from neurogym.messages.names import unknown
 from neurogym.trials.rows import Rows, rows_between
 
-Value = TypeVar("Value")
+Cached = TypeVar("Cached")
 Period = str | Iterable[str] | None
 RowsKey = str | tuple[str, ...] | None  #: a period as the key of its rows
 #: Duration of a period (ms), a number or one per trial; or those of several periods, None where they are to be drawn.
@@ -28,13 +28,13 @@ def broadcast_to_trials(n: int, value: float) -> np.ndarray:
     return np.array([value]) if n == 1 else np.full(n, value)
 
 
-class Cache(Generic[Value]):
+class Cache(Generic[Cached]):
     """Values by key; beyond ``most`` of them, the values that were used longest ago are removed."""
 
     def __init__(self, most: int):
-        self._most, self._values = most, dict[Hashable, Value]()
+        self._most, self._values = most, dict[Hashable, Cached]()
 
-    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+    def get(self, key: Hashable, make: Callable[[], Cached]) -> Cached:
         """Return the value of a key, made if it is not known."""
         value = self._values.pop(key, None)
         if value is None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.messages.names import unknown
-from neurogym.sampling.distributions import ConditionValues
+from neurogym.sampling.distributions import PossibleValues
 from neurogym.sampling.generator import Generators
 from neurogym.spaces import Space, names_of
 from neurogym.trials import rows as filling
@@ -34,7 +34,7 @@ class TaskLike(Protocol):
     default_timing: ClassVar[Mapping[str, object]]
     timing: Any
     rewards: Mapping[str, float | np.ndarray]
-    conditions: Mapping[str, ConditionValues]
+    conditions: Mapping[str, PossibleValues]
     observation_space: Any
     action_space: Any
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import parts
 from ngym_cli.config.docstrings import sections
-from ngym_cli.config.options import Row, TypeName, option
+from ngym_cli.config.options import OptionRow, TypeName, option
 from ngym_cli.errors import UserError
 
 #: Types of options by the type in Python.
@@ -20,7 +20,7 @@ TYPE_OF: dict[object, TypeName] = {float: "float", int: "int", bool: "bool", str
 
 
 def signature_options(
-    cls: type, parameters: Iterable[inspect.Parameter], known: Mapping[str, Row] | None = None
+    cls: type, parameters: Iterable[inspect.Parameter], known: Mapping[str, OptionRow] | None = None
 ) -> dict[str, FieldInfo]:
     """Return the options defined by the constructor arguments of a class.
 
@@ -40,7 +40,7 @@ def signature_options(
             continue
         default = list(default) if isinstance(default, tuple) else default
         kind, may_be_none, words = _type(hints.get(name, parameter.annotation), default)
-        row: Row = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
+        row: OptionRow = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
         usual = (known or {}).get(name)
         if usual is not None and usual["type"] == kind:
             optional = usual.get("optional", False) or may_be_none
@@ -191,7 +191,7 @@ def algorithm_class(name: str) -> type | None:
 
 
 def algorithm_options(
-    cls: type, base: type | None, usual: Mapping[str, FieldInfo], known: Mapping[str, Row]
+    cls: type, base: type | None, usual: Mapping[str, FieldInfo], known: Mapping[str, OptionRow]
 ) -> dict[str, FieldInfo]:
     """Return the hyperparameters of a user's own algorithm.
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ngym_cli.config.values import Values, parse_call, parse_scalar
 from ngym_cli.errors import UserError, check_known
+
+if TYPE_CHECKING:
+    from ngym_cli.agents.networks.steps import ArrayState
 
 KINDS = ("lesion", "silence", "clamp", "noise")
 
@@ -21,9 +25,6 @@ KEYS = {
     "clamp": ("value", "units", "fraction", "period"),
     "noise": ("sd", "units", "fraction", "period"),
 }
-
-#: Arrays (layer, environment, unit) of a recurrent state; the first holds the activity.
-State = tuple[np.ndarray, ...]
 
 #: Function from a period to a mask of the environments in which the period is active.
 Within = Callable[[str], np.ndarray]
@@ -154,9 +155,9 @@ class Perturber:
     def __init__(self, perturbations: Sequence[Perturbation], within: Within, seed: int):
         self.perturbations, self.within = list(perturbations), within
         self.rng = np.random.default_rng(seed)
-        self._held: dict[int, tuple[np.ndarray, State]] = {}
+        self._held: dict[int, tuple[np.ndarray, ArrayState]] = {}
 
-    def __call__(self, before: State, after: State) -> None:
+    def __call__(self, before: ArrayState, after: ArrayState) -> None:
         """Change ``after``, the new state, in place; ``before`` is the state that the step began from."""
         for number, each in enumerate(self.perturbations):
             n = after[0].shape[1]
@@ -175,7 +176,7 @@ class Perturber:
     def _noise(self, sd: float, shape: tuple[int, int], dtype: DTypeLike) -> np.ndarray:
         return (sd * self.rng.standard_normal(shape)).astype(dtype)
 
-    def _hold(self, number: int, on: np.ndarray, before: State) -> State:
+    def _hold(self, number: int, on: np.ndarray, before: ArrayState) -> ArrayState:
         """Return the state that each environment had when the period began."""
         was_on, held = self._held.get(number, (np.zeros(len(on), bool), tuple(np.zeros_like(p) for p in before)))
         fresh = on & ~was_on

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-Part = TypeVar("Part")
+Share = TypeVar("Share")
 
 #: Environment variables that NumPy's, SciPy's and torch's libraries read when loaded.
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -67,7 +67,7 @@ def enough_for(products: int, parts: int) -> int:
     return max(1, min(_learning, products // WORTH_SHARING, parts))
 
 
-def share(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
+def share(work: Callable[[Share], object], parts: Sequence[Share]) -> None:
     """Do the work for each part in the threads that share a gradient; each takes part after part.
 
     Only worth its while for calls that let go of Python's lock: those of compiled functions and of torch.

@@ -51,7 +51,7 @@ class WithFigures:
             running.show_figures()
         return drawn
 
-    def table(self, figure: FigureChoice, *, by: str | None = None, **options: object) -> settings.Frame:
+    def table(self, figure: FigureChoice, *, by: str | None = None, **options: object) -> settings.DataTable:
         """Return the numbers behind a figure, such as ``fixed-points``, as a pandas.DataFrame (else a pyarrow.Table).
 
         Args:
@@ -134,7 +134,7 @@ class Evaluation(WithFigures):
         return None if found is None else float(found)
 
     @cached_property
-    def trials(self) -> settings.Frame:
+    def trials(self) -> settings.DataTable:
         """Trials as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         return settings.frame_of_trials(read_trials(self.folder / "trials.parquet"))
 
@@ -203,7 +203,7 @@ class Comparison:
         self._drawn = self._draw("screen")
 
     @cached_property
-    def table(self) -> settings.Frame:
+    def table(self) -> settings.DataTable:
         """A row for each metric and pair, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         return settings.frame_of_trials(self._view.table)
 

@@ -24,7 +24,7 @@ PARTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": 
 ALSO = {"algorithm": "alg", "set": "hyperparameters"}
 
 #: Table of results; the second where pandas is not installed.
-Frame: TypeAlias = "pd.DataFrame | pa.Table"
+DataTable: TypeAlias = "pd.DataFrame | pa.Table"
 Part = str | type
 ValuesByName = Mapping[str, Any]
 Wrapper = str | type | tuple[str | type, ValuesByName]
@@ -150,19 +150,19 @@ def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
 SHOWN = 12
 
 
-def frame_of_trials(table: Mapping[str, np.ndarray]) -> Frame:
+def frame_of_trials(table: Mapping[str, np.ndarray]) -> DataTable:
     """Return a trial table as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
     return _frame(to_arrow(table) if table else None)
 
 
-def frame_of_rows(rows: Sequence[Mapping[str, object]]) -> Frame:
+def frame_of_rows(rows: Sequence[Mapping[str, object]]) -> DataTable:
     """Return rows as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
     import pyarrow as pa
 
     return _frame(pa.Table.from_pylist([dict(row) for row in rows]))
 
 
-def _frame(table: pa.Table | None) -> Frame:
+def _frame(table: pa.Table | None) -> DataTable:
     import pyarrow as pa
 
     table = pa.table({}) if table is None else table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli.agents import threads
 from ngym_cli.api import settings
 from ngym_cli.api.references import refuse_while_importing
-from ngym_cli.api.settings import Frame
+from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
 from ngym_cli.config.flags import Flag
 from ngym_cli.errors import UserError
@@ -135,14 +135,14 @@ class Sweep:
         return self.path.name
 
     @property
-    def results(self) -> Frame:
+    def results(self) -> DataTable:
         """Results with a row per run, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         from ngym_cli.sweeps import results
 
         return settings.frame_of_rows(results.table(*self._rows))
 
     @property
-    def settings(self) -> Frame:
+    def settings(self) -> DataTable:
         """Results with a row per setting: mean performance and intervals over seeds."""
         from ngym_cli.sweeps import results
 
@@ -227,7 +227,7 @@ class Reproduction:
         return dict(read_json(self.path / CLAIMS))
 
     @property
-    def claims(self) -> Frame:
+    def claims(self) -> DataTable:
         """Claims with results, a row each, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         plain = (str, int, float, bool, type(None))
         rows = [{k: v for k, v in row.items() if isinstance(v, plain)} for row in self.document["claims"]]

@@ -92,7 +92,7 @@ class Run(WithFigures):
         return self.run.config(self._trust).in_stage(-1)
 
     @property
-    def trials(self) -> settings.Frame:
+    def trials(self) -> settings.DataTable:
         """Trials of training as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         folder = self.path / runs.TRIALS
         return settings.frame_of_trials(read_trials(folder) if folder.exists() else {})

@@ -17,7 +17,7 @@ from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files import reading
 
-Model = TypeVar("Model", bound=Section)
+AnySection = TypeVar("AnySection", bound=Section)
 
 
 def from_dict(data: Mapping[str, object], source: str = "") -> RunConfig:
@@ -25,7 +25,7 @@ def from_dict(data: Mapping[str, object], source: str = "") -> RunConfig:
     return checked(RunConfig, data, source)
 
 
-def checked(model: type[Model], data: Mapping[str, object], source: str = "") -> Model:
+def checked(model: type[AnySection], data: Mapping[str, object], source: str = "") -> AnySection:
     """Return a validated configuration or section.
 
     Args:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TypeName = Literal["float", "int", "bool", "str", "list", "dict", "any"]
 
 
-class Row(TypedDict, total=False):
+class OptionRow(TypedDict, total=False):
     """Definition of an option; description and limits are arguments of pydantic's ``Field``.
 
     Attributes:
@@ -104,7 +104,7 @@ EXPECTED = {
 }
 
 
-def option(row: Row) -> FieldInfo:
+def option(row: OptionRow) -> FieldInfo:
     """Return the field of an option."""
     kind = TYPES[row["type"]]
     if row.get("words"):
@@ -119,7 +119,9 @@ def option(row: Row) -> FieldInfo:
     return FieldInfo.from_annotated_attribute(kind | None if row.get("optional") else kind, field)
 
 
-def options(defined: Mapping[str, Row], chosen: Mapping[str, object], spelled: bool = True) -> dict[str, FieldInfo]:
+def options(
+    defined: Mapping[str, OptionRow], chosen: Mapping[str, object], spelled: bool = True
+) -> dict[str, FieldInfo]:
     """Return the fields of some options of a table.
 
     Args:

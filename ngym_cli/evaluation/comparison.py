@@ -28,7 +28,7 @@ from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import COLOURS, Unavailable, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.fitting.settings import read_table
-from ngym_cli.runs.records import AnimalComparison, Statistic
+from ngym_cli.runs.records import AnimalComparison, StatisticRecord
 from ngym_cli.runs.trial_table import Table
 
 #: Bootstrap draws behind the standard errors.
@@ -87,7 +87,7 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     result: AnimalComparison = {
         "data": str(data),
         "columns": None if columns is None else str(columns),
-        "statistics": [cast(Statistic, row.to_dict()) for row in rows],
+        "statistics": [cast(StatisticRecord, row.to_dict()) for row in rows],
         "distance": distance(tuple(rows)),
         "left_out": left_out,
         "figure": str(figure),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.figures import html, requests
@@ -17,8 +17,6 @@ from ngym_cli.terminal import REFERENCES, cell
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.view import View
-
-Record = TypeVar("Record")
 
 #: Entries of the manifest that the page shows elsewhere.
 SHOWN_ELSEWHERE = (
@@ -163,7 +161,7 @@ def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[html.PageFig
     return found, left_out
 
 
-def _conditions(rows: Sequence[records.Condition]) -> list[tuple[str, ...]]:
+def _conditions(rows: Sequence[records.ConditionRecord]) -> list[tuple[str, ...]]:
     return [
         (r["condition"], cell(r["value"]), f"{r['performance']:.4f}", _interval(r["performance_ci"]), cell(r["trials"]))
         for r in rows
@@ -197,7 +195,7 @@ def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
         )  # fmt: skip
 
 
-def _records(source: Source, name: str, kind: type[Record]) -> Iterator[tuple[int, Record]]:
+def _records(source: Source, name: str, kind: type[records.Record]) -> Iterator[tuple[int, records.Record]]:
     """Yield the number of each evaluation with a file of this name, and the record in the file."""
     for number, each in enumerate(source.evaluations):
         if (each.folder / name).is_file():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
     from numpy.typing import ArrayLike
 
-    from ngym_cli.runs.records import Condition, EvaluationRow, Summary
+    from ngym_cli.runs.records import ConditionRecord, EvaluationRow, Summary
 
 
 #: Style of each reference score, and the distance below which two scores share a line.
@@ -141,7 +141,9 @@ def interval_line(axes: Axes, curve: Curve, colour: ColorType, label: str = "", 
     axes.plot(curve.x, curve.value, color=colour, label=label, **options)
 
 
-def performance_curve(x: ArrayLike, rows: Sequence[Summary] | Sequence[Condition] | Sequence[EvaluationRow]) -> Curve:
+def performance_curve(
+    x: ArrayLike, rows: Sequence[Summary] | Sequence[ConditionRecord] | Sequence[EvaluationRow]
+) -> Curve:
     """Return the performance with intervals of summaries of evaluations or conditions, at given positions."""
     low, high = np.array([row["performance_ci"] for row in rows]).T
     trials = np.array([row["trials"] for row in rows])

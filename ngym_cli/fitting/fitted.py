@@ -20,7 +20,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord
 from ngym_cli.fitting.settings import FitSettings
-from ngym_cli.fitting.validation import FitData, FitResult, Score
+from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
 DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
@@ -28,7 +28,7 @@ DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
 PLAYED = (20, 50, 300)
 
 
-def plain_estimates(values: Mapping[str, Estimate | Score]) -> dict[str, Any]:
+def plain_estimates(values: Mapping[str, Estimate | ModelScore]) -> dict[str, Any]:
     """Return results by name as plain values."""
     return {key: plain(asdict(value)) for key, value in values.items()}
 

@@ -25,7 +25,7 @@ from ngym_cli.config.trust import Code
 from ngym_cli.errors import UserError, message_of
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, records
-from ngym_cli.runs.records import Count, Moment, State
+from ngym_cli.runs.records import Count, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
 #: Folder with the fits of single subjects, until all are there.
@@ -82,7 +82,7 @@ class TableRecord(TypedDict):
 class FitRecord(TypedDict, total=False):
     """Record of a fit (``fit.json``); in results of a fit with the folder as ``path``."""
 
-    status: Required[State]
+    status: Required[RunState]
     settings: Required[dict[str, Any]]
     started: Moment
     ended: Moment

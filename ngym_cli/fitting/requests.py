@@ -28,7 +28,7 @@ from ngym_cli.runs import MANIFEST, RunFolder, discard, managing, now, provenanc
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.terminal import in_words
 
-Progress = Callable[[str, int, int], None]
+FitProgress = Callable[[str, int, int], None]
 #: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
 Elsewhere = Callable[[FitFolder, list[str], Behaviour], None]
 #: Probabilities of the choices of each session, by model.
@@ -46,7 +46,7 @@ class FitHooks:
         elsewhere: fits the subjects one by one, such as `ngym_cli.sweeps.fits.on`; None to fit here.
     """
 
-    progress: Progress = lambda label, done, total: None
+    progress: FitProgress = lambda label, done, total: None
     announce: Callable[[str], object] = lambda text: None
     elsewhere: Elsewhere | None = None
 
@@ -111,7 +111,7 @@ def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) 
 
 
 def _fitted(
-    models: Mapping[str, Model], data: FitData, folder: FitFolder, progress: Progress
+    models: Mapping[str, Model], data: FitData, folder: FitFolder, progress: FitProgress
 ) -> tuple[dict[str, ModelRecord], Predictions, Predictions]:
     """Return parameters of all models, and their predictions of held-out and of test sessions, with the mixture."""
     table, test, results = data.table, data.test, dict[str, ModelRecord]()

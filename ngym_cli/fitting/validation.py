@@ -180,7 +180,7 @@ def _fit(
 
 
 @dataclass(frozen=True)
-class Score:
+class ModelScore:
     """Held-out score of a model.
 
     Attributes:
@@ -222,7 +222,7 @@ def mixture(
     return out
 
 
-def scores(predictions: dict[str, list[FloatArray]], sessions: Sequence[Session]) -> dict[str, Score]:
+def scores(predictions: dict[str, list[FloatArray]], sessions: Sequence[Session]) -> dict[str, ModelScore]:
     """Return the scores of models on the same sessions."""
     choice = np.concatenate([each.choice for each in sessions])
     which = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
@@ -235,5 +235,5 @@ def scores(predictions: dict[str, list[FloatArray]], sessions: Sequence[Session]
         mean = mean_interval(values, groups, bounded=False)
         value, low, high = (float(np.exp(x)) for x in (mean.value, mean.low, mean.high))
         difference = mean_interval(values - logs[best], groups, bounded=False) if name != best else Estimate.fixed(0.0)
-        found[name] = Score(mean, Estimate(value, low, high, value * mean.se), difference, int(valid.sum()))
+        found[name] = ModelScore(mean, Estimate(value, low, high, value * mean.se), difference, int(valid.sum()))
     return found

@@ -14,7 +14,7 @@ from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, streams, trust
 from ngym_cli.environments.facts import Facts
-from ngym_cli.runs.records import Manifest, State
+from ngym_cli.runs.records import Manifest, RunState
 
 #: Folder that holds the packages of this project: the checkout, or the folder of installed packages.
 SOURCE = Path(__file__).resolve().parents[2]
@@ -72,7 +72,7 @@ def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[s
     }
 
 
-def closing(times: tuple[float, float], status: State, reason: str) -> Manifest:
+def closing(times: tuple[float, float], status: RunState, reason: str) -> Manifest:
     """Return the manifest entries at the end of a run.
 
     Args:

@@ -22,8 +22,8 @@ from ngym_cli.files.locks import RunProcess
 from ngym_cli.files.reading import read_json
 
 #: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
-State = Literal["running", "finished", "interrupted", "failed", "crashed"]
-STATES: tuple[str, ...] = get_args(State)
+RunState = Literal["running", "finished", "interrupted", "failed", "crashed"]
+STATES: tuple[str, ...] = get_args(RunState)
 
 
 def _is_moment(text: str) -> str:
@@ -57,7 +57,7 @@ class EvaluationRow(TypedDict, total=False):
 class Manifest(TypedDict, total=False):
     """Record of a run (``manifest.json``)."""
 
-    status: Required[State]
+    status: Required[RunState]
     task: str | None
     task_id: str | None
     alg: str | None
@@ -95,7 +95,7 @@ class Manifest(TypedDict, total=False):
     note: str | None
 
 
-class Condition(TypedDict):
+class ConditionRecord(TypedDict):
     """Performance at a value of a condition."""
 
     condition: str
@@ -161,7 +161,7 @@ class Summary(TypedDict, total=False):
     measures: list[MeasureRecord]
     reward_ci: Interval | None
     reward_ceiling: float | None
-    conditions: list[Condition]
+    conditions: list[ConditionRecord]
     choices: dict[str, float]
     deterministic: bool
     seed: int | None
@@ -192,7 +192,7 @@ class EstimateRecord(TypedDict):
     high: NotRequired[float | None]
 
 
-class Statistic(TypedDict):
+class StatisticRecord(TypedDict):
     """Statistic of an agent and of an animal."""
 
     name: str
@@ -207,7 +207,7 @@ class AnimalComparison(TypedDict):
 
     data: str
     figure: str
-    statistics: list[Statistic]
+    statistics: list[StatisticRecord]
     distance: float | None
     columns: NotRequired[str | None]
     left_out: NotRequired[list[str]]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ngym_cli.runs.records import Condition
+from ngym_cli.runs.records import ConditionRecord
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
 
 #: Columns with given or correct answers, as opposed to conditions.
@@ -89,7 +89,7 @@ def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
     return [name for name in names if table[name].ndim == 1 and table[name].dtype != object]
 
 
-def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[Condition]:
+def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[ConditionRecord]:
     """Return performance at each value of each condition, with an interval.
 
     Returns:
@@ -98,7 +98,7 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     from neurogym.analysis.intervals import clusters, mean_interval
     from neurogym.analysis.trial_tables import groups
 
-    rows: list[Condition] = []
+    rows: list[ConditionRecord] = []
     linked = clusters(table)  # of all trials: a condition may hold in one session only
     numbered = {**table, ROW: np.arange(len(table["performance"]))}
     for name in names:

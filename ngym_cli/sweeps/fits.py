@@ -13,7 +13,7 @@ from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.writing import write_text
 from ngym_cli.fitting import fitted
 from ngym_cli.fitting.folder import SUBJECTS, FitFolder
-from ngym_cli.fitting.requests import Elsewhere, Progress
+from ngym_cli.fitting.requests import Elsewhere, FitProgress
 from ngym_cli.sweeps import launchers, recipe
 from ngym_cli.sweeps.worker import DONE, FAILED
 
@@ -60,7 +60,7 @@ def perform(path: str, job: int, trust: bool = False) -> str:
     return DONE
 
 
-def on(launch: Mapping[str, object], progress: Progress | None = None) -> Elsewhere:
+def on(launch: Mapping[str, object], progress: FitProgress | None = None) -> Elsewhere:
     """Return a function that fits subjects one by one with a launcher of sweeps.
 
     Args:

@@ -27,7 +27,7 @@ from ngym_cli.config.values import (
 from ngym_cli.errors import UserError, unknown
 
 #: Quantities that a search can maximise.
-Metric = Literal["performance", "reward_per_trial"]
+SearchMetric = Literal["performance", "reward_per_trial"]
 
 
 class SearchSettings(Section):
@@ -39,7 +39,7 @@ class SearchSettings(Section):
 
     trials: int = Field(ge=1, le=1_000_000)
     space: dict[str, str] = Field(default_factory=dict, validate_default=True)
-    maximize: Metric = "performance"
+    maximize: SearchMetric = "performance"
     sampler: Literal["tpe", "random"] = "tpe"
     pruner: Literal["none", "median", "hyperband"] = "median"
     seed: int = Field(0, ge=0)

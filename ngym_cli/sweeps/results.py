@@ -16,14 +16,14 @@ from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.folder import SweepFolder
-from ngym_cli.sweeps.recipe import Metric
+from ngym_cli.sweeps.recipe import SearchMetric
 from ngym_cli.sweeps.status import RunRow
 from ngym_cli.terminal import REFERENCES, Row
 
 FILE = "summary.parquet"
 RESAMPLES = 2_000
 LEVEL = 0.95
-METRIC: Metric = "performance"
+METRIC: SearchMetric = "performance"
 
 #: Entries copied from the record of each run.
 RECORDED = (
@@ -119,7 +119,7 @@ def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     return lines
 
 
-def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: Metric = METRIC) -> list[SettingRow]:
+def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:
     """Return a row per setting with the results over seeds."""
     groups: dict[tuple[tuple[str, str], ...], list[RunRow]] = {}
     for row in rows:
@@ -127,7 +127,7 @@ def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: Metric = METRIC
     return [_setting(members, metric) for members in groups.values()]
 
 
-def _setting(members: list[RunRow], metric: Metric) -> SettingRow:
+def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
     done = [row.get(metric) for row in members if row["state"] == "done"]
     scores = [score for score in done if score is not None]
     return {

@@ -26,7 +26,7 @@ from ngym_cli.runs.records import Manifest, Summary
 from ngym_cli.sweeps import folder, space, validation
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
 from ngym_cli.sweeps.plan import Entry
-from ngym_cli.sweeps.recipe import Metric, SearchSettings
+from ngym_cli.sweeps.recipe import SearchMetric, SearchSettings
 from ngym_cli.training import main_loop
 from ngym_cli.training.session import Watch
 
@@ -235,7 +235,7 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
     return DONE
 
 
-def _watch(trial: Trial, metric: Metric, before: list[float], steps: int) -> Watch:
+def _watch(trial: Trial, metric: SearchMetric, before: list[float], steps: int) -> Watch:
     """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
     done = list(before)
 

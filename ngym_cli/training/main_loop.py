@@ -21,7 +21,7 @@ from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
-from ngym_cli.runs.records import State, Summary
+from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training import tracking
 from ngym_cli.training.curriculum import Curriculum, renew, stages_of
@@ -47,7 +47,7 @@ class RunResult:
     """
 
     run: runs.RunFolder
-    status: State
+    status: RunState
     summary: Summary
 
 
@@ -268,7 +268,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             with stopping_on_signals(session.stop, display.say):
                 _learn(parts.model, parts.config, session)
                 parts.venv.close()  # frees the memory of its trials
-                status: State = "finished" if session.stop.reason is None or session.stop.complete else "interrupted"
+                status: RunState = "finished" if session.stop.reason is None or session.stop.complete else "interrupted"
                 found = session.close(parts.model, parts.config, status)
     except BaseException as error:
         _abandon(parts.run, session, error)
@@ -291,7 +291,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
 
 def _abandon(run: runs.RunFolder, session: TrainingSession | None, error: BaseException) -> None:
     """Save the present results of a failed run, with the reason in the manifest."""
-    status: State = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    status: RunState = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     with contextlib.suppress(OSError, UserError):
         if session is None:
             run.update(status=status, exit_reason=one_line(error), ended=runs.now())

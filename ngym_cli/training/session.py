@@ -20,7 +20,7 @@ from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import provenance
-from ngym_cli.runs.records import State, Summary
+from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.training.curriculum import Curriculum, Stage
 from ngym_cli.training.curves import Curves
 from ngym_cli.training.evaluator import Evaluator
@@ -244,7 +244,7 @@ class TrainingSession:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def close(self, model: BaseAlgorithm, config: RunConfig, status: State) -> Summary:
+    def close(self, model: BaseAlgorithm, config: RunConfig, status: RunState) -> Summary:
         """Write the model, the last trials and the last evaluation, and return the results.
 
         Raises:
@@ -277,7 +277,7 @@ class TrainingSession:
         )
         return found.summary
 
-    def abandon(self, status: State, reason: str) -> None:
+    def abandon(self, status: RunState, reason: str) -> None:
         """Save the present results of a run that failed or was interrupted."""
         with contextlib.suppress(OSError):
             self.curves.recorder.flush()

@@ -20,8 +20,8 @@ from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, one_
 from neurogym.behaviour.models.search import hessian, minimise
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, padded, rectangle
 
-Values = Mapping[str, FloatArray]
-State = dict[str, FloatArray]
+ParameterValues = Mapping[str, FloatArray]
+AgentState = dict[str, FloatArray]
 
 #: Random points of the prior that are tried for each fit, and the best of them from which the search starts.
 DRAWS, STARTS = 48, 3
@@ -96,15 +96,15 @@ class Agent:
     def __init__(self, name: str):
         self.name = name
 
-    def begin(self, p: Values, shape: tuple[int, ...]) -> State:
+    def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """Return the state before the first trial; ``shape`` is (fit, point, session, choice)."""
         raise NotImplementedError
 
-    def logits(self, p: Values, state: State) -> FloatArray:
+    def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
         """Return the logits of the choices without the part of the stimuli."""
         raise NotImplementedError
 
-    def update(self, p: Values, state: State, chosen: FloatArray, reward: FloatArray) -> State:
+    def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
         """Return the state after a trial.
 
         Args:
@@ -155,12 +155,12 @@ class Agent:
         return AgentPolicy(self, self.parameters(table), arrays["x"], len(table.choices))
 
     def extra_log_likelihood(
-        self, p: Values, state: State, data: ParallelTrials, chosen: FloatArray
+        self, p: ParameterValues, state: AgentState, data: ParallelTrials, chosen: FloatArray
     ) -> FloatArray | float:
         """Return the log-likelihood of what else the subject did in a trial, such as a second choice."""
         return 0.0
 
-    def step(self, p: Values, state: State, trial: ParallelTrials, chosen: FloatArray) -> State:
+    def step(self, p: ParameterValues, state: AgentState, trial: ParallelTrials, chosen: FloatArray) -> AgentState:
         """Return the state after a trial; missed trials leave the state unchanged."""
         new = self.update(p, state, chosen, trial.reward[..., None])
         valid = trial.choice[..., None] >= 0
@@ -189,21 +189,21 @@ class AgentPolicy:
         """Parameters by name."""
         return {key: float(value.ravel()[0]) for key, value in self.p.items()}
 
-    def begin(self, n: int) -> State:
+    def begin(self, n: int) -> AgentState:
         """See `Policy.begin`."""
         return self.agent.begin(self.p, (1, 1, n, self.n_choices))
 
-    def probabilities(self, state: State, stimuli: FloatArray) -> FloatArray:
+    def probabilities(self, state: AgentState, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
         linear = _linear(self.p, len(self.agent.own), stimuli[None, None], self.n_choices)
         return np.exp(log_softmax(self.agent.logits(self.p, state) + linear))[0, 0]
 
-    def advance(self, state: State, trial: ParallelTrials) -> State:
+    def advance(self, state: AgentState, trial: ParallelTrials) -> AgentState:
         """See `Policy.advance`."""
         wide = trial_at(trial, np.s_[None, None])
         return self.agent.step(self.p, state, wide, one_hot(wide.choice, self.n_choices))
 
-    def second(self, state: State, trial: ParallelTrials) -> FloatArray:
+    def second(self, state: AgentState, trial: ParallelTrials) -> FloatArray:
         """Return probabilities of the second-stage choices, shape (sessions, 2), for agents that make such."""
         return np.asarray(self.agent.second(self.p, state, trial.state[None, None]))[0, 0]  # type: ignore[attr-defined]
 
@@ -212,7 +212,7 @@ def _values(parameters: Sequence[ModelParameter], x: FloatArray) -> dict[str, Fl
     return {p.name: p.value(x[..., k])[..., None, None] for k, p in enumerate(parameters)}
 
 
-def _linear(p: Values, own: int, stimuli: FloatArray, n: int) -> FloatArray:
+def _linear(p: ParameterValues, own: int, stimuli: FloatArray, n: int) -> FloatArray:
     """Return the part of the logits that bias and stimuli give, zero for the first choice."""
     weights = list(p.values())[own:]
     per = len(weights) // (n - 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, ModelParameter, State, Values, positive, rate
+from neurogym.behaviour.models.agents import Agent, AgentState, ModelParameter, ParameterValues, positive, rate
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError, one_hot, require_two
 from neurogym.behaviour.table import Behaviour
 
@@ -56,16 +56,16 @@ class QLearning(Agent):
         """Return the model with the attributes of `QOptions` as arguments."""
         return cls(name, QOptions(**options))
 
-    def begin(self, p: Values, shape: tuple[int, ...]) -> State:
+    def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
         return {"q": np.zeros(shape), "last": np.zeros((shape[0], 1, *shape[2:]))}
 
-    def logits(self, p: Values, state: State) -> FloatArray:
+    def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
         """See `Agent.logits`."""
         found = p["beta"] * state["q"]
         return found + p["kappa"] * state["last"] if self.options.perseveration else found
 
-    def update(self, p: Values, state: State, chosen: FloatArray, reward: FloatArray) -> State:
+    def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
         """See `Agent.update`."""
         error = reward - state["q"]
         alpha = p["alpha"] if self.options.rates == 1 else np.where(error > 0, p["alpha+"], p["alpha-"])
@@ -84,15 +84,15 @@ class WinStayLoseShift(Agent):
 
     own = (rate("epsilon_win"), rate("epsilon_lose"))
 
-    def begin(self, p: Values, shape: tuple[int, ...]) -> State:
+    def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
         return {"logits": np.zeros(shape)}
 
-    def logits(self, p: Values, state: State) -> FloatArray:
+    def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
         """See `Agent.logits`."""
         return state["logits"]
 
-    def update(self, p: Values, state: State, chosen: FloatArray, reward: FloatArray) -> State:
+    def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
         """See `Agent.update`."""
         stay = np.where(reward > 0.5, 1 - p["epsilon_win"], p["epsilon_lose"])
         each = np.where(chosen > 0, stay, (1 - stay) / (chosen.shape[-1] - 1))
@@ -114,16 +114,16 @@ class BayesianReversal(Agent):
         super().check(table)
         require_two(table, self.name)
 
-    def begin(self, p: Values, shape: tuple[int, ...]) -> State:
+    def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
         return {"odds": np.zeros((*shape[:-1], 1)), "last": np.zeros((shape[0], 1, *shape[2:]))}
 
-    def logits(self, p: Values, state: State) -> FloatArray:
+    def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
         """See `Agent.logits`."""
         second = p["beta"] * state["odds"]
         return np.concatenate([np.zeros_like(second), second], -1) + p["kappa"] * state["last"]
 
-    def update(self, p: Values, state: State, chosen: FloatArray, reward: FloatArray) -> State:
+    def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
         """See `Agent.update`."""
         side = chosen[..., 1:] - chosen[..., :1]
         step = np.log(p["p_reward"] / np.maximum(1 - p["p_reward"], 1e-9))
@@ -162,7 +162,7 @@ class TwoStepLearner(Agent):
         if not (states >= 0).any() or states.max() > 1 or table.join("choice2").max() > 1:
             raise UnfitError(f"{self.name} needs a column of second-stage states with two values (--state COLUMN)")
 
-    def begin(self, p: Values, shape: tuple[int, ...]) -> State:
+    def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
         return {
             "mf": np.zeros(shape),
@@ -171,7 +171,7 @@ class TwoStepLearner(Agent):
             "seen": np.zeros((shape[0], 1, shape[2], 1)),
         }
 
-    def logits(self, p: Values, state: State) -> FloatArray:
+    def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
         """See `Agent.logits`."""
         same = 0.5 + (COMMON - 0.5) * np.sign(state["seen"])
         best = state["q2"].max(-1)
@@ -180,20 +180,22 @@ class TwoStepLearner(Agent):
         value = w * mb + (1 - w) * state["mf"]
         return p["beta1"] * (value + p["p"] * state["last"])
 
-    def second(self, p: Values, state: State, reached: np.ndarray) -> FloatArray:
+    def second(self, p: ParameterValues, state: AgentState, reached: np.ndarray) -> FloatArray:
         """Return the probabilities of the second-stage choices in the states that were reached."""
         return np.exp(self._log_second(p, state, reached))
 
     @staticmethod
-    def _log_second(p: Values, state: State, reached: np.ndarray) -> FloatArray:
+    def _log_second(p: ParameterValues, state: AgentState, reached: np.ndarray) -> FloatArray:
         q = (state["q2"] * one_hot(reached, 2)[..., None]).sum(-2)
         return log_softmax(p["beta2"] * q)
 
-    def extra_log_likelihood(self, p: Values, state: State, data: ParallelTrials, chosen: FloatArray) -> FloatArray:
+    def extra_log_likelihood(
+        self, p: ParameterValues, state: AgentState, data: ParallelTrials, chosen: FloatArray
+    ) -> FloatArray:
         """See `Agent.extra_log_likelihood`: that of the second-stage choice."""
         return (self._log_second(p, state, data.state) * one_hot(data.choice2, 2)).sum(-1)
 
-    def step(self, p: Values, state: State, trial: ParallelTrials, chosen: FloatArray) -> State:
+    def step(self, p: ParameterValues, state: AgentState, trial: ParallelTrials, chosen: FloatArray) -> AgentState:
         """See `Agent.step`."""
         reached = one_hot(trial.state, 2)
         second = one_hot(np.where(trial.state >= 0, np.maximum(trial.choice2, 0), -1), 2)

@@ -13,7 +13,7 @@ from neurogym.compat.leniency import strictly
 from neurogym.envs.contract.subject import ContractError, Subject, require
 from neurogym.messages.names import unknown
 from neurogym.metadata import REQUIRED, TAGS, TaskEntries, entries_of
-from neurogym.sampling.distributions import ConditionValues, Distribution
+from neurogym.sampling.distributions import Distribution, PossibleValues
 from neurogym.spaces import Labels, names_of
 
 IMPOSSIBLE = -98765.4321  #: no condition has this value
@@ -87,7 +87,7 @@ def conditions(subject: Subject) -> None:
     _refuses(lambda: env.new_trial(no_such_condition=0), "new_trial(no_such_condition=0)", "no_such_condition")
 
 
-def _examples(values: ConditionValues) -> list[Any]:
+def _examples(values: PossibleValues) -> list[Any]:
     if isinstance(values, Distribution):
         low, high = values.bounds()
         return [low + 0.5 * (min(high, low + 1e4) - low)]

@@ -159,7 +159,7 @@ class ChangingBandit(Arms, SessionsInSequence):
 
 
 ARMS_OF_WALK = {"bounded": 2, "gaussian": 4}  #: walk to default number of arms
-Walk = Annotated[str, OneOf(ARMS_OF_WALK)]
+WalkKind = Annotated[str, OneOf(ARMS_OF_WALK)]
 STEP = 0.15  #: s.d. of a step of the bounded walk, Miller et al. 2021
 DECAY, CENTRE, DRIFT, NOISE = 0.9836, 0.5, 0.028, 0.04  #: Daw et al. 2006, whose payoffs run from 0 to 100 points
 
@@ -192,7 +192,7 @@ class DriftingBandit(Arms):
     @usual_arguments(tables=("rewards",), abort=False)
     def __init__(
         self,
-        walk: Walk = "bounded",
+        walk: WalkKind = "bounded",
         n: AtLeastTwo | None = None,
         drift: NonNegative | None = None,
         noise: NonNegative = NOISE,

@@ -13,7 +13,7 @@ from neurogym.envs.task import ChoiceTask, Info, TaskInfo, Trials, spaces, usual
 from neurogym.parameters.arguments import Block, OneOf, Probabilities, Range
 
 BLOCKS = {"coupled": (40, 100), "uncoupled": (20, 35)}  #: fewest and most trials of a block
-Kind = Annotated[str, OneOf(BLOCKS)]
+BlockKind = Annotated[str, OneOf(BLOCKS)]
 SIDES = (1, 2)  #: actions that choose left and right
 
 
@@ -56,7 +56,7 @@ class DynamicForaging(ChoiceTask):
     @usual_arguments()
     def __init__(
         self,
-        blocks: Kind = "coupled",
+        blocks: BlockKind = "coupled",
         baiting: bool = True,
         pairs: Sequence[tuple[float, float]] = ((0.4, 0.05),),
         levels: Probabilities = (0.1, 0.5, 0.9),

@@ -10,7 +10,7 @@ from neurogym.envs.psychophysics import exact_ceiling
 from neurogym.envs.task import ChoiceTask, Rule, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations, reward_timing
 from neurogym.parameters.arguments import NonNegative
-from neurogym.sampling.distributions import ConditionValues
+from neurogym.sampling.distributions import PossibleValues
 
 
 class Production(ChoiceTask):
@@ -57,7 +57,7 @@ class ReadySetGo(Production):
             raise ValueError(f"gain must be positive, got {gain!r}")
         self.gain, self.prod_margin, self.cued = gain, prod_margin, len(self.gains) > 1
         # a single gain can be requested freely
-        gains: ConditionValues = self.gains if self.cued else ("uniform", (0.1, 10))
+        gains: PossibleValues = self.gains if self.cued else ("uniform", (0.1, 10))
         self.conditions = {"measure": self.timing["measure"], "gain": gains}
         self._set_spaces(ready=1, set=2, **({"gain": 3} if self.cued else {}))
 

@@ -98,7 +98,7 @@ def _built_in(name: str, row: Values) -> AlgorithmSpec:
 
 
 #: Hyperparameters of built-in algorithms, mostly without a default.
-HYPERPARAMETERS: dict[str, options.Row] = TABLES["hyperparameters"]
+HYPERPARAMETERS: dict[str, options.OptionRow] = TABLES["hyperparameters"]
 
 ALGORITHMS: dict[str, AlgorithmSpec] = {name: _built_in(name, row) for name, row in TABLES["algorithms"].items()}
 

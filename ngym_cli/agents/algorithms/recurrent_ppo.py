@@ -52,7 +52,7 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import SEQUENCES, Penalties, silent_units
 
 LOOK_EVERY = 4  #: steps between those that silent units are counted in
-Found = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
+GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 
 
 class RecurrentPPO(Learner, ContribRecurrentPPO):
@@ -169,7 +169,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.count_update()
         self._log(torch.cat(statistics).mean(0).tolist())
 
-    def _epoch(self, parts: Minibatches, find: Callable[[Segments], Found], statistics: list[Tensor]) -> bool:
+    def _epoch(
+        self, parts: Minibatches, find: Callable[[Segments], GradientAndStatistics], statistics: list[Tensor]
+    ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
         fused = self._fused
@@ -207,11 +209,11 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 del self.policy.activity
                 yield -log_probs.sum() / mean**0.5
 
-    def _gradients(self) -> Callable[[Segments], Found]:
+    def _gradients(self) -> Callable[[Segments], GradientAndStatistics]:
         """Return a function that computes gradient and statistics of a minibatch; None if no step counts."""
         experience = Experience(self.rollout_buffer, self.device)
 
-        def find(segments: Segments) -> Found:
+        def find(segments: Segments) -> GradientAndStatistics:
             batch = experience.minibatch(segments, self.normalize_advantage)
             if batch is None:
                 return None

@@ -139,19 +139,19 @@ def split(tensors: dict[str, Tensor], places: dict[str, list[Any]]) -> dict[str,
 
 
 Tensors = dict[str, Tensor]
-Info = dict[str, Any]  #: everything else in a training state, as JSON
+PlainState = dict[str, Any]  #: everything else in a training state, as JSON
 
 REPLAY = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
-def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
+def training_state(model: BaseAlgorithm) -> tuple[Tensors, PlainState]:
     """Weights, optimiser, recurrent states, last observations, replay, generators and counters of any algorithm.
 
     Returns:
         Tensors by name (for safetensors) and everything else as JSON.
     """
     tensors = {f"policy/{name}": value.detach().cpu().clone() for name, value in model.policy.state_dict().items()}
-    info: Info = {**sb3.progress(model), "optimizer": _save_optimizer(model.policy.optimizer, tensors)}
+    info: PlainState = {**sb3.progress(model), "optimizer": _save_optimizer(model.policy.optimizer, tensors)}
     for name, seen in sb3.last_seen(model).items():
         tensors[f"env/{name}"] = torch.from_numpy(seen)
     if isinstance(model, sb3.Learner):
@@ -166,7 +166,7 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, Info]:
     return tensors, plain(info)
 
 
-def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> None:
+def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: PlainState) -> None:
     """Load a state into a model of the same configuration; continue with `learn(..., reset_num_timesteps=False)`.
 
     Raises:
@@ -190,7 +190,7 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: Info) -> N
     _load_generators(model, info["generators"], tensors)
 
 
-def _save_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> Info:
+def _save_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> PlainState:
     state = optimizer.state_dict()
     names = []
     for index, entries in state["state"].items():
@@ -200,7 +200,7 @@ def _save_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> Info:
     return {"entries": names, "lr": [group["lr"] for group in state["param_groups"]]}
 
 
-def _load_optimizer(optimizer: torch.optim.Optimizer, info: Info, tensors: Tensors) -> None:
+def _load_optimizer(optimizer: torch.optim.Optimizer, info: PlainState, tensors: Tensors) -> None:
     state = optimizer.state_dict()
     state["state"] = {}
     weights = [part for group in optimizer.param_groups for part in group["params"]]
@@ -223,7 +223,7 @@ def _columns(replay: ReplayBuffer) -> dict[str, np.ndarray]:
     return {name: vars(replay)[name] for name in REPLAY if name in vars(replay)}
 
 
-def _save_replay(replay: ReplayBuffer | None, tensors: Tensors) -> Info | None:
+def _save_replay(replay: ReplayBuffer | None, tensors: Tensors) -> PlainState | None:
     if replay is None:
         return None
     filled = replay.buffer_size if replay.full else replay.pos
@@ -232,7 +232,7 @@ def _save_replay(replay: ReplayBuffer | None, tensors: Tensors) -> Info | None:
     return {"pos": replay.pos, "full": replay.full}
 
 
-def _load_replay(replay: ReplayBuffer | None, info: Info | None, tensors: Tensors) -> None:
+def _load_replay(replay: ReplayBuffer | None, info: PlainState | None, tensors: Tensors) -> None:
     if (replay is None) != (info is None):
         raise ValueError("the saved state and the model disagree on having a replay buffer")
     if replay is None or info is None:
@@ -251,7 +251,7 @@ def _numpy_generators(model: BaseAlgorithm) -> dict[str, np.random.Generator]:
     return {**found, "action_space": model.action_space.np_random}
 
 
-def _save_generators(model: BaseAlgorithm, tensors: Tensors) -> Info:
+def _save_generators(model: BaseAlgorithm, tensors: Tensors) -> PlainState:
     tensors["generator/torch"] = torch.get_rng_state()
     if model.device.type == "cuda":
         tensors["generator/cuda"] = torch.cuda.get_rng_state(model.device)
@@ -267,7 +267,7 @@ def _save_generators(model: BaseAlgorithm, tensors: Tensors) -> Info:
     }
 
 
-def _load_generators(model: BaseAlgorithm, info: Info, tensors: Tensors) -> None:
+def _load_generators(model: BaseAlgorithm, info: PlainState, tensors: Tensors) -> None:
     torch.set_rng_state(tensors["generator/torch"])
     if model.device.type == "cuda" and "generator/cuda" in tensors:
         torch.cuda.set_rng_state(tensors["generator/cuda"], model.device)

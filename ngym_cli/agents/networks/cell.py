@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
-from ngym_cli.agents.networks.constraints import ConstrainedWeights, Kind
+from ngym_cli.agents.networks.constraints import ConstrainedWeights, WeightKind
 from ngym_cli.errors import UserError
 
 #: Environments in the step with which a new cell is tried.
@@ -181,7 +181,7 @@ class CellNetwork(RecurrentNetwork):
         flipped = any(part.ndim == 2 and part.shape[0] == inputs for part in probe.values())
         for path, parameter in probe.items():
             owner, _, name = path.rpartition(".")
-            kind: Kind = "bias" if parameter.ndim < 2 else "recurrent"
+            kind: WeightKind = "bias" if parameter.ndim < 2 else "recurrent"
             if parameter.ndim == 2 and parameter.shape[0 if flipped else 1] == inputs:
                 kind = "input"
             yield ConstrainedWeights(kind, cell.get_submodule(owner), name, layer, flipped and parameter.ndim == 2)

@@ -17,7 +17,7 @@ from torch.nn.utils import parametrize
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.errors import UserError
 
-Kind = Literal["input", "recurrent", "bias"]
+WeightKind = Literal["input", "recurrent", "bias"]
 
 
 class ConstrainedWeights(NamedTuple):
@@ -31,7 +31,7 @@ class ConstrainedWeights(NamedTuple):
         transposed: whether rows are sources, as in `x @ weight`.
     """
 
-    kind: Kind
+    kind: WeightKind
     module: nn.Module
     name: str
     layer: int

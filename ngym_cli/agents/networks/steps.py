@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of weights for each unit
+#: Arrays (layer, environment, unit) of a recurrent state; the first holds the activity.
 ArrayState = tuple[np.ndarray, ...]
 Array = TypeVar("Array", np.ndarray, "Tensor")
 CELLS = tuple(GATES)  #: in the order of `loops.c`
