@@ -20,7 +20,7 @@ from ngym_cli.runs.populations import period_spans
 from ngym_cli.runs.trial_table import Table
 
 if TYPE_CHECKING:
-    from neurogym.analysis import Activity
+    from neurogym.analysis.activity import Activity
     from neurogym.dynamics import FixedPoints
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.networks.base import RecurrentNetwork

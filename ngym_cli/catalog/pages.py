@@ -10,7 +10,7 @@ from typing import Any
 
 from gymnasium.spaces import Discrete, Space
 
-from neurogym.ceilings import needs_reward
+from neurogym.ceilings.stack import needs_reward
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.multi.make import make_multi, task_ids

@@ -12,8 +12,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.ceilings import blind, chance, needs_reward, sees_reward
-from neurogym.ceilings.stack import StackCeiling, verdict
+from neurogym.ceilings.random_agent import blind, chance
+from neurogym.ceilings.stack import StackCeiling, needs_reward, sees_reward, verdict
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.recording.rollout import ModelAgent, rollout

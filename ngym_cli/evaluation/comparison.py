@@ -12,9 +12,8 @@ from typing import cast
 import numpy as np
 from matplotlib.figure import Figure
 
-from neurogym.analysis import compare as statistics
-from neurogym.analysis import distance
-from neurogym.analysis.animals import StatisticComparison, comparison
+from neurogym.analysis.animals import StatisticComparison, comparison, distance
+from neurogym.analysis.animals import compare as statistics
 from neurogym.analysis.results import Estimate
 from neurogym.analysis.trial_tables import with_previous
 from neurogym.behaviour.describe import SubjectDescription, describe

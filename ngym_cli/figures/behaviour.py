@@ -8,8 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from neurogym.analysis import Curve, PsychometricFit, from_trials, rates, reaction_times
-from neurogym.analysis.psychometric import SHAPES
+from neurogym.analysis import from_trials
+from neurogym.analysis.outcomes import Rates, ReactionTimes, rates, reaction_times
+from neurogym.analysis.psychometric import SHAPES, PsychometricFit
+from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import numbers, responded, rising_choices, select, two_choices
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
@@ -186,6 +188,10 @@ def chronometric(view: View) -> Figure:
     return figure
 
 
+def _strengths(rows: Sequence[Rates | ReactionTimes]) -> np.ndarray:
+    return np.array([row.condition[STRENGTH] for row in rows], float)
+
+
 def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Series]) -> None:
     """Draw chronometric curves: correct (filled) and error trials (open), and the diffusion fitted to both.
 
@@ -200,14 +206,13 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Series]) -> N
             rows = tuple(row for row in rows if row.n > 1)
             if not rows:
                 continue
-            curve = Curve.estimates([r.condition[STRENGTH] for r in rows], [r.mean for r in rows], [r.n for r in rows])
+            curve = Curve.estimates(_strengths(rows), [r.mean for r in rows], [r.n for r in rows])
             words = f"{part.label}, {outcome}, n = {curve.n.sum():,}"
             interval_points(times, curve, color=part.colour, label=words, **style)
         rows_of_rates = rates(part.table, STRENGTH)
         curve = Curve.estimates(
-            [r.condition[STRENGTH] for r in rows_of_rates], [r.accuracy for r in rows_of_rates],
-            [r.n for r in rows_of_rates],
-        )  # fmt: skip
+            _strengths(rows_of_rates), [r.accuracy for r in rows_of_rates], [r.n for r in rows_of_rates]
+        )
         interval_points(accuracy, curve, color=part.colour)
         shortest = share_at_shortest_time(part.table["rt"])
         try:

@@ -24,7 +24,7 @@ from ngym_cli.agents.dynamics import (
 )  # fmt: skip
 from ngym_cli.errors import UserError
 from ngym_cli.figures.population import population
-from ngym_cli.figures.style import Unavailable
+from ngym_cli.figures.style import Unavailable, unavailable_on
 from ngym_cli.figures.view import View
 from ngym_cli.runs.trial_table import Table, concatenate
 
@@ -190,10 +190,8 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
     sets = sets or input_sets(trials.table, trials.activity, observations, by)
     if len(sets) > MOST_SETS:
         raise Unavailable(f"{len(sets)} conditions and periods are too many to tell apart; at most {MOST_SETS}")
-    try:
+    with unavailable_on(ValueError):
         system = source.system
-    except ValueError as error:
-        raise Unavailable(str(error)) from None
     states, of_step = visited_states(system, trials.activity, observations)
     searched = points_of_sets(system, trials.activity, observations, sets, between=BETWEEN)
     if not searched:

@@ -8,9 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from neurogym.analysis import Activity, Curve, from_trials, psychophysical_kernel
-from neurogym.analysis.evidence import ContextUse
+from neurogym.analysis import from_trials
+from neurogym.analysis.activity import Activity
+from neurogym.analysis.evidence import ContextUse, psychophysical_kernel
 from neurogym.analysis.intervals import clusters, proportion_curve
+from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import numbers, responded, select, two_choices
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.behaviour import second_choice

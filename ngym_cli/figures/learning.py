@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from neurogym.analysis import Curve, from_trials
+from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, proportion_curve
+from neurogym.analysis.results import Curve
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Evaluated, Source
 from ngym_cli.figures.view import View
@@ -60,10 +61,8 @@ def _group(axes: Axes, label: str, sources: list[Source], colour: ColorType) -> 
         rows, steps = _bins(sources[0].training)
         _performance(axes, sources[0].training, rows, steps, colour, f"{label}, 1 run, Wilson interval")
         return
-    try:
+    with style.unavailable_on(ValueError):
         curve = from_trials.learning_curve([source.training for source in sources], n_bins=MOST_BINS)
-    except ValueError as error:
-        raise style.Unavailable(str(error)) from None
     for seed in curve.seeds:
         axes.plot(curve.iqm.x, seed, color=colour, linewidth=0.5, alpha=0.4)
     words = f"{label}, interquartile mean of {len(sources)} runs, bootstrap interval"

@@ -9,9 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from neurogym.analysis import PSTH, Activity, decode, pca_trajectories, selectivity_table
-from neurogym.analysis import psth as averaged
+from neurogym.analysis.activity import PSTH, Activity
+from neurogym.analysis.activity import psth as averaged
+from neurogym.analysis.decoding import decode
 from neurogym.analysis.intervals import clusters
+from neurogym.analysis.selectivity import selectivity_table
+from neurogym.analysis.trajectories import pca_trajectories
 from neurogym.analysis.trial_tables import numbers, select
 from ngym_cli.config.values import Scalar
 from ngym_cli.figures import registry, style
@@ -305,10 +308,8 @@ def selectivity(view: View) -> Figure:
     if not targets:
         raise style.Unavailable("no task variable takes a few values often enough")
     rate = found.activity.mean_rate(found.at, stop=found.stop)[known]
-    try:
+    with style.unavailable_on(ValueError):
         table = selectivity_table(rate, targets)
-    except ValueError as error:
-        raise style.Unavailable(str(error)) from None
     figure, (left, right) = style.new_figure(1, 2)
     share = (table.p < table.alpha).mean(axis=0)
     left.barh(range(len(table.terms)), share, color=style.COLOURS[0])

@@ -12,7 +12,7 @@ import numpy as np
 from neurogym.analysis.trial_tables import MissingColumnsError
 from ngym_cli.config import parts
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.figures.style import GREY, Unavailable, capitalise_titles, footnote
+from ngym_cli.figures.style import GREY, Unavailable, capitalise_titles, footnote, unavailable_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,10 +167,8 @@ class FigureSpec:
         if self.record and view.unrecorded(self.record, self.each_run):
             view.record(self.record, self.each_run)
             self.require(view)
-        try:
+        with unavailable_on(MissingColumnsError):  # one of several runs is of a task that has no such column
             figure = self.function(view)
-        except MissingColumnsError as error:  # one of several runs is of a task that has no such column
-            raise Unavailable(str(error)) from None
         figure = getattr(figure, "figure", figure)  # of axes, too
         if not hasattr(figure, "savefig"):
             raise Unavailable(f"{self.name} must return a matplotlib figure, not {type(figure).__name__}")

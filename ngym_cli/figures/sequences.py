@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from neurogym.analysis import Curve, IntervalReproduction, from_trials, interval_reproduction
+from neurogym.analysis import from_trials
 from neurogym.analysis.learning import ReversalCurve, best_choices, thompson
+from neurogym.analysis.results import Curve
+from neurogym.analysis.timing import IntervalReproduction, interval_reproduction
 from neurogym.analysis.trial_tables import in_sequence, numbers, responded, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series

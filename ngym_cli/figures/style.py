@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from neurogym.analysis import Curve, Estimate, PsychometricFit
+from neurogym.analysis.psychometric import PsychometricFit
+from neurogym.analysis.results import Curve, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -79,6 +80,15 @@ _scale = contextvars.ContextVar("scale", default=1.0)
 
 class Unavailable(Exception):
     """Error for a figure that cannot be drawn from the given trials; the message contains the reason."""
+
+
+@contextlib.contextmanager
+def unavailable_on(error: type[Exception]) -> Iterator[None]:
+    """Turn an error of this kind within a block into the reason why a figure cannot be drawn."""
+    try:
+        yield
+    except error as reason:
+        raise Unavailable(str(reason)) from None
 
 
 @contextlib.contextmanager

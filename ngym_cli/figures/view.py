@@ -13,7 +13,7 @@ import numpy as np
 from neurogym.analysis.trial_tables import groups, select
 from ngym_cli.errors import UserError
 from ngym_cli.figures.source import Evaluated, Series, Source
-from ngym_cli.figures.style import COLOURS, Unavailable, colours, shades
+from ngym_cli.figures.style import COLOURS, Unavailable, colours, shades, unavailable_on
 from ngym_cli.runs import recordings
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.terminal import REFERENCES
@@ -227,10 +227,8 @@ class View:
         """
         for source in self.unrecorded(quantities, every_run):
             record = self.require_recorder(quantities)
-            try:
+            with unavailable_on(UserError):
                 record(source, quantities)
-            except UserError as error:
-                raise Unavailable(str(error)) from None
             source.reread()
         if not self.named:
             for source in self.sources if every_run else self.sources[:1]:

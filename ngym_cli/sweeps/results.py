@@ -142,7 +142,7 @@ def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
 
 def statistics(scores: np.ndarray) -> Spread:
     """Return ``mean`` and ``iqm`` of scores, and bootstrap intervals where there are two or more."""
-    from neurogym.analysis import interquartile_mean
+    from neurogym.analysis.results import interquartile_mean
 
     if not len(scores):
         return {"mean": None, "mean_ci": None, "iqm": None, "iqm_ci": None}
@@ -158,6 +158,6 @@ def statistics(scores: np.ndarray) -> Spread:
 @lru_cache(maxsize=8)
 def resamples(n: int) -> np.ndarray:
     """Return indices of ``n`` observations drawn with replacement, shape (resamples, n); always the same."""
-    from neurogym.analysis import bootstrap
+    from neurogym.analysis.results import bootstrap
 
     return bootstrap(lambda index: index, n, RESAMPLES).astype(np.intp)
