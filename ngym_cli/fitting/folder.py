@@ -15,13 +15,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, Required
+from typing import NotRequired, Required
 
 import numpy as np
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, message_of
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, records
@@ -83,7 +84,7 @@ class FitRecord(TypedDict, total=False):
     """Record of a fit (``fit.json``); in results of a fit with the folder as ``path``."""
 
     status: Required[RunState]
-    settings: Required[dict[str, Any]]
+    settings: Required[Values]
     started: Moment
     ended: Moment
     files: dict[str, str]

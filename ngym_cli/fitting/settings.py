@@ -93,7 +93,7 @@ class FitSettings:
         return validation.FitData(table, validation.CrossValidation(self.folds, self.subjects, self.seed), test)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> FitSettings:
+    def from_dict(cls, data: Mapping[str, object]) -> FitSettings:
         """Return the settings from the result of `to_dict`, also after JSON."""
         given: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
         return cls(**given)
