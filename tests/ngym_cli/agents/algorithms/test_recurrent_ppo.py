@@ -283,5 +283,5 @@ def test_target_kl_stops_the_epochs(recall):
 
 
 def test_bptt_must_be_positive(recall):
-    with pytest.raises(ValueError, match="at least 1 step, got 0"):
+    with pytest.raises(ValueError, match="bptt must be at least 1, not 0"):
         build(recall(), bptt=0)
