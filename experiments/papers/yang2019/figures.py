@@ -232,12 +232,13 @@ def _fractional(run, pair=CONTEXTS):
 
 
 def context_units(run):
-    """Share of units that serve one of the two contexts alone, the less frequent of the two kinds."""
+    """Share of units that serve one of the two contexts alone; 0 unless there are such units for either context."""
     fraction = _fractional(run)
     fraction = fraction[np.isfinite(fraction)]
     if not len(fraction):
         raise ValueError("no unit varies in the two tasks")
-    return float(min((fraction > ALONE).mean(), (fraction < -ALONE).mean()))
+    first, second = (fraction > ALONE).mean(), (fraction < -ALONE).mean()
+    return float(first + second) if min(first, second) > 0 else 0.0
 
 
 @cache
