@@ -5,8 +5,10 @@ import numpy as np
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
 from ngym_cli.papers.controls import rewired
 
-#: Ends of the names of weights from the inputs, of connected and of unconnected units.
-INPUTS = ("weight_ih_l0", "read.weight")
+#: End of the name of the weights from the inputs.
+INPUTS = "read.weight"
+#: Networks by their connections.
+NETWORKS = ("near", "unconnected", "dense")
 #: Kinds of tasks, in the order in which they are drawn.
 KINDS = ("base", "seq", "int", "int and seq")
 
@@ -17,11 +19,21 @@ def kind(task):
     return KINDS[2 * integrates + moves]
 
 
-def by_kind(run):
-    """Mean over tasks of the performance in each, for each kind of task; chance in the tasks is below one half."""
+def by_task(run):
+    """Performance in each task; chance is below one half."""
     table = run.trials()
     tasks, performance = np.asarray(table["task"]).astype(str), np.asarray(table["performance"], float)
-    means = {task: performance[tasks == task].mean() for task in np.unique(tasks)}
+    return {str(task): float(performance[tasks == task].mean()) for task in np.unique(tasks)}
+
+
+def mean_performance(run):
+    """Performance, mean over all tasks."""
+    return float(np.mean(list(by_task(run).values())))
+
+
+def by_kind(run):
+    """Mean over tasks of the performance in each, for each kind of task."""
+    means = by_task(run)
     found = {each: [mean for task, mean in means.items() if kind(task) == each] for each in KINDS}
     return {each: float(np.mean(means)) for each, means in found.items() if means}
 
@@ -43,10 +55,15 @@ def composed_performance(run):
     return {each: found[each] for each in KINDS[1:]}
 
 
-def larger_loss(connected_base, unconnected_base, connected_all, unconnected_all):
+def larger_loss(near_base, unconnected_base, near_all, unconnected_all):
     """Mean loss without connections on composed tasks, less that on the base tasks of networks trained on these."""
-    composed = np.mean(list(lost_without_connections(connected_all, unconnected_all).values()))
-    return float(composed - (base_performance(connected_base) - base_performance(unconnected_base)))
+    composed = np.mean(list(lost_without_connections(near_all, unconnected_all).values()))
+    return float(composed - (base_performance(near_base) - base_performance(unconnected_base)))
+
+
+def gain_of_sparseness(near, dense):
+    """Performance, mean over all tasks, with connections to near units less that with connections to all."""
+    return mean_performance(near) - mean_performance(dense)
 
 
 def control_no_rule(run):
@@ -64,15 +81,15 @@ def control_no_rule(run):
 
 
 def figure_2_connections(paper):
-    """Performance by kind of task of networks of connected and of unconnected units, trained on the base tasks (left)
-    and on all tasks (right); a dot for each network. Without connections performance falls where answers move on or
-    are shifted by the delay.
+    """Performance by kind of task of networks whose units are connected to near ones, to all or to none, trained on
+    the base tasks (left) and on all tasks (right); a dot for each network. Without connections performance falls
+    where answers move on or are shifted by the delay; with connections to all units learning takes longer.
     """
     figure, panels = new_figure(1, 2, width=3.6, sharey=True)
     for axes, trained in zip(panels, ("base", "all"), strict=True):
         kinds = KINDS[:1] if trained == "base" else KINDS
-        for place, (net, colour) in enumerate(zip(("connected", "unconnected"), COLOURS, strict=False)):
-            for k, run in enumerate(paper.runs(f"{net}-{trained}")):
+        for place, (net, colour) in enumerate(zip(NETWORKS, COLOURS, strict=False)):
+            for k, run in enumerate(paper.found.get(f"{net}-{trained}", ())):
                 found = by_kind(run)
                 places = np.arange(len(kinds)) + 0.2 * place - 0.1
                 axes.plot(places, [found[each] for each in kinds], "o", color=colour, label=None if k else net)

@@ -5,8 +5,11 @@ import numpy as np
 from neurogym.analysis import from_trials
 from neurogym.analysis.learning import best_choices, thompson
 from neurogym.analysis.trial_tables import in_sequence, numbers, select, sessions
+from neurogym.behaviour.models.base import Problem
+from neurogym.behaviour.models.learning import QLearning, QOptions
+from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
-from ngym_cli.papers.controls import FEEDBACK, cut
+from ngym_cli.papers.controls import FEEDBACK, answered, cut
 
 PULLS = 100
 ARMS = ("p0", "p1")
@@ -16,6 +19,10 @@ WORDS = ("common\nrewarded", "rare\nrewarded", "common\nunrewarded", "rare\nunre
 PUBLISHED = (0.988, 0.637, 0.622, 0.987)
 IDEAL = (1.0, 0.6635, 0.6645, 1.0)
 SIMULATED = 20_000
+#: Whether a session is volatile, and what is said of it.
+VOLATILITY = {0: "stable", 1: "volatile"}
+#: Learning rate and inverse temperature of the learner that does not adapt.
+FIXED_RATE, TEMPERATURE = 0.4, 5.0
 
 
 def stay(run):
@@ -73,6 +80,57 @@ def _simulated(agent, arms):
     return lost.cumsum(axis=1).mean(axis=0)
 
 
+def by_trial(run):
+    """P(correct) in each trial of a session."""
+    table = run.trials()
+    place, right = numbers(table["session_trial"]).astype(int), numbers(table["performance"])
+    return np.bincount(place, right) / np.bincount(place)
+
+
+def after_one_trial(run):
+    """P(correct) in the second trial of a session."""
+    return float(by_trial(run)[1])
+
+
+def learning_rates(run):
+    """Learning rate of the Rescorla-Wagner model that fits the choices, in stable and in volatile sessions."""
+    table, order = in_sequence(run.trials())
+    numbered, volatile = sessions(table), numbers(table["volatile"])
+    choice, reward = numbers(table["choice"]).astype(int), numbers(table["reward"])
+    model = QLearning("q-learning", QOptions(perseveration=True))
+    found = {}
+    for kind, word in VOLATILITY.items():
+        chosen = [np.flatnonzero((numbered == k) & (volatile == kind)) for k in range(order.max() + 1)]
+        rows = [session(choice[at], reward=reward[at]) for at in chosen if len(at)]
+        (fitted,) = model.fit([Problem(Behaviour(tuple(rows)))])
+        found[word] = fitted.parameters["alpha"].value
+    return found
+
+
+def faster_when_volatile(run):
+    """Learning rate in volatile sessions less that in stable ones."""
+    found = learning_rates(run)
+    return found["volatile"] - found["stable"]
+
+
+def control_fixed_rate(run):
+    """A learner with one learning rate for all sessions."""
+    return answered(run, _with_fixed_rate)
+
+
+def _with_fixed_rate(table):
+    """Answer trials as a Rescorla-Wagner learner does, from the payoffs of both arms."""
+    table, numbered = in_sequence(table)
+    rng, pays = np.random.default_rng(0), np.stack([numbers(table[f"pays{arm}"]) for arm in range(2)], axis=1)
+    choice, values = np.zeros(len(pays), int), np.zeros(2)
+    for k in range(len(pays)):
+        if k and numbered[k] != numbered[k - 1]:
+            values = np.zeros(2)
+        choice[k] = rng.random() < 1 / (1 + np.exp(TEMPERATURE * (values[0] - values[1])))
+        values[choice[k]] += FIXED_RATE * (pays[k, choice[k]] - values[choice[k]])
+    return {**table, "choice": choice, "reward": pays[np.arange(len(pays)), choice]}
+
+
 def control_no_feedback(run):
     """The trained networks without their inputs from the last reward and action: a session teaches nothing."""
     return cut(run, FEEDBACK)
@@ -113,6 +171,35 @@ def figure_2_bandit_regret(paper):
     for agent, style, label in ((thompson, "--", "Thompson sampling"), (best_choices, ":", "best policy")):
         axes.plot(pulls, _simulated(agent, arms), color=GREY, linestyle=style, label=label)
     axes.set(xlabel="pull", ylabel="cumulative expected regret", xlim=(0, PULLS))
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return figure
+
+
+def figure_learning_to_learn(paper):
+    """P(correct) in each trial of a session with two new objects, of each network. The first trial can only be
+    guessed; from the second on the object that pays is known.
+    """
+    figure, axes = new_figure(width=4.0)
+    for k, run in enumerate(paper.runs("harlow")):
+        found = by_trial(run)
+        axes.plot(np.arange(1, len(found) + 1), found, "o-", color=COLOURS[k % len(COLOURS)], label=f"seed {run.seed}")
+    axes.axhline(0.5, color=GREY, linestyle=":", label="chance")
+    axes.set(xlabel="trial of a session", ylabel="P(correct)", ylim=(0.4, 1.02))
+    axes.legend()
+    return figure
+
+
+def figure_volatility(paper):
+    """Learning rate that fits the choices in stable and in volatile sessions, of each network. A network that notices
+    how often arms change places follows single rewards more where they do; a line that rises says so.
+    """
+    figure, axes = new_figure(width=4.0)
+    for k, run in enumerate(paper.runs("volatility")):
+        rates = learning_rates(run)
+        axes.plot(range(len(rates)), rates.values(), "o-", color=COLOURS[k % len(COLOURS)], label=f"seed {run.seed}")
+    axes.set_xticks(range(len(VOLATILITY)), VOLATILITY.values())
+    axes.set(ylabel="learning rate", xlim=(-0.4, 1.4), xlabel="sessions")
     axes.set_ylim(bottom=0)
     axes.legend()
     return figure
