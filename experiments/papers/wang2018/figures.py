@@ -141,7 +141,7 @@ def figure_5_stay_probabilities(paper):
     networks trained here; points: each network; lines: the paper's (solid) and the ideal observer's (dotted). High
     after common rewards and rare failures: the choice follows a model of the transitions, not reward alone.
     """
-    parts = [part for part in ("two-step", "two-step-a2c") if paper.found.get(part)]
+    parts = [part for part in ("two-step", "two-step-a2c") if paper.found.get(part)] or ["two-step"]
     figure, axes = new_figure(1, len(parts), squeeze=False)
     for axis, part in zip(axes[0], parts, strict=True):
         values = np.array([list(stay(run).values()) for run in paper.runs(part)])
