@@ -95,7 +95,11 @@ def figure_2_connections(paper):
                 axes.plot(places, [found[each] for each in kinds], "o", color=colour, label=None if k else net)
         category_ticks(axes, kinds)
         axes.axhline(1, color=GREY, linestyle=":", linewidth=1)
-        axes.set(ylim=(0, 1.03), xlim=(-0.5, len(kinds) - 0.5), title=f"trained on {'the base tasks' if trained == 'base' else 'all tasks'}")
+        axes.set(
+            ylim=(0, 1.03),
+            xlim=(-0.5, len(kinds) - 0.5),
+            title=f"trained on {'the base tasks' if trained == 'base' else 'all tasks'}",
+        )
     panels[0].set_ylabel("performance")
     panels[1].legend(loc="upper left", bbox_to_anchor=(0, -0.25), ncols=3)
     return figure
