@@ -8,7 +8,7 @@ from neurogym.envs.blocks import SessionsInSequence, paid
 from neurogym.envs.native.bandit import Arms
 from neurogym.envs.task import Trials, spaces
 
-FEATURES = 8  #: of an object
+FEATURES = 4  #: of an object
 
 
 class Objects(SessionsInSequence, Arms):
