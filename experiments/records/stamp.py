@@ -21,6 +21,7 @@ from typing import Any
 from experiments.records import behaviour
 from neurogym import kernels
 from ngym_cli.files.writing import write_text
+from ngym_cli.papers.model import SCRIPT
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,10 +102,11 @@ def _sources() -> str:
     found = hashlib.sha256(Path(behaviour.__file__).read_bytes())
     found.update(json.dumps([importlib.metadata.version(name) for name in LIBRARIES]).encode())
     found.update(kernels.variant().encode())
-    for package in ("neurogym", "ngym_cli"):
-        for path in sorted((ROOT / package).rglob("*")):
-            if path.suffix in SOURCES and path.name not in WRITTEN:
-                found.update(path.read_bytes())
+    packages = (path for name in ("neurogym", "ngym_cli") for path in (ROOT / name).rglob("*"))
+    parts = (path for path in (ROOT / "experiments" / "papers").glob("*/*.py") if path.name != SCRIPT)
+    decide = [path for path in packages if path.suffix in SOURCES and path.name not in WRITTEN]
+    for path in sorted([*decide, *parts]):
+        found.update(path.read_bytes())
     return found.hexdigest()[:12]
 
 
