@@ -50,16 +50,18 @@ def untrained(run: PaperRun) -> PaperRun:
     return rewired(run, lambda tensors: {name: weights[name] for name in tensors})
 
 
-def cut(run: PaperRun, *channels: str) -> PaperRun:
+def cut(run: PaperRun, *channels: str, weights: str = INPUTS) -> PaperRun:
     """Return the trained network of a run without the weights of some of its inputs.
 
     Args:
         run: the run.
         channels: names of channels as in the task's ``observation_space.name``; ``feedback`` for the channels that
             wrappers add (last reward, last action).
+        weights: end of the name of the input weights: rows of units, columns of channels. A cell of one's own may
+            name them otherwise.
 
     Raises:
-        ValueError: if there is no such channel, or the network has no input weights of the usual name.
+        ValueError: if there is no such channel, or the network has no weights of this name.
     """
     env: Any = run.agent.make_env()
     space = env.unwrapped.observation_space
@@ -75,7 +77,7 @@ def cut(run: PaperRun, *channels: str) -> PaperRun:
             raise ValueError(f"the task has no channel '{name}'; it has {', '.join(map(str, names))}")
 
     def without(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        for value in _ending(tensors, INPUTS):
+        for value in _ending(tensors, weights):
             value[:, places] = 0
         return tensors
 

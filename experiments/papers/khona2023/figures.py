@@ -3,10 +3,8 @@
 import numpy as np
 
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
-from ngym_cli.papers.controls import rewired
+from ngym_cli.papers.controls import cut
 
-#: End of the name of the weights from the inputs.
-INPUTS = "read.weight"
 #: Networks by their connections.
 NETWORKS = ("near", "unconnected", "dense")
 #: Kinds of tasks, in the order in which they are drawn.
@@ -68,16 +66,7 @@ def gain_of_sparseness(near, dense):
 
 def control_no_rule(run):
     """The trained networks without their inputs from the rule: the task is not known."""
-    space = run.agent.make_env().unwrapped.observation_space
-    rule = np.arange(space.shape[0])[space.name["task"]]
-
-    def without(weights):
-        for name, value in weights.items():
-            if name.endswith(INPUTS):
-                value[:, rule] = 0
-        return weights
-
-    return rewired(run, without)
+    return cut(run, "task", weights="read.weight")
 
 
 def figure_2_connections(paper):

@@ -1,10 +1,12 @@
 """Two-step choices and bandits of a network that learns to learn (Wang et al. 2018)."""
 
+from functools import cache
+
 import numpy as np
 
 from neurogym.analysis import from_trials
 from neurogym.analysis.learning import best_choices, thompson
-from neurogym.analysis.trial_tables import in_sequence, numbers, select, sessions
+from neurogym.analysis.trial_tables import in_sequence, numbers, select
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.learning import QLearning, QOptions
 from neurogym.behaviour.table import Behaviour, session
@@ -50,15 +52,12 @@ def reward_per_session(run):
 
 def _curve(table):
     """Cumulative regret over the pulls of a session, mean over whole sessions; arms of each session."""
-    table, _ = in_sequence(table)
-    session = sessions(table)
-    whole = np.bincount(session)[session] == PULLS
-    table = select(table, whole)
+    table, session_of = in_sequence(table)
+    table = select(table, np.bincount(session_of)[session_of] == PULLS)
     arms = np.stack([numbers(table[name]) for name in ARMS], axis=1)
     chosen = numbers(table["choice"]).astype(int)
     lost = arms.max(axis=1) - arms[np.arange(len(arms)), chosen]
-    order = np.lexsort((numbers(table["session_trial"]), sessions(table)))
-    return lost[order].reshape(-1, PULLS).cumsum(axis=1), arms[order].reshape(-1, PULLS, 2)[:, 0]
+    return lost.reshape(-1, PULLS).cumsum(axis=1), arms.reshape(-1, PULLS, 2)[:, 0]
 
 
 def regret(run):
@@ -92,16 +91,17 @@ def after_one_trial(run):
     return float(by_trial(run)[1])
 
 
+@cache
 def learning_rates(run):
     """Learning rate of the Rescorla-Wagner model that fits the choices, in stable and in volatile sessions."""
-    table, order = in_sequence(run.trials())
-    numbered, volatile = sessions(table), numbers(table["volatile"])
-    choice, reward = numbers(table["choice"]).astype(int), numbers(table["reward"])
+    table, session_of = in_sequence(run.trials())
+    begins = np.flatnonzero(np.diff(session_of)) + 1
+    parts = [np.split(numbers(table[name]), begins) for name in ("choice", "reward", "volatile")]
     model = QLearning("q-learning", QOptions(perseveration=True))
     found = {}
     for kind, word in VOLATILITY.items():
-        chosen = [np.flatnonzero((numbered == k) & (volatile == kind)) for k in range(order.max() + 1)]
-        rows = [session(choice[at], reward=reward[at]) for at in chosen if len(at)]
+        rows = (session(choice, reward=reward) for choice, reward, volatile in zip(*parts, strict=True)
+                if volatile[0] == kind)  # fmt: skip
         (fitted,) = model.fit([Problem(Behaviour(tuple(rows)))])
         found[word] = fitted.parameters["alpha"].value
     return found
@@ -120,11 +120,11 @@ def control_fixed_rate(run):
 
 def _with_fixed_rate(table):
     """Answer trials as a Rescorla-Wagner learner does, from the payoffs of both arms."""
-    table, numbered = in_sequence(table)
+    table, session_of = in_sequence(table)
     rng, pays = np.random.default_rng(0), np.stack([numbers(table[f"pays{arm}"]) for arm in range(2)], axis=1)
     choice, values = np.zeros(len(pays), int), np.zeros(2)
     for k in range(len(pays)):
-        if k and numbered[k] != numbered[k - 1]:
+        if k and session_of[k] != session_of[k - 1]:
             values = np.zeros(2)
         choice[k] = rng.random() < 1 / (1 + np.exp(TEMPERATURE * (values[0] - values[1])))
         values[choice[k]] += FIXED_RATE * (pays[k, choice[k]] - values[choice[k]])
