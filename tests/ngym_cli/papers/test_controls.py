@@ -44,10 +44,9 @@ def test_channels_are_cut_by_name(trained):
         controls.cut(trained, "sound")
 
 
-def test_networks_whose_weights_have_other_names_are_not_called_cut(trained, monkeypatch):
-    monkeypatch.setattr(controls, "INPUTS", "weights_of_my_cell")
+def test_networks_whose_weights_have_other_names_are_not_called_cut(trained):
     with pytest.raises(ValueError, match="no weights weights_of_my_cell .* with rewired"):
-        controls.cut(trained, "fixation")
+        controls.cut(trained, "fixation", weights="weights_of_my_cell")
 
 
 def test_recurrent_weights_are_shuffled_within_each_unit(trained):
