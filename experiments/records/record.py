@@ -68,8 +68,13 @@ class Record:
         return self.seeds(item) if callable(self.seeds) else self.seeds
 
     def rows(self) -> Rows:
-        """Return what is kept."""
-        return json.loads(self.file.read_text(encoding="utf-8")) if self.file.exists() else {}
+        """Return what is kept, without items and seeds that are not measured any more."""
+        kept = json.loads(self.file.read_text(encoding="utf-8")) if self.file.exists() else {}
+        return {
+            item: {seed: row for seed, row in kept[item].items() if int(seed) < self.seeds_of(item)}
+            for item in self.items()
+            if item in kept
+        }
 
     def digest(self, item: str) -> str:
         """Return the digest that a row of an item would have now."""

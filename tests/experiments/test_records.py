@@ -113,3 +113,9 @@ def test_only_what_is_out_of_date_is_missing(small):
     settings["x"] = 2
     assert record.missing() == [("a", 0), ("a", 1)]
     assert record.missing(["b"]) == []
+
+
+def test_seeds_beyond_those_of_an_item_do_not_count(small):
+    _, record = small
+    record.write({"a": {"0": {"value": 1}, "2": {"value": 3}}, "b": {"1": {"value": 2}}})
+    assert record.rows() == {"a": {"0": {"value": 1}}, "b": {"1": {"value": 2}}}
