@@ -199,6 +199,8 @@ def test_flow_vanishes_at_points_and_is_the_linearisation_nearby():
     moved = net.step((points[0] + push)[None], np.zeros(2))[0] - points[0]
     np.testing.assert_allclose(moved, around.state_matrix @ push, atol=1e-7)
     assert around.drift == pytest.approx(0, abs=1e-12)
+    driven = net.step(np.repeat(points[:1], 2, axis=0), 1e-5 * np.eye(2)) - points[0]
+    np.testing.assert_allclose(around.input_along_modes(), np.abs(around.left @ driven.T) / 1e-5, rtol=1e-3, atol=1e-4)
     with pytest.raises(ValueError, match="parallel"):
         dynamics.Plane.through(points[0], [1, 0, 0, 0], [2, 0, 0, 0])
 
