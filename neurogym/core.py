@@ -39,7 +39,7 @@ from neurogym.parameters import BaseEnv, EnvMeta
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import Action, checked_action
 from neurogym.trials import Cursor, Info, InvalidOperationError, StepResult, Trials
-from neurogym.trials.events import ABORT, END, NONE, OUTCOME, StepInfo, outcome_of
+from neurogym.trials.events import ABORT, END, NONE, OUTCOME, TABLES, StepInfo, outcome_of
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
 from neurogym.wrappers.stack import Stack
 
@@ -171,7 +171,7 @@ class TrialEnv(TaskDefinition):
             return
         self._is_settled = True
         trial, step = self.cursor.alone(), self.cursor.step
-        for table in ("event", "reward", "performance"):
+        for table in TABLES:
             trial.fields.pop(table, None)
         self.rule.compile(trial, self.abort)  # type: ignore[union-attr]
         self.cursor.enter(trial, 0)

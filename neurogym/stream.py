@@ -17,7 +17,7 @@ from neurogym.core import TrialEnv
 from neurogym.cycle import make_trials
 from neurogym.spaces import Action
 from neurogym.state.values import Data
-from neurogym.trials import Info, Trials
+from neurogym.trials import Trials
 from neurogym.trials.events import END
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, first_observation, no_action
 from neurogym.wrappers.forwarding import layers
@@ -40,10 +40,6 @@ class Frame(NamedTuple):
     rows: np.ndarray
     length: np.ndarray
     trials: Trials
-
-    def records(self) -> list[Info]:
-        """The record of each trial."""
-        return [self.trials.record(k) for k in range(self.trials.n)]
 
 
 class GroundTruthStream:

@@ -215,6 +215,15 @@ def interval_reproduction(
     return timing.interval_reproduction(wanted, given, **_linked(table, options))
 
 
+def counted_from_cue(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return trials of produced intervals with ``rt`` (ms) from the cue to start, the onset of the period ``set``.
+
+    Where an interval was measured before, reaction times count from the end of that period.
+    """
+    lag = numbers(table["period_set"]) if {"period_set", "measure"} <= set(table) else 0.0
+    return {**table, "rt": numbers(table["rt"]) + lag}
+
+
 def two_step(data: TrialData, common: str = "common", won: str = "reward", **options: Any) -> history.StayProbabilities:
     """Return stay probabilities and control indices; a trial without an answer stays in the sequence."""
     table, session = in_sequence(require(data, "choice", "outcome", common, won))

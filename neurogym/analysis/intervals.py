@@ -169,6 +169,12 @@ def lower_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> fl
     return mean_interval(values, groups, 1 - 2 * alpha).low
 
 
+def members_of(groups: ArrayLike) -> list[IntArray]:
+    """Indices of the trials of each group, in ascending order of the labels."""
+    labels = np.unique(np.asarray(groups), return_inverse=True)[1]
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+
+
 def resampled(
     statistic: IndexStatistic, n: int, groups: ArrayLike | None = None, n_boot: int = 1000, seed: int | None = 0
 ) -> FloatArray:
@@ -183,9 +189,7 @@ def resampled(
     """
     if groups is None:
         return bootstrap(statistic, n, n_boot, seed)
-    labels = np.unique(np.asarray(groups), return_inverse=True)[1]
-    order = np.argsort(labels, kind="stable")
-    members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
+    members = members_of(groups)
     rng = np.random.default_rng(seed)
     return np.array(
         [

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, mean_interval
+from neurogym.analysis.outcomes import d_prime
 from neurogym.analysis.results import Estimate, Result
 from neurogym.analysis.trial_tables import (
     MissingColumnsError,
@@ -51,17 +53,19 @@ class Measure(Result):
     of: int = 0
 
 
-def measures(names: Iterable[str], data: TrialData) -> list[Measure]:
+def measures(names: Iterable[str], data: TrialData, sure: int = 3) -> list[Measure]:
     """Compute the named measures from trials.
 
     Args:
         names: names in `MEASURES`, as a task declares them.
         data: trial table of an evaluation.
+        sure: the action that takes the sure option, where there is one.
     """
+    known: dict[str, Callable[[TrialData], list[Measure]]] = {**MEASURES, "wagering": partial(wagering, sure=sure)}
     found: list[Measure] = []
     for name in names:
         try:
-            found += [each for each in MEASURES[name](data) if np.isfinite(each.value)]
+            found += [each for each in known[name](data) if np.isfinite(each.value)]
         except (MissingColumnsError, ValueError):
             continue  # too few trials, one choice only, or a column that this variant of the task does not have
     return found
@@ -107,24 +111,19 @@ def reaction(data: TrialData) -> list[Measure]:
 
 
 def detection(data: TrialData) -> list[Measure]:
-    """Return hits, false alarms and d' of tasks in which 1 is to respond and 0 to withhold.
-
-    d' has half a trial added to each count (Hautus 1995, 10.3758/BF03203619).
-    """
-    from scipy.special import ndtri
-
+    """Return hits, false alarms and d' of tasks in which 1 is to respond and 0 to withhold."""
     table = require(data, "ground_truth", "choice", "outcome")
     table = select(table, table["outcome"].astype(str) != "abort")
     due = numbers(table["ground_truth"]) > 0
     acted = (numbers(table["choice"]) > 0) & (~due | (table["outcome"].astype(str) == "correct"))
     if not due.any() or due.all():
         raise ValueError("hits and false alarms need trials of both kinds")
-    hits, alarms = (float((acted & rows).sum() + 0.5) / float(rows.sum() + 1) for rows in (due, ~due))
+    prime = d_prime((acted & due).sum(), due.sum(), (acted & ~due).sum(), (~due).sum())
     linked = clusters(table)
     return [
         _proportion("hits", "hits", acted, due, linked),
         _proportion("false_alarms", "false alarms", acted, ~due, linked),
-        Measure("d_prime", "d'", float(ndtri(hits) - ndtri(alarms)), of=len(due)),
+        Measure("d_prime", "d'", prime, of=len(due)),
     ]
 
 
@@ -133,9 +132,7 @@ def interval(data: TrialData) -> list[Measure]:
 
     Where several gains are cued, each has its own.
     """
-    table = require(data, "production", "rt", "outcome")
-    lag = numbers(table["period_set"]) if "period_set" in table and "measure" in table else 0.0
-    table = {**table, "rt": numbers(table["rt"]) + lag}
+    table = from_trials.counted_from_cue(require(data, "production", "rt", "outcome"))
     gains = np.unique(numbers(table["gain"])) if "gain" in table else np.zeros(0)
     if len(gains) < 2:
         return _reproduction(table)
@@ -159,9 +156,9 @@ def _reproduction(table: Mapping[str, np.ndarray]) -> list[Measure]:
     ]
 
 
-def wagering(data: TrialData) -> list[Measure]:
+def wagering(data: TrialData, sure: int = 3) -> list[Measure]:
     """Return the probability of the sure option, and the gain in accuracy when the option is waived."""
-    found = from_trials.wagering(data, n_boot=200)
+    found = from_trials.wagering(data, sure=sure, n_boot=200)
     n = int(found.sure.n.sum())
     return [
         _from("sure", "P(sure)", found.p_sure, n),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from neurogym.analysis.intervals import quantile
+from neurogym.analysis.intervals import members_of, quantile
 from neurogym.analysis.results import Estimate, Result, normal_quantile
 from neurogym.array_types import FloatArray, IntArray
 
@@ -124,14 +124,13 @@ def _without_each(
     Each group is left out in one Newton step, which is not optimistic where there are few groups and many regressors
     (MacKinnon, Nielsen & Webb 2023, 10.1016/j.jeconom.2022.04.001).
     """
-    label = np.unique(np.asarray(groups), return_inverse=True)[1]
-    count = int(label.max()) + 1
+    members = members_of(groups)
+    count = len(members)
     if count < 2:
         return np.full_like(information, np.inf), 2
     p = expit(x @ weights)
-    order = np.argsort(label, kind="stable")
     moved = []
-    for rows in np.split(order, np.cumsum(np.bincount(label))[:-1]):
+    for rows in members:
         part = x[rows]
         score, own = part.T @ (y[rows] - p[rows]), (part.T * (p[rows] * (1 - p[rows]))) @ part
         moved.append(np.linalg.lstsq(information - own, score, rcond=None)[0])

@@ -165,12 +165,12 @@ class _Builder:
         if "ground_truth" not in self.roles and len(words) == 2:
             truth = np.where(np.isnan(correct) | (choice < 0), -1, np.where(correct == 1, choice, 1 - choice))
         correct = np.where(choice < 0, np.nan, correct)
-        reward = self.numbers("reward") if self.is_number("reward") else self.flags("reward")
+        reward = self.numbers(self.roles["reward"]) if self.is_number("reward") else self.flags("reward")
         reward = np.where(choice < 0, 0.0, np.where(np.isnan(reward), correct, reward))
         names = tuple(self.roles["stimuli"])
         stimuli = np.stack([self.numbers(name) for name in names], 1) if names else np.zeros((self.n, 0))
         stimuli, names = _with_sign(stimuli, names, truth)
-        rt = self.numbers("rt")
+        rt = self.numbers(self.roles.get("rt"))
         rt = rt / 1000 if np.isfinite(rt).any() and np.nanmedian(rt) > SLOWEST else rt
         none = np.zeros(self.n, bool)
         state = self.labels("state", none)[0] if "state" in self.roles else np.full(self.n, -1)
@@ -246,12 +246,11 @@ class _Builder:
                 out[row] = index[str(key)]
         return out, order
 
-    def numbers(self, role: str) -> np.ndarray:
-        if role not in self.roles and role not in self.table:
+    def numbers(self, name: str | None) -> np.ndarray:
+        """Return a column as numbers, nan for empty entries; all nan without a column."""
+        if name is None:
             return np.full(self.n, np.nan)
-        if role not in self.roles and role not in self.roles["stimuli"]:
-            return np.full(self.n, np.nan)
-        name, values = self.column(role) if role in self.roles else (role, self.table[role])
+        values = self.table[name]
         if values.dtype.kind in "biuf":
             numbers = values.astype(float)
         else:
@@ -264,7 +263,7 @@ class _Builder:
                         raise self.fail(name, row, value, "a number") from None
         for at in np.flatnonzero(np.isinf(numbers)):
             raise self.fail(name, int(at), numbers[at], "a finite number")
-        if role in self.roles["stimuli"]:
+        if name in self.roles["stimuli"]:
             for at in np.flatnonzero(np.isnan(numbers)):
                 if not is_missed(self.table[self.roles["choice"]][at]):
                     raise self.fail(name, int(at), values[at], "a number")
@@ -307,7 +306,7 @@ class _Builder:
         subject = (
             [_word(v) for v in self.column("subject")[1].tolist()] if "subject" in self.roles else ["subject"] * self.n
         )
-        trial = self.numbers("trial") if self.is_number("trial") else np.full(self.n, np.nan)
+        trial = self.numbers(self.roles["trial"]) if self.is_number("trial") else np.full(self.n, np.nan)
         if "session" in self.roles:
             name = [_word(value) for value in self.column("session")[1].tolist()]
         else:

@@ -146,7 +146,7 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     for t in range(world.trials):
         p = policy.probabilities(state, world.stimuli[:, t])
         choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
-        reward, reached, second = world.outcome(t, choice, _second(policy, state, world, t))
+        reward, reached, second = world.outcome(t, choice, _second(policy, state))
         rows.append(ParallelTrials(world.stimuli[:, t], choice, reward, reached, second))
         state = policy.advance(state, rows[-1])
     arrays = {each.name: np.stack([getattr(row, each.name) for row in rows], 1) for each in fields(ParallelTrials)}
@@ -160,14 +160,7 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     return table.only(sessions)
 
 
-def _second(policy: Policy, state: object, world: World, t: int) -> Second:
-    """Return a function from the state that was reached to probabilities of the second choices."""
+def _second(policy: Policy, state: object) -> Second:
+    """Return a function from the states that were reached to probabilities of the second choices."""
     choose = getattr(policy, "second", None)
-    none = np.full(world.n, -1)
-
-    def second(reached: IntArray) -> FloatArray:
-        if choose is None:
-            return np.full((world.n, 2), 0.5)
-        return np.asarray(choose(state, ParallelTrials(world.stimuli[:, t], none, np.zeros(world.n), reached, none)))
-
-    return second
+    return lambda reached: np.full((len(reached), 2), 0.5) if choose is None else choose(state, reached)

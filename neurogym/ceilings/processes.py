@@ -59,23 +59,6 @@ class BlockProcess:
         first = self.matrices[:1, :1]
         return bool(np.ptp(self.matrices - first) > 1e-12)
 
-    def after(self) -> FloatArray:
-        """Transition probabilities averaged over blocks; row: last ground truth, column: next ground truth."""
-        return np.einsum("b,bpg->pg", self._usual_blocks(), self.matrices)
-
-    def _usual_blocks(self) -> FloatArray:
-        return _fixed_point(self.next_block)
-
-
-def _fixed_point(matrix: FloatArray) -> FloatArray:
-    """Share of time that a Markov chain spends in each state, averaged over cycles."""
-    p = np.full(len(matrix), 1 / len(matrix))
-    total = np.zeros_like(p)
-    for _ in range(2000):
-        p = p @ matrix
-        total += p
-    return np.asarray(total / total.sum())
-
 
 class Filter:
     """Beliefs of observers that follow a process, a belief per session, initialised like the wrapper's sessions.

@@ -1,4 +1,4 @@
-"""Score of an agent that draws every action uniformly at every step."""
+"""Scores of agents without senses: one draws every action uniformly at every step, the best one goes by time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ import numpy as np
 from neurogym import rules
 from neurogym.array_types import BoolArray, FloatArray
 from neurogym.ceilings import stored
-from neurogym.core import TrialEnv
+from neurogym.ceilings.effects import LEAVES
+from neurogym.ceilings.stack import effect_of
+from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.recording.rollout import ModelAgent, rollout
 from neurogym.scores import Score
 from neurogym.trials import Trials
+from neurogym.wrappers.forwarding import layers
+from neurogym.wrappers.stack import PASSIVE
 
 TRIALS = 2000  #: minimum, and default number for a simulated agent
 MOST = 400_000  #: of trials with a declared rule that can be made ahead
@@ -36,13 +40,17 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
         simulated: Trials of other tasks.
     """
     task: Any = env.unwrapped
-    found = stored.stored("chance", task) if stored.is_plain(task) else None
+    top: gym.Env = task.top
+    env = top if env is task else env
+    passes = _passes_actions(env)
+    found = stored.stored("chance", task) if passes and stored.is_plain(task) else None
     if found is not None:
         return found
     env = copy.deepcopy(env)
     seen, _ = env.reset(seed=0)
     task = env.unwrapped
-    if not task.traits.batched or task.is_adaptive or task.stack.is_adaptive or task.rule.jumps:
+    known = passes and task.traits.batched and not any(wrapper.overrides("step") for wrapper in task.wrappers)
+    if not known or task.is_adaptive or task.stack.is_adaptive or task.rule.jumps:
         return _simulated(env, seen, simulated)
     size, most = (256, MOST) if task.stack.ahead else (1, TRIALS)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf
@@ -52,6 +60,12 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
         performance, reward = total / count
         reached = float(np.sqrt(max(squares / count - performance**2, 0.0) / count))
     return {"performance": float(performance), "reward": float(reward), "error": reached}
+
+
+def _passes_actions(env: gym.Env) -> bool:
+    """Whether no wrapper of another library, or of a user, may change actions."""
+    harmless = (TrialWrapper, *PASSIVE, gym.ObservationWrapper)
+    return all(isinstance(layer, harmless) or effect_of(layer) == LEAVES for layer in layers(env))
 
 
 def _expected(trials: Trials) -> np.ndarray:
@@ -94,7 +108,7 @@ def blind(env: gym.Env) -> Score | None:
         ``performance``, ``error`` (Monte-Carlo standard error) and ``method``; None where it is not known.
     """
     task = env.unwrapped
-    if not isinstance(task, TrialEnv):
+    if not isinstance(task, TrialEnv) or not _passes_actions(env):
         return None
     found = stored.stored("blind", task)
     if found is not None and stored.is_plain(task):

@@ -78,7 +78,7 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Stac
     task = env.unwrapped
     if not isinstance(task, TrialEnv):
         return StackCeiling(None, "the task is not trial-based")
-    effects = [(layer, _effect(layer)) for layer in _layers(env)]
+    effects = [(layer, effect_of(layer)) for layer in _layers(env)]
     own = stored.own_wrappers(task)
     base = None
     if own and all(effect.kind == "leaves" for _, effect in effects[own:]):
@@ -164,7 +164,8 @@ def _names(env: gym.Env) -> list[str]:
     return [cls.__name__ for layer in _layers(env) for cls in type(layer).__mro__]
 
 
-def _effect(layer: Any) -> Effect:
+def effect_of(layer: Any) -> Effect:
+    """Effect of a wrapper on the best possible score, as its class declares it."""
     for cls in type(layer).__mro__:
         own = vars(cls)
         if "effect_on_ceiling" in own or own.get("ceiling_effect") is not None:

@@ -78,6 +78,7 @@ class TaskDefinition(SingleTrial):
         self.num_tr = self.num_finished = 0
         self._last_gt: Action | None = None
         self._seen: TrialSoFar | None = None
+        self._is_settled = True  # whether the rule has been applied to the trial that wrappers began
         self._made_ahead = False  # whether the block may have been made before the agent acted
         self.num_tr_exp = num_trials_before_reset
         self.r_tmax = r_tmax

@@ -20,6 +20,7 @@ from neurogym.dynamics.comparison import (
     PopulationComparison,
     PopulationTrials,
     compare_populations,
+    components_needed,
     shared_conditions,
 )
 from neurogym.dynamics.flow import (
@@ -67,6 +68,7 @@ __all__ = [
     "agreement",
     "basins",
     "compare_populations",
+    "components_needed",
     "connections",
     "delay_embedding",
     "describe_attractor",

@@ -291,6 +291,12 @@ def _covariance(population: PopulationTrials) -> FloatArray:
     return np.atleast_2d(np.cov(np.concatenate(list(population.trials)).T))
 
 
+def components_needed(populations: Sequence[PopulationTrials], explained: float) -> int:
+    """Return the number of principal components that explain a share of the variance of every population."""
+    spectra = [np.linalg.eigvalsh(_covariance(each))[::-1] for each in populations]
+    return max(int(np.searchsorted(np.cumsum(v) / max(v.sum(), 1e-300), explained)) + 1 for v in spectra)
+
+
 def _of_dynamics(populations: Sequence[PopulationTrials], metric: str, settings: ComparisonSettings) -> _Features:
     with_inputs = metric == "input-dsa"
     if with_inputs and any(each.inputs is None for each in populations):
@@ -299,9 +305,8 @@ def _of_dynamics(populations: Sequence[PopulationTrials], metric: str, settings:
     n_delays = max(1, min(settings.n_delays, shortest // 2))
     if shortest < 4:
         raise ValueError(f"{metric} needs trials of 4 steps or more; the shortest has {shortest}")
-    spectra = [np.linalg.eigvalsh(_covariance(each))[::-1] for each in populations]
-    needed = max(int(np.searchsorted(np.cumsum(v) / max(v.sum(), 1e-300), settings.explained)) + 1 for v in spectra)
-    components = min(needed, settings.components, *(len(v) for v in spectra))
+    units = min(each.trials[0].shape[1] for each in populations)
+    components = min(components_needed(populations, settings.explained), settings.components, units)
     rank = min(settings.rank, n_delays * components)
 
     def fit(population: PopulationTrials, trials: Sequence[FloatArray]) -> similarity.Operator:

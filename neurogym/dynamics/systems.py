@@ -299,8 +299,7 @@ class FiniteDifferences:
 
     def jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the state, shape (n, units, units)."""
-        every = np.broadcast_to(inputs, (len(states), self.inputs))
-        return self._differences(lambda h, x: self.step(h, x), states, every)
+        return self._differences(self.step, states, np.broadcast_to(inputs, (len(states), self.inputs)))
 
     def input_jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the input, shape (n, units, inputs)."""

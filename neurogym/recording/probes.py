@@ -91,7 +91,7 @@ class ActivationProbe:
         for name, traces in self.history.items():
             if self.steps is None:
                 traces[-1] = np.ma.concatenate([traces[-1], np.ma.masked_all((count, traces[-1].shape[1]))])
-            traces[-1][self._filled : self._filled + count] = rows[name][-count:]
+            traces[-1][self._filled : self._filled + count] = rows[name][:count]
         self._filled += count
 
 

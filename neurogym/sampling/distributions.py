@@ -41,7 +41,7 @@ class Distribution(NamedTuple):
         if type(spec) is Distribution:
             return spec
         if isinstance(spec, Real) and not isinstance(spec, bool):
-            return cls("constant", float(spec))
+            return cls("constant", _arguments("constant", spec))
         if callable(spec):
             return cls("callable", spec)
         if isinstance(spec, (list, tuple, range, np.ndarray)) and len(spec):
@@ -118,7 +118,7 @@ def is_possible(value: Any, values: PossibleValues) -> bool:
     """Whether a condition can take a value, given the sequence or distribution of its values."""
     if isinstance(values, Distribution):
         low, high = values.bounds()
-        return bool(low <= value <= high)
+        return is_number(value) and bool(low <= value <= high)
     if not isinstance(values, (list, tuple, range, np.ndarray)):  # defines its own membership
         return value in values
     return bool(np.any([np.array_equal(value, each) for each in values]))
@@ -140,8 +140,8 @@ def exponential(rng: RandomSource, n: int, scale: float, low: float = 0.0, high:
 def _arguments(kind: str, given: object) -> float | np.ndarray:
     """Arguments that have been checked: a number or an array."""
     if kind in ("constant", "until"):
-        if not isinstance(given, Real):
-            raise ValueError(f"{kind} takes one number, got {given!r}")
+        if not isinstance(given, Real) or not math.isfinite(given):
+            raise ValueError(f"{kind} takes one finite number, got {given!r}")
         return float(given)
     try:
         values = np.asarray(given, dtype=float)
@@ -149,8 +149,9 @@ def _arguments(kind: str, given: object) -> float | np.ndarray:
         raise ValueError(f"{kind} takes numbers, got {given!r}") from None
     if kind == "truncated_exponential" and values.ndim == 0:
         values = values[None]
-    if values.ndim != 1 or not len(values) or np.isnan(values).any():
-        raise ValueError(f"{kind} takes a sequence of numbers, got {given!r}")
+    open_ended = kind == "truncated_exponential"  # its upper bound may be infinite
+    if values.ndim != 1 or not len(values) or not (np.isfinite(values) | (open_ended & (values == math.inf))).all():
+        raise ValueError(f"{kind} takes a sequence of finite numbers, got {given!r}")
     if kind == "uniform" and (len(values) != 2 or values[0] > values[1]):
         raise ValueError(f"uniform takes (low, high) with low <= high, got {given!r}")
     if kind == "truncated_exponential" and (len(values) > 3 or values[0] <= 0):

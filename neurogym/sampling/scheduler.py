@@ -106,7 +106,7 @@ class IndependentSchedule(BaseSchedule):
     def __init__(self, n: int, p: Sequence[float] | None = None):
         super().__init__(n)
         self.p = np.full(self.n, 1 / self.n) if p is None else np.asarray(p, dtype=float)
-        if self.p.shape != (self.n,) or np.any(self.p < 0) or abs(self.p.sum() - 1) > 1e-8:
+        if self.p.shape != (self.n,) or np.any(self.p < 0) or not abs(self.p.sum() - 1) <= 1e-8:
             raise ValueError(f"p must be {self.n} probabilities that sum to 1, got {p!r}")
 
     @property
@@ -231,7 +231,7 @@ def schedule_from(text: str, n: int) -> BaseSchedule:
     if name in plain and not length:
         return plain[name](n)
     if name in blocks:
-        if not length.isdigit() or int(length) < 1:
+        if not length.isdecimal() or int(length) < 1:
             raise ValueError(f"schedule {name!r} needs a block length in trials, as in '{name}:100', got {text!r}")
         return blocks[name](n, [int(length)] * n)
     raise ValueError(unknown("schedule", text, [*plain, *(f"{b}:100" for b in blocks)]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym import rules
 from neurogym.trials import Trials
+from neurogym.trials.events import OUTCOME, TABLES
 from neurogym.trials.single import SingleTrial
 
 #: Most trials and rows that an environment has ready.
@@ -56,14 +57,14 @@ def _check_fields(block: Trials, known: Mapping[str, np.ndarray], path: str) -> 
     expected: dict[str, tuple[tuple[int, ...], np.dtype | None]] = {
         "ob": (tuple(block.env.observation_space.shape), None)
     }
-    expected |= {name: ((actions,), None) for name in ("event", "reward", "performance") if actions}
+    expected |= {name: ((actions,), None) for name in TABLES if actions}
     expected |= {name: (values.shape[1:], values.dtype) for name, values in known.items()}
     for name, values in block.fields.items():
         shape, dtype = expected.get(name, (None, None))
         rows: tuple[int | EllipsisType, ...] = (block.total, ...) if shape is None else (block.total, *shape)
         _require(values, f"{path}.fields[{name}]", rows, dtype, f"{block.total} rows of {shape or ''} {dtype or ''}")
     events = block.fields.get("event")
-    if events is not None and (events.dtype != np.uint8 or np.any((events & 7) >= len(rules.OUTCOMES))):
+    if events is not None and (events.dtype != np.uint8 or np.any((events & OUTCOME) >= len(rules.OUTCOMES))):
         raise ValueError(f"{path}.fields[event]: not what an action can mean")
 
 

@@ -29,6 +29,7 @@ from neurogym.state.values import (
     unique_items,
 )
 from neurogym.trials import Trials
+from neurogym.trials.single import SingleTrial
 
 #: Attributes that an environment's constructor or class provides.
 NOT_STATE = frozenset(
@@ -185,6 +186,8 @@ class Encoder:
         return {KIND: "space", "generator": self.encode(generator, path), "parts": inner}
 
     def _object(self, value: Any, path: str) -> object:
+        if isinstance(value, SingleTrial):
+            value.settle()  # type: ignore[attr-defined]  # the tables of a trial that is yet to begin come from rewards that are not saved
         cls, is_env = type(value), isinstance(value, gym.Env)
         has_own = issubclass(cls, _HasState)  # of the class: wrappers pass on what they lack
         data: Data = {KIND: "object", "class": class_name(cls)}
@@ -244,7 +247,7 @@ def _is_plain_python(cls: type, value: object) -> bool:
     if cls not in _PLAIN:
         own_state = cls.__getstate__ is not object.__getstate__ and isinstance(cls.__getstate__, _COMPILED)
         usual = cls.__reduce__ is object.__reduce__ and cls.__reduce_ex__ is object.__reduce_ex__
-        _PLAIN[cls] = usual and not own_state
+        _PLAIN[cls] = usual and not own_state and not isinstance(value, int | float | complex | str | bytes)
         try:
             object.__reduce_ex__(value, 2)  # refuses what holds more than attributes
         except TypeError:

@@ -47,6 +47,7 @@ class Trials(RowArrays):
         self.info: dict[str, np.ndarray] = {}
         self.rewards: dict[str, Any] = dict(env.rewards)
         self.payments: list[tuple] = []
+        self.parts: Sequence[Any] = ()
         self.bonus: float | np.ndarray = 0.0
         self.go: np.ndarray | None = None
         self.go_period = ""
@@ -200,7 +201,7 @@ class Trials(RowArrays):
 
     def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""
-        self.fields, self._rows, self.payments, self.given = {}, {}, [], {}
+        self.fields, self._rows, self.payments, self.given, self.parts = {}, {}, [], {}, ()
 
     def part(self, first: int, count: int) -> Trials:
         """Consecutive trials as a block that shares the arrays of the whole block."""

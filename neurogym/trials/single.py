@@ -105,7 +105,7 @@ class SingleTrial(BaseEnv):
 
     @property
     def tmax(self) -> float:
-        """Length of the current trial (ms); can be set to end the trial sooner."""
+        """Length of the current trial (ms); of tasks that program ``_step`` it can be set to end the trial sooner."""
         cursor = self.cursor
         return (cursor.end - cursor.first) * self.dt if cursor.block is not None else self.tmax_default
 

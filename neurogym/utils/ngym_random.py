@@ -11,23 +11,7 @@ from neurogym.sampling.distributions import KINDS as DISTRIBUTIONS
 from neurogym.sampling.distributions import Distribution, exponential
 from neurogym.sampling.generator import RandomSource
 
-__all__ = ["DISTRIBUTIONS", "TruncExp", "minmax", "parse", "phrase", "random_number_fn", "random_number_name"]
-__all__ += ["sample", "trunc_exp"]
-
-
-def parse(spec: object) -> Distribution:
-    """Normal form ``(distribution, arguments)`` of a specification; see :meth:`Distribution.of`."""
-    return Distribution.of(spec)
-
-
-def sample(spec: object, rng: RandomSource, n: int) -> np.ndarray:
-    """``n`` values drawn from a specification with the generator ``rng``; see :meth:`Distribution.sample`."""
-    return Distribution.of(spec).sample(rng, n)
-
-
-def minmax(spec: object) -> tuple[float, float]:
-    """Smallest and largest value a specification can give; see :meth:`Distribution.bounds`."""
-    return Distribution.of(spec).bounds()
+__all__ = ["DISTRIBUTIONS", "TruncExp", "random_number_fn", "random_number_name", "trunc_exp"]
 
 
 def trunc_exp(rng: RandomSource, vmean: float, vmin: float = 0.0, vmax: float = math.inf) -> float:
@@ -63,8 +47,8 @@ def random_number_fn(dist: str, args: object, rng: RandomSource) -> Callable[[],
     Raises:
         ValueError: If the distribution or its arguments are unknown.
     """
-    Distribution.of((dist, args))
-    return lambda: float(sample((dist, args), rng, 1)[0])
+    described = Distribution.of((dist, args))
+    return lambda: float(described.sample(rng, 1)[0])
 
 
 def random_number_name(dist: str, args: Sequence[float] | float) -> str:
@@ -75,8 +59,3 @@ def random_number_name(dist: str, args: Sequence[float] | float) -> str:
     """
     described = Distribution.of((dist, args))
     return f"constant {described.phrase()}" if dist == "constant" else described.phrase()
-
-
-def phrase(spec: object) -> str:
-    """The phrase of any specification; a plain number is just that number."""
-    return Distribution.of(spec).phrase()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym import kernels
-from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE, outcome_of
+from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE, OUTCOME, outcome_of
 
 #: Types of the tables, and of the number of a row.
 KINDS = {
@@ -152,14 +152,14 @@ def in_numpy(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | Non
     rewards, event = places.reward.take(cell), places.event.take(cell)
     places.score[...] += places.performance.take(cell)
     places.sum[...] += rewards
-    places.aborts[...] += (event & 7) == ABORT
+    places.aborts[...] += (event & OUTCOME) == ABORT
     ended = event >= END
     places.at[~ended] += 1
     if not ended.any():
         return rewards, ended, truth, None
     i = np.flatnonzero(ended)
     trial, steps, score = places.trial[i], places.at[i] - places.first[i], places.score[i]
-    outcome = (event[i] & 7).astype(np.int64)
+    outcome = (event[i] & OUTCOME).astype(np.int64)
     outcome = np.where(outcome != NONE, outcome, outcome_of(score))
     responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != places.hold)
     reaction = np.where(responded, steps - places.go[i, trial], np.nan)

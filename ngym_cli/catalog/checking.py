@@ -141,8 +141,6 @@ def _read(path: Path) -> list[Row]:
 
 def _code_of_notebook(text: str) -> str:
     """Return the code of all code cells in order, without notebook commands."""
-    import json
-
     try:
         cells = json.loads(text)["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]

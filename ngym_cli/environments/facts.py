@@ -172,7 +172,7 @@ class Facts:
         """
         if not n_actions(self.env.action_space):
             return None
-        found = {name: np.size(list(where) if isinstance(where, range) else where)
+        found = {name: np.size(where)
                  for name, where in self.labels["action"].items() if name != "fixation"}  # fmt: skip
         (n,) = found.values() if len(found) == 1 else (0,)
         return 1 / n if n > 1 else None

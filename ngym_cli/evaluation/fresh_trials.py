@@ -139,7 +139,8 @@ def evaluate(
 
 def measure(evaluation: EvaluatedTrials, facts: Facts) -> None:
     """Add the task's ``measures`` to an evaluation."""
-    found = [each.to_dict() for each in measures(facts.measures, evaluation.table)]
+    sure = facts.labels.get("action", {}).get("sure", 3)
+    found = [each.to_dict() for each in measures(facts.measures, evaluation.table, int(sure))]
     evaluation.summary["measures"] = cast(list[MeasureRecord], found)
 
 

@@ -116,21 +116,20 @@ def psychometric_axes(
             table, column, axis = with_evidence(part.table)
             pair = _choices(table) if column is None else rising_choices(table, column)
             fit = from_trials.psychometric(table, choices=pair, signed=column, n_boot=few)
-            fits.append((part, fit))
-            second = second_choice(table, labels or {}, pair)
-            unit = " %" if column is None else ""
+            fits.append((part, fit, " %" if column is None else "", axis, second_choice(table, labels or {}, pair)))
         except ValueError as error:
             left_out[part.label] = str(error)
     if not fits:
         raise Unavailable(next(iter(left_out.values()), "no trials"))
-    for part, fit in fits:
+    _, first, _, axis, second = fits[0]
+    for part, fit, unit, *_ in fits:
         if determined(fit):
             fitted_curve(axes, fit, part.colour, band=draws > 0)
         interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit, unit)}")
     guide(axes, y=0.5)
-    if fits[0][1].data.x.min() < 0 < fits[0][1].data.x.max():
+    if first.data.x.min() < 0 < first.data.x.max():
         guide(axes, x=0)
-    how = f"{fits[0][1].model} fit, " if any(determined(fit) for _, fit in fits) else ""
+    how = f"{first.model} fit, " if any(determined(fit) for _, fit, *_ in fits) else ""
     axes.set(
         xlabel=axis, ylabel=f"P({second})", ylim=(-0.03, 1.03),
         title=f"psychometric curve, {how}95 % intervals",

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.intervals import clusters, proportion_curve
+from neurogym.analysis.outcomes import d_prime
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
@@ -203,7 +204,7 @@ def responses(view: View) -> Figure:
         rows = [part.table["ground_truth"] == truth for truth in truths]
         offset = style.dodge(k, len(parts))
         curve = proportion_curve(np.arange(2) + offset, rows[1].astype(int), went, clusters(part.table))
-        prime = sensitivity(went[rows[1]].sum(), rows[1].sum(), went[rows[0]].sum(), rows[0].sum())
+        prime = d_prime(went[rows[1]].sum(), rows[1].sum(), went[rows[0]].sum(), rows[0].sum())
         text = f"{part.label}: d' {prime:.2f}, n = {len(went):,}"
         style.interval_points(left, curve, color=part.colour, label=text)
         times = part.table["rt"][rows[1] & went]
@@ -219,17 +220,6 @@ def responses(view: View) -> Figure:
                   title="reaction times of hits")  # fmt: skip
     style.legend_below(left)
     return figure
-
-
-def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> float:
-    """Return d', with half a trial added to each cell to keep the result finite (Hautus 1995, 10.3758/BF03203619).
-
-    >>> round(sensitivity(84, 100, 16, 100), 1)
-    2.0
-    """
-    from scipy.special import ndtri
-
-    return float(ndtri((hits + 0.5) / (signals + 1)) - ndtri((alarms + 0.5) / (noises + 1)))
 
 
 def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | None]:

@@ -199,7 +199,7 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
             f"no point slower than {SLOW:g} was found under the inputs {', '.join(s.label for s in sets)}"
         )
     view.memory[key] = Dynamics(system, source.actor, names, view.axes, trials, states, of_step, searched)
-    return dynamics_of(view, by)
+    return view.memory[key]
 
 
 def _held(

@@ -39,7 +39,7 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
     labels = view.facts.labels.get("observation", {})
     found = {}
     for name, where in labels.items():
-        indices = np.ravel(list(where) if isinstance(where, range) else where)
+        indices = np.ravel(where)
         if "stim" in name and len(indices) == 2:
             found[name] = (int(indices[0]), int(indices[1]))
         elif name.startswith("stim1") and name.replace("stim1", "stim2") in labels:

@@ -107,7 +107,7 @@ def _conditions(view: View, table: Table) -> list[str]:
     if "ground_truth" in few and "coh" in few:
         return ["ground_truth", "coh"]
     if few:
-        return few[:1] if few[0] != "ground_truth" or len(few) == 1 else ["ground_truth"]
+        return few[:1]
     return ["choice"] if 1 < len(np.unique(table["choice"])) <= MOST_CONDITIONS else []
 
 

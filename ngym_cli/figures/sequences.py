@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from neurogym.analysis import from_trials
 from neurogym.analysis.learning import ReversalCurve, best_choices, thompson
 from neurogym.analysis.results import Curve
-from neurogym.analysis.timing import IntervalReproduction, interval_reproduction
 from neurogym.analysis.trial_tables import in_sequence, numbers, responded, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
@@ -204,15 +203,14 @@ DRAWS = 200
 def indifference(view: View) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
     figure, axes = style.new_figure(width=4.6)
-    ends = (np.inf, 0.0)
-    parts = view.parts()
-    for part, found in view.analysed(
-        parts, lambda part: from_trials.indifference_point(part.table, n_boot=view.draws(DRAWS))
-    ):
+    analysed = view.analysed(
+        view.parts(), lambda part: from_trials.indifference_point(part.table, n_boot=view.draws(DRAWS))
+    )
+    both_offered = [found.choices.x[np.isfinite(found.choices.x) & (found.choices.x > 0)] for _, found in analysed]
+    every = np.concatenate(both_offered)
+    ends = (float(every.min()) / 2, float(every.max()) * 2)
+    for (part, found), ratios in zip(analysed, both_offered, strict=True):
         curve = found.choices
-        both = np.isfinite(curve.x) & (curve.x > 0)
-        ratios = curve.x[both]
-        ends = (min(ends[0], float(ratios.min()) / 2), max(ends[1], float(ratios.max()) * 2))
         x = np.geomspace(ratios.min(), ratios.max(), 200)
         style.interval_band(axes, x, *found.fit.band(np.log(x)), part.colour)
         axes.plot(x, found.fit.predict(np.log(x)), color=part.colour)
@@ -249,9 +247,12 @@ def _intervals_vary(view: View) -> None:
 def interval(view: View) -> Figure:
     """Draw produced against target intervals, and the error."""
     figure, (left, right) = style.new_figure(1, 2)
-    parts = view.parts()
-    for part, found in view.analysed(parts, lambda part: _reproduced(part, view.draws(DRAWS))):
-        target, produced = _intervals(part)
+    parts = [part.with_table(from_trials.counted_from_cue(part.table)) for part in view.parts()]
+    for part, found in view.analysed(
+        parts, lambda part: from_trials.interval_reproduction(part.table, n_boot=view.draws(DRAWS))
+    ):
+        rows = responded(part.table) & np.isfinite(part.table["rt"])
+        target, produced = part.table["production"][rows], part.table["rt"][rows]
         rng = np.random.default_rng(0)
         shown = rng.permutation(len(target))[:500]
         left.plot(target[shown], produced[shown], ".", color=part.colour, markersize=2, alpha=0.4)
@@ -272,23 +273,3 @@ def interval(view: View) -> Figure:
     style.legend_below(left)
     style.legend_below(right, side="right")
     return figure
-
-
-def _intervals(part: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return the target interval and the produced interval (ms) of the answered trials."""
-    table = part.table
-    lag = table["period_set"] if "period_set" in table and _counts_from(table, "production") else 0.0
-    rows = np.isin(table["outcome"].astype(str), ("correct", "error")) & np.isfinite(table["rt"])
-    return table["production"][rows], (table["rt"] + lag)[rows]
-
-
-def _reproduced(part: Series, draws: int) -> IntervalReproduction:
-    target, produced = _intervals(part)
-    if len(target) < 4:
-        raise ValueError("fewer than four intervals were produced")
-    return interval_reproduction(target, produced, n_boot=draws)
-
-
-def _counts_from(table: dict[str, np.ndarray], period: str) -> bool:
-    """Return whether reaction times count from this period."""
-    return "rt_from" in table and bool(np.all(table["rt_from"].astype(str) == period))

@@ -12,7 +12,7 @@ from ngym_cli import runs
 from ngym_cli.errors import unknown
 from ngym_cli.figures.style import Unavailable
 from ngym_cli.runs import recordings, records
-from ngym_cli.runs.trial_table import Table, concatenate, read_trials
+from ngym_cli.runs.trial_table import Table, concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
@@ -197,12 +197,7 @@ class Series:
         """The trials; environments of different runs are distinguished."""
         if self.rows is not None:
             return self.rows
-        tables, first = [], 0
-        for _, evaluated in self.members:
-            table = read_trials(evaluated.folder / "trials.parquet")
-            tables.append({**table, "env": table["env"] + first})
-            first += int(table["env"].max(initial=-1)) + 1
-        return concatenate(tables)
+        return concatenate_runs(read_trials(evaluated.folder / "trials.parquet") for _, evaluated in self.members)
 
     @cached_property
     def recording(self) -> recordings.Recording:

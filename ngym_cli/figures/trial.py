@@ -93,13 +93,12 @@ class TrialView:
         }
 
 
-def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> TrialView:
+def oracle_trial(env: gym.Env, seed: int) -> TrialView:
     """Let the oracle of a task perform a trial.
 
     Args:
         env: the task.
         seed: random seed of the reset.
-        conditions: names of the conditions of the task.
     """
     oracle, steps = _OracleOfATrial(env), list[RolloutStep]()
     for step in rollout(env, oracle, seed):
@@ -119,7 +118,6 @@ def oracle_trial(env: gym.Env, seed: int, conditions: Sequence[str] = ()) -> Tri
         frames=None if seen.ndim == 2 else seen,
         periods=oracle.periods(len(steps)),
         record=steps[-1].info.get("trial", {}),
-        conditions=conditions,
     )
 
 

@@ -237,7 +237,7 @@ def groups(labels: Mapping[str, Index], n: int) -> list[tuple[str, np.ndarray]]:
     """
     found, taken = [], np.zeros(n, bool)
     for name, where in labels.items():
-        indices = np.ravel(list(where) if isinstance(where, range) else where).astype(int)
+        indices = np.ravel(where).astype(int)
         indices = indices[(indices < n)]
         if len(indices) and not taken[indices].any():
             found.append((name, indices))

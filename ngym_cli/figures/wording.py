@@ -130,7 +130,7 @@ def index_names(labels: Mapping[str, Index]) -> dict[int, str]:
     """
     found: dict[int, str] = {}
     for name, where in labels.items():
-        indices = [int(index) for index in np.ravel(list(where) if isinstance(where, range) else where)]
+        indices = [int(index) for index in np.ravel(where)]
         found.update({index: name if len(indices) == 1 else f"{name} {k + 1}" for k, index in enumerate(indices)})
     return found
 

@@ -133,7 +133,7 @@ class DisentangledPolicy:
     def advance(self, state: list[FloatArray], trial: ParallelTrials) -> list[FloatArray]:
         """See `Policy.advance`."""
         choices = self.nets[0].choice_last.shape[1]
-        scaled = ParallelTrials(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
+        scaled = replace(trial, stimuli=trial.stimuli / self.scale)
         x, new = seen(scaled, choices), []
         for w, z in zip(self.nets, state, strict=True):
             seen_by = np.concatenate([self._with_embedding(w, x), z.T], 1)

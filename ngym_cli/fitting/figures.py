@@ -204,7 +204,7 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Fi
     """
     for name in names:
         check_known("figure of a fit", name, FIGURES)
-    fit, chosen = Fit(folder), list(names or FIGURES)
+    fit, chosen = Fit(folder), list(dict.fromkeys(names or FIGURES))
     drawers = {name: partial(_drawn, FIGURES[name], fit) for name in chosen}
     return draw_each(drawers, files.places(folder.path, chosen), files.style, bool(names))
 

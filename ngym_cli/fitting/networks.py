@@ -223,7 +223,7 @@ class NetworkPolicy:
 
     def advance(self, state: list[ArrayState], trial: ParallelTrials) -> list[ArrayState]:
         """See `Policy.advance`."""
-        scaled = ParallelTrials(trial.stimuli / self.scale, trial.choice, trial.reward, trial.state, trial.choice2)
+        scaled = replace(trial, stimuli=trial.stimuli / self.scale)
         return self._moved(state, seen(scaled, self.choices))
 
 

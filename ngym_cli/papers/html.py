@@ -16,7 +16,7 @@ from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.controls import UNTRAINED
 from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
-from ngym_cli.papers.results import control_lines, number_lines, seed_lines, short, verdict_words
+from ngym_cli.papers.results import claim_lines, control_lines, seed_lines, short, verdict_words
 from ngym_cli.papers.script import FIGURE
 from ngym_cli.papers.verdicts import STATES
 from ngym_cli.terminal import Row, cell
@@ -78,7 +78,7 @@ def write(
         "citation": config.citation,
         "doi": config.doi,
         "numbers": [(str(counts[state]), state) for state in STATES if counts[state]],
-        "claims": list(_claims(document["claims"])),
+        "claims": list(claim_lines(document["claims"], _verdict)),
         "criteria": list(_criteria(document["claims"])),
         "how": "Here: mean over seeds with its 95 % t interval. "
         f"Seeds {', '.join(map(str, document['seeds']))}. Reached: the whole interval meets the criterion, and every "
@@ -113,15 +113,6 @@ def _links(page: Row) -> Iterator[tuple[str, str]]:
         yield "settings", "settings of the paper"
     yield "networks", "networks"
     yield from ((f"configuration-{name}", f"configuration of {name}") for name, _ in page["configurations"])
-
-
-def _claims(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    """Yield lines of the table; a claim with several numbers has several lines, with the title on the first."""
-    for row in rows:
-        first = row["title"], _verdict(row)
-        for name, published, here in number_lines(row):
-            yield first[0], f"{name}{published}", here, first[1]
-            first = "", ""
 
 
 def _strategies(paper: Paper) -> Iterator[tuple[str, str]]:

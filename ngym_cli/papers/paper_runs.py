@@ -18,7 +18,7 @@ from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings
 from ngym_cli.runs.records import Manifest, Summary
-from ngym_cli.runs.trial_table import Table, concatenate, read_trials
+from ngym_cli.runs.trial_table import Table, concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
@@ -165,13 +165,8 @@ class PaperRuns:
         Raises:
             Unavailable: if no network is trained.
         """
-        tables, first = [], 0
-        for run in self.runs(part):
-            table = run.trials(evaluation)
-            seed = np.full(len(table["trial"]), run.seed)
-            tables.append({**table, "env": table["env"] + first, "seed": seed})
-            first += int(table["env"].max(initial=-1)) + 1
-        return concatenate(tables)
+        read = ((run.seed, run.trials(evaluation)) for run in self.runs(part))
+        return concatenate_runs({**table, "seed": np.full(len(table["trial"]), seed)} for seed, table in read)
 
     def part(
         self, part: str, label: str | None = None, colour: ColorType | None = None, evaluation: str | None = None

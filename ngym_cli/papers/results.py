@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ngym_cli import terminal
@@ -74,19 +74,30 @@ def print_claims(document: Row, page: Path) -> None:
     """Print claim, published value, our value and the verdict."""
     out = terminal.console()
     out.print(f"{document['citation']} https://doi.org/{document['doi']}", soft_wrap=True)
-    rows: list[tuple[str, ...]] = []
-    for row in document["claims"]:
-        first = row["title"], verdict_words(row)
-        for name, published, here in number_lines(row):
-            rows.append((first[0], f"{name}{published}", here, first[1]))
-            first = "", ""
-    terminal.print_columns(rows, ("claim", "published", "here", "verdict"))
+    rows = claim_lines(document["claims"], verdict_words)
+    terminal.print_columns(list(rows), ("claim", "published", "here", "verdict"))
     if document["seeds"]:
         said = "mean over seeds with its 95 % interval" if len(document["seeds"]) > 1 else "one seed, no interval"
         out.print(f"here: {said}; seeds {', '.join(map(str, document['seeds']))}", style="dim", soft_wrap=True)
     for row in document.get("not_drawn") or ():
         out.print(f"{row['figure']} is not drawn: {row['why']}", style="dim", soft_wrap=True)
     out.print(str(page), soft_wrap=True)
+
+
+def claim_lines(rows: Iterable[Row], words: Callable[[Row], str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield lines of a table of claims: title, published, here, verdict.
+
+    A claim with several numbers has several lines, with title and verdict on the first.
+
+    Args:
+        rows: the claims.
+        words: returns the verdict of a claim.
+    """
+    for row in rows:
+        title, verdict = row["title"], words(row)
+        for name, published, here in number_lines(row):
+            yield title, f"{name}{published}", here, verdict
+            title = verdict = ""
 
 
 def verdict_words(row: Row) -> str:

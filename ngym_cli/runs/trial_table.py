@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,15 @@ def concatenate(tables: Sequence[Mapping[str, np.ndarray]]) -> Table:
     tables = [table for table in tables if table]
     names = list(dict.fromkeys(name for table in tables for name in table))
     return {name: _joined([(table, name) for table in tables]) for name in names}
+
+
+def concatenate_runs(tables: Iterable[Table]) -> Table:
+    """Join tables of different runs row by row; environments of different runs get different numbers."""
+    found, first = [], 0
+    for table in tables:
+        found.append({**table, "env": table["env"] + first})
+        first += int(table["env"].max(initial=-1)) + 1
+    return concatenate(found)
 
 
 def _joined(parts: list[tuple[Mapping[str, np.ndarray], str]]) -> np.ndarray:

@@ -191,12 +191,8 @@ def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[Gr
     """
     from ngym_cli.figures.style import Unavailable
 
-    settings: dict[str, list[RunRow]] = {}
-    for row in rows:
-        if row["state"] == "done":
-            values = {key: value for key, value in row["values"].items() if key != "seed"}
-            settings.setdefault(repr(values), []).append(row)
-    several = [found[:MOST_RUNS] for found in settings.values() if len(found) > 1]
+    done = [row for row in rows if row["state"] == "done"]
+    several = [found[:MOST_RUNS] for found in plan.by_setting(done) if len(found) > 1]
     if not several:
         raise Unavailable("needs two finished runs or more that differ in the seed only")
     changes: list[str] = []
@@ -204,7 +200,7 @@ def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[Gr
     components = _components([member.population for members in read for member in members])
     groups = [
         Group(
-            {key: value for key, value in found[0]["values"].items() if key != "seed"},
+            plan.without_seed(found[0]["values"]),
             np.array([member.score for member in members]),
             _dynamics([member.population for member in members], components),
             _weights([member.recurrent for member in members]),
@@ -250,14 +246,10 @@ def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member
 
 def _components(populations: Sequence[PopulationTrials]) -> int:
     """Return the number of principal components that explain 90 % of the variance of every population, at most 8."""
-    from neurogym.dynamics import ComparisonSettings
+    from neurogym.dynamics import ComparisonSettings, components_needed
 
-    usual, needed = ComparisonSettings(), 1
-    for each in populations:
-        spectrum = np.linalg.eigvalsh(np.cov(np.concatenate(each.trials).T))[::-1]
-        share = np.cumsum(spectrum) / max(float(spectrum.sum()), 1e-300)
-        needed = max(needed, int(np.searchsorted(share, usual.explained)) + 1)
-    return min(needed, usual.components)
+    usual = ComparisonSettings()
+    return min(components_needed(populations, usual.explained), usual.components)
 
 
 def _dynamics(populations: Sequence[PopulationTrials], components: int) -> np.ndarray:

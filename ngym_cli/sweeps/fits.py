@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.agents import threads
-from ngym_cli.errors import UserError, one_line
-from ngym_cli.files.writing import write_text
+from ngym_cli.errors import UserError
 from ngym_cli.fitting import fitted
 from ngym_cli.fitting.folder import SUBJECTS, FitFolder
 from ngym_cli.fitting.requests import Elsewhere, FitProgress
 from ngym_cli.sweeps import launchers, recipe
-from ngym_cli.sweeps.worker import DONE, FAILED
+from ngym_cli.sweeps.worker import DONE, attempted
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,12 @@ def perform(path: str, job: int, trust: bool = False) -> str:
         ``done`` or ``failed`` (the reason is in the folder).
     """
     threads.in_worker()
-    error_path = Subjects(Path(path)).error_path(job)
-    try:
+
+    def do() -> str:
         fitted.fit_subject(FitFolder(Path(path)), job)
-    except Exception as error:
-        write_text(error_path, f"{one_line(error)}\n\n{traceback.format_exc()}")
-        return FAILED
-    error_path.unlink(missing_ok=True)
-    return DONE
+        return DONE
+
+    return attempted(do, Subjects(Path(path)).error_path(job))
 
 
 def on(launch: Mapping[str, object], progress: FitProgress | None = None) -> Elsewhere:

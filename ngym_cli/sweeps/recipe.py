@@ -89,7 +89,7 @@ class Recipe(Section):
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     zip: list[list[str]] = Field(default_factory=list)
     search: SearchSettings | None = None
-    launch: LaunchSettings = Field(default_factory=lambda: LaunchSettings())
+    launch: LaunchSettings = Field(default_factory=LaunchSettings)
 
     @field_validator("grid", mode="before")
     @classmethod

@@ -121,17 +121,14 @@ def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
 
 def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:
     """Return a row per setting with the results over seeds."""
-    groups: dict[tuple[tuple[str, str], ...], list[RunRow]] = {}
-    for row in rows:
-        groups.setdefault(plan.setting_of(row["values"]), []).append(row)
-    return [_setting(members, metric) for members in groups.values()]
+    return [_setting(members, metric) for members in plan.by_setting(rows)]
 
 
 def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
     done = [row.get(metric) for row in members if row["state"] == "done"]
     scores = [score for score in done if score is not None]
     return {
-        "values": {key: value for key, value in members[0]["values"].items() if key != "seed"},
+        "values": plan.without_seed(members[0]["values"]),
         "n": len(scores),
         "failed": sum(row["state"] == "failed" for row in members),
         "missing": sum(row["state"] in ("queued", "running", "interrupted") for row in members),

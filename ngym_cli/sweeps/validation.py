@@ -50,10 +50,10 @@ def _path_of(reference: str) -> str:
 
 def settings(recipe: Recipe) -> Iterator[Values]:
     """Yield the settings that represent all runs: each setting once, regardless of seed; for a search, the corners."""
-    seen: set[object] = set()
+    seen: set[str] = set()
     if recipe.search is None:
         for entry in plan.entries(recipe):
-            key = plan.setting_of(entry.values)
+            key = repr(plan.without_seed(entry.values))
             if key not in seen:
                 seen.add(key)
                 yield entry.values

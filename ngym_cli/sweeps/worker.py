@@ -10,6 +10,7 @@ import logging
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -274,14 +275,22 @@ def perform(path: str, job: int, trust: bool = False) -> str:
     """
     sweep = folder.load(Path(path))
     threads.in_worker()
+
+    def do() -> str:
+        if sweep.recipe.search is not None:
+            return perform_trial(sweep, job, trust)
+        ended = [run_one(sweep, entry, entry.values, trust) for entry in sweep.jobs[job]]
+        return DONE if all(status == "finished" for status, _ in ended) else STOPPED
+
+    return attempted(do, sweep.error_path(job))
+
+
+def attempted(do: Callable[[], str], error_path: Path) -> str:
+    """Do a job and return the state; an error is written to a file, which success removes."""
     try:
-        if sweep.recipe.search is None:
-            ended = [run_one(sweep, entry, entry.values, trust) for entry in sweep.jobs[job]]
-            state = DONE if all(status == "finished" for status, _ in ended) else STOPPED
-        else:
-            state = perform_trial(sweep, job, trust)
+        state = do()
     except Exception as error:
-        write_text(sweep.error_path(job), f"{one_line(error)}\n\n{traceback.format_exc()}")
+        write_text(error_path, f"{one_line(error)}\n\n{traceback.format_exc()}")
         return FAILED
-    sweep.error_path(job).unlink(missing_ok=True)
+    error_path.unlink(missing_ok=True)
     return state

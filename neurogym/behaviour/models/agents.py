@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.analysis.results import Estimate
-from neurogym.array_types import FloatArray
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, one_hot, require_rewards, trial_at
 from neurogym.behaviour.models.search import hessian, minimise
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, padded, rectangle
@@ -103,6 +103,13 @@ class Agent:
     def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
         """Return the logits of the choices without the part of the stimuli."""
         raise NotImplementedError
+
+    def second(self, p: ParameterValues, state: AgentState, reached: IntArray) -> FloatArray:
+        """Return the probabilities of the second-stage choices in the states that were reached.
+
+        Equal for models that know nothing of second-stage choices.
+        """
+        return np.full((*reached.shape, 2), 0.5)
 
     def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
         """Return the state after a trial.
@@ -203,9 +210,9 @@ class AgentPolicy:
         wide = trial_at(trial, np.s_[None, None])
         return self.agent.step(self.p, state, wide, one_hot(wide.choice, self.n_choices))
 
-    def second(self, state: AgentState, trial: ParallelTrials) -> FloatArray:
-        """Return probabilities of the second-stage choices, shape (sessions, 2), for agents that make such."""
-        return np.asarray(self.agent.second(self.p, state, trial.state[None, None]))[0, 0]  # type: ignore[attr-defined]
+    def second(self, state: AgentState, reached: IntArray) -> FloatArray:
+        """Return probabilities of the second-stage choices, shape (sessions, 2), in the states that were reached."""
+        return self.agent.second(self.p, state, reached[None, None])[0, 0]
 
 
 def _values(parameters: Sequence[ModelParameter], x: FloatArray) -> dict[str, FloatArray]:

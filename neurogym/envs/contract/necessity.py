@@ -205,7 +205,7 @@ def score(acted: ActedTrials, ob: np.ndarray | None = None) -> np.ndarray:
         return (same | ~inside).all(axis=1).astype(float)
     cells = np.arange(len(action))[:, None], np.arange(action.shape[1])[None], predicted
     event, performance = acted.event[1::2][cells], acted.performance[1::2][cells]
-    broken = ((event & 7) == rules.ABORT) & inside
+    broken = ((event & rules.OUTCOME) == rules.ABORT) & inside
     stops = broken | ((event >= rules.END) & inside)
     before = np.cumsum(stops, axis=1) - stops == 0
     gained = (performance * (inside & before)).sum(axis=1)

@@ -292,5 +292,5 @@ def _check(envs: list[gym.Env], dt: float | None, mix: Sequence[float], share: b
             f"tasks that share actions need equally many, {main} has {sizes[0]} and {other} {sizes[1]}; "
             "share_action_space=False makes an action a pair"
         )
-    if len(mix) != 3 or min(mix) < 0 or abs(sum(mix) - 1) > 1e-8:
+    if len(mix) != 3 or min(mix) < 0 or not abs(sum(mix) - 1) <= 1e-8:
         raise ValueError(f"mix must be three probabilities (main only, distractor only, both), got {mix!r}")

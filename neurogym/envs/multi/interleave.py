@@ -21,8 +21,7 @@ import numpy as np
 from neurogym.core import TrialEnv
 from neurogym.rules import Jump
 from neurogym.trials import Trials
-
-TABLES = ("reward", "performance", "event")
+from neurogym.trials.events import TABLES
 
 
 class TaskBlock(NamedTuple):
@@ -81,6 +80,7 @@ def interleave(trials: Trials, parts: list[TaskBlock], tables: bool, records: Re
         tables: Whether the compiled tables of the response rules are taken over, too.
         records: Entries that the block has in any case, also without trials of the tasks that have them.
     """
+    trials.parts = [] if tables else parts
     length = np.zeros(trials.n, np.int64)
     for part in parts:
         length[part.places] = part.trials.length
@@ -148,9 +148,6 @@ class MixedRule:
 
     Args:
         tasks: The tasks, each with a declared rule.
-
-    Attributes:
-        parts: Where the trials of the block at hand come from.
     """
 
     fixate: tuple[str, ...] = ()
@@ -162,7 +159,6 @@ class MixedRule:
         self.tasks = list(tasks)
         holds = [task.rule.hold for task in tasks]  # type: ignore[union-attr]
         self.hold = max(set(holds), key=holds.count)
-        self.parts: list[TaskBlock] = []
 
     def compile(self, trials: Trials, abort: bool) -> None:
         """Fill the tables of the trials, unless already copied with the trials."""
@@ -170,9 +166,9 @@ class MixedRule:
             return
         shape = trials.total, int(trials.env.action_space.n)
         tables = {name: np.zeros(shape, np.uint8 if name == "event" else np.float64) for name in TABLES}
-        for j, part, at in self.parts:
+        for j, part, at in trials.parts:
             own, task = _subset(trials, part, at), self.tasks[j]
-            task.rule.compile(own, task.abort)  # type: ignore[union-attr]
+            task.rule.compile(own, task.abort)
             target = trials.rows_of(at)
             for name, table in tables.items():
                 table[target] = own.fields[name]

@@ -106,7 +106,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             self.rule_input = RuleInput(instructions, len(self.envs), self._width)
             self.observation_space = self.rule_input.appended_to(widest.observation_space)
         self.action_space = max((env.action_space for env in self.envs), key=spaces.n_actions)
-        self._chosen = 0 if schedule is None else None
+        self._chosen = 0 if schedule is None else None  # the task; with a schedule only that of the next trial
         self._records: Records | None = None  # what any task's record may have
         self._said: Info = {}  # the task's report of the trial that ended
         self._stock: list[Trials | None] = [None] * len(self.tasks)  # trials made ahead, and the next of each
@@ -215,7 +215,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         asked = {name: np.asarray(values) for name, values in trials.given.items()}
         source = self._draw(trials.n, asked.pop("task", None))
         same = len({spaces.n_actions(of.action_space) for of in (self, *self.tasks)}) == 1
-        tables = self._all_ahead and same and not self.stack.revises
+        tables = self._all_ahead and same and not (self.stack.revises or self.stack.begins_trials)
         parts: list[TaskBlock] = []
         for j in range(len(self.tasks)):
             at = np.flatnonzero(source == j)
@@ -224,8 +224,6 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             elif len(at):
                 parts.append(TaskBlock(j, self._part(j, {k: v[at] for k, v in asked.items()}, len(at)), at))
         interleave(trials, parts, tables, self._records)
-        if self.rule is not None:
-            self.rule.parts = parts  # type: ignore[attr-defined]
         if self.env_input:
             self.rule_input.show(trials, source)
         if not self._all_ahead:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from neurogym.analysis import from_trials
 from neurogym.analysis.measures import MEASURES, measures
 from neurogym.envs import registration
 from neurogym.vector import make_vec
@@ -133,3 +134,22 @@ def test_of_several_alternatives_the_pair_in_play_is_looked_at():
 
 def test_trials_that_cannot_tell_give_no_measure():
     assert measures(MEASURES, {"choice": np.zeros(3), "outcome": np.full(3, "miss")}) == []
+
+
+def test_the_sure_action_is_that_of_the_task():
+    rng = np.random.default_rng(0)
+    n = 4_000
+    truth, offered = rng.integers(1, 5, n), rng.random(n) < 0.5
+    sure = offered & (rng.random(n) < 0.4)
+    table = {
+        "trial": np.arange(n), "choice": np.where(sure, 5, truth), "wager": offered, "coh": rng.choice([6.4, 51.2], n),
+        "outcome": np.where(sure, "none", "correct").astype(object),
+    }  # fmt: skip
+    (found, *_) = measures(["wagering"], table, sure=5)
+    assert found.id == "sure" and found.value == pytest.approx(0.4, abs=0.03)
+
+
+def test_intervals_count_from_the_cue_where_one_was_measured_before():
+    table = {"rt": np.array([900.0]), "period_set": np.array([83.0])}
+    assert from_trials.counted_from_cue(table)["rt"] == [900]
+    assert from_trials.counted_from_cue({**table, "measure": np.array([1000.0])})["rt"] == [983]

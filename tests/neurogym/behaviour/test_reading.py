@@ -132,3 +132,9 @@ def test_bias_lapses_and_history_are_found():
     assert 1.5 in found.history["s"] and 0.5 in found.history["bias"]
     assert found.lapse_low.value < 0.05 and found.lapse_high.value < 0.05
     assert found.psychometric.n.sum() == 6000
+
+
+def test_a_stimulus_named_like_a_role_is_not_read_as_the_role():
+    table = {"choice": np.array([0, 1, 0, 1]), "correct": np.array([1, 1, 0, 1]), "rt": np.array([5.0, 6.0, 7.0, 8.0])}
+    found = reading.from_columns(table, {"stimuli": ["rt"]})
+    assert found.stimuli == ("rt",) and np.isnan(found.join("rt")).all()

@@ -1,9 +1,12 @@
+import gymnasium as gym
 import pytest
 
 import neurogym as ngym
+from neurogym.ceilings import blind, chance
 from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.ceilings.stored import table
 from neurogym.envs import registration
+from neurogym.wrappers import Monitor
 
 #: a curriculum whose stages differ
 UNKNOWN = {"CVLearning-v0"}
@@ -67,3 +70,30 @@ def test_posterior_over_templates_agrees_with_the_exact_value(task):
 
 def test_every_stored_ceiling_belongs_to_a_task():
     assert set(table()) <= set(registration.every_task())
+
+
+class _Fixates(gym.ActionWrapper):
+    """Replaces every action."""
+
+    def action(self, action):
+        return 0
+
+
+class _FixatesInStep(ngym.TrialWrapper):
+    """The same, as a wrapper of trials."""
+
+    def step(self, action, *rest):
+        return self.env.step(0, *rest)
+
+
+@pytest.mark.parametrize("wrapper", [_Fixates, _FixatesInStep])
+@pytest.mark.parametrize("dt", [100, 50])
+def test_wrappers_that_change_actions_change_the_score_of_random_actions(wrapper, dt):
+    env = wrapper(ngym.make("PerceptualDecisionMaking-v0", dt=dt))
+    assert chance(env)["performance"] == 0.0 and blind(env) is None
+
+
+def test_wrappers_that_only_look_leave_the_score_of_random_actions():
+    env = ngym.make("PerceptualDecisionMaking-v0")
+    for wrapped in (Monitor(env, verbose=False), gym.wrappers.TransformObservation(env, lambda ob: ob, None)):
+        assert chance(wrapped) == chance(env) and blind(wrapped) == blind(env)

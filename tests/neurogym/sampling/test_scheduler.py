@@ -55,3 +55,9 @@ def test_counters_and_reset() -> None:
 def test_refusals(make, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("p", [[np.nan, 1.0], [0.5, 0.6], [-0.5, 1.5], [1.0]])
+def test_probabilities_that_are_none_are_refused(p):
+    with pytest.raises(ValueError, match="probabilities that sum to 1"):
+        s.IndependentSchedule(2, p)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
+from neurogym.envs.multi import ScheduleEnvs
+from neurogym.sampling.scheduler import SequentialSchedule
 from neurogym.state import capture, restore
 from neurogym.vector import make_vec
 from neurogym.wrappers import PassAction, PassReward
@@ -110,3 +112,83 @@ def test_a_state_is_read_whose_classes_have_since_moved_to_another_module_of_the
     restore(other, renamed(state))
     assert type(other.unwrapped.conditions) is type(env.unwrapped.conditions)
     assert other.unwrapped.conditions["coh"] == [25.6]
+
+
+class _Begins(ngym.TrialWrapper):
+    """Overrides ``new_trial``, so that rules are applied at the first step of a trial."""
+
+    def new_trial(self, **conditions):
+        return self.env.new_trial(**conditions)
+
+
+class _Pays(ngym.TrialEnv):
+    """Pays 7 for action 1 in the decision."""
+
+    default_timing = {"wait": 200, "decision": 100}
+    default_rewards = {"correct": 1.0, "fail": 0.0}
+    rule = ngym.Rule(fixate=(), answer=())
+
+    def __init__(self, dt=100):
+        super().__init__(dt=dt)
+        self.conditions = {"ground_truth": [1, 2]}
+        self.observation_space = ngym.spaces.Box(-1, 1, shape=(1,))
+        self.action_space = ngym.spaces.Discrete(3)
+
+    def _new_trials(self, trials):
+        truth = trials.draw("ground_truth")
+        trials.add_ob(1, "wait")
+        trials.set_groundtruth(truth, "decision")
+        trials.set_action_reward("decision", 1, 7.0, 1.0)
+
+
+class _PaysThree(_Pays):
+    """Pays 3 for right answers in the decision, by rewards of its own for each trial."""
+
+    rule = ngym.Rule(fixate=("wait",), answer=("decision",))
+
+    def _new_trials(self, trials):
+        trials.set_groundtruth(np.ones_like(trials.draw("ground_truth")), "decision")
+        trials.rewards["correct"] = np.full(trials.n, 3.0)
+
+
+def _rewards(env, steps=9):
+    return [env.step(int(step % 3 == 2))[1] for step in range(steps)]
+
+
+def _alternating():
+    return ScheduleEnvs([_Pays(), _PaysThree()], SequentialSchedule(2))
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [(lambda: _Begins(_Pays()), [0, 0, 7]), (lambda: _Begins(_alternating()), [0, 0, 3, 0, 0, 7])],
+    ids=["task", "tasks"],
+)
+def test_rewards_of_a_trial_that_a_wrapper_began_are_the_same_after_restoring(make, expected):
+    first, second = make(), make()
+    first.reset(seed=0)
+    saved = capture(first)
+    second.reset(seed=1)
+    restore(second, saved)
+    found = _rewards(first, 12)
+    assert found == expected * (12 // len(expected)) == _rewards(second, 12)
+
+
+def test_trials_made_beside_the_session_do_not_change_the_present_trial():
+    one, other = _Begins(_alternating()), _Begins(_alternating())
+    one.reset(seed=0)
+    other.reset(seed=0)
+    other.unwrapped.make_trials(1)
+    assert _rewards(one, 3) == _rewards(other, 3) == [0, 0, 3]
+
+
+class _Level(int):
+    """A number with a class of its own."""
+
+
+def test_numbers_of_a_class_of_their_own_are_refused_by_name():
+    env = _Pays()
+    env.level = _Level(7)
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match=r"_Pays\.level is a _Level, which cannot be saved"):
+        capture(env)

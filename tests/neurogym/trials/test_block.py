@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import neurogym as ngym
 from neurogym import spaces
+from neurogym.sampling.distributions import Distribution
 from neurogym.sampling.generator import Generators
 from neurogym.trials import Trials
 
@@ -58,9 +59,7 @@ def test_periods_tile_the_trial_in_whole_steps(dt, lengths, n):
 )
 @settings(max_examples=200)
 def test_sampled_times_are_whole_steps_within_their_bounds(dt, spec):
-    from neurogym.utils.ngym_random import minmax
-
-    low, high = minmax(spec)
+    low, high = Distribution.of(spec).bounds()
     times = Trials(task(dt, {"delay": spec}), 50).sample_time("delay")
     np.testing.assert_allclose(times / dt, np.rint(times / dt), atol=1e-6)
     assert np.all(times <= high + 1e-3) and np.all(times > low - dt - 1e-6)

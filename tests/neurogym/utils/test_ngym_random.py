@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from neurogym.utils.ngym_random import (
-    TruncExp,
-    minmax,
-    parse,
-    phrase,
-    random_number_fn,
-    random_number_name,
-    sample,
-    trunc_exp,
-)
+from neurogym.sampling.distributions import Distribution
+from neurogym.utils.ngym_random import TruncExp, random_number_fn, random_number_name, trunc_exp
 
 
 @pytest.mark.parametrize(
@@ -29,14 +21,14 @@ from neurogym.utils.ngym_random import (
     ],
 )
 def test_means(spec, mean):
-    drawn = sample(spec, np.random.default_rng(0), 40_000)
+    drawn = Distribution.of(spec).sample(np.random.default_rng(0), 40_000)
     assert drawn.mean() == pytest.approx(mean, rel=0.01)
-    low, high = minmax(spec)
+    low, high = Distribution.of(spec).bounds()
     assert drawn.min() >= low and drawn.max() <= high
 
 
 def test_truncated_exponential_has_the_conditional_distribution():
-    drawn = sample(("truncated_exponential", (500, 200, 1000)), np.random.default_rng(1), 5000)
+    drawn = Distribution.of(("truncated_exponential", (500, 200, 1000))).sample(np.random.default_rng(1), 5000)
     expected = stats.truncexpon(b=800 / 500, loc=200, scale=500)
     assert stats.kstest(drawn, expected.cdf).pvalue > 0.01
 
@@ -51,16 +43,20 @@ def test_degenerate_truncation_gives_the_maximum():
         (("unifrm", (0, 1)), "did you mean 'uniform'"),
         (("uniform", (5, 1)), "low <= high"),
         (("uniform", "ab"), "takes numbers"),
-        (("choice", []), "sequence of numbers"),
+        (("choice", []), "sequence of finite numbers"),
         (("truncated_exponential", (-1,)), "scale > 0"),
         ("soon", "not a valid duration"),
+        (np.inf, "one finite number"),
+        (("constant", np.nan), "one finite number"),
+        (("uniform", (200, np.inf)), "finite numbers"),
+        (("truncated_exponential", (100, -np.inf)), "finite numbers"),
         ([], "not a valid duration"),
         (None, "not a valid duration"),
     ],
 )
 def test_malformed_specifications_are_refused(spec, message):
     with pytest.raises(ValueError, match=message):
-        parse(spec)
+        Distribution.of(spec)
 
 
 def test_trunc_exp_object_repeats_under_a_seed():
@@ -75,4 +71,5 @@ def test_functions_and_phrases():
     draw = random_number_fn("choice", [1, 2], np.random.default_rng(0))
     assert {draw() for _ in range(50)} == {1.0, 2.0}
     assert random_number_name("constant", 5) == "constant 5"
-    assert phrase(("uniform", (200, 600))) == "uniform between 200 and 600" and phrase(300) == "300"
+    assert random_number_name("uniform", (200, 600)) == "uniform between 200 and 600"
+    assert Distribution.of(300).phrase() == "300"

@@ -73,6 +73,10 @@ def test_activity_is_recorded_while_the_environment_is_stepped_by_hand() -> None
         rows.append(layer(torch.from_numpy(ob)).detach().numpy())
         other(torch.from_numpy(ob))
         ob = env.step(0)[0]
+    short = torch.nn.ReLU().eval()
+    first = ActivationProbe(module=short, steps=5)
+    short(torch.arange(10.0)[:, None])
+    assert first.history["output"][0].ravel().tolist() == [0, 1, 2, 3, 4]
     layer(torch.zeros(7, 3))  # a batch to learn from
     traces = am.history["output"]
     assert len(traces) == 3 and sum(int(trace.count()) for trace in traces) == 5 * len(rows)

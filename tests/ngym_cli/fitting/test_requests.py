@@ -54,6 +54,7 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     found = fit(rat, model="psytrack,glm-hmm:states=2", folds=2, runs=tmp_path / "runs", name="f")
     place = folder.named("f", tmp_path / "runs")
     assert str(place.path) == found["path"] == str(folder.named("latest", tmp_path / "runs").path)
+    assert len(figures.draw(place, ["likelihood", "likelihood"], FigureFiles())) == 1
     rows = figures.draw(place, (), FigureFiles())
     assert [row["id"] for row in rows] == list(figures.FIGURES)
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["id"] != "bottlenecks")
@@ -266,6 +267,16 @@ def test_recovery_finds_the_model_that_simulated(rat, tmp_path):
     assert set(found["confusion"]) == {"logistic", "win-stay-lose-shift"}
     assert found["confusion"]["win-stay-lose-shift"]["win-stay-lose-shift"] >= 0.5
     assert found["parameters"]["win-stay-lose-shift"]["epsilon_win"]["coverage"] >= 0.5
+
+
+def test_models_without_second_stage_choices_are_simulated_in_a_two_step_task(tmp_path):
+    rng, rows = np.random.default_rng(0), ["session,trial,choice,state,choice2,reward"]
+    for k in range(4):
+        rows += [f"{k},{t},{','.join(map(str, rng.integers(0, 2, 4)))}" for t in range(60)]
+    path = tmp_path / "two.csv"
+    path.write_text("\n".join(rows) + "\n")
+    found = fit(path, model="q-learning,win-stay-lose-shift", folds=2, runs=tmp_path / "runs", recover=2)
+    assert set(found["recovery"]["confusion"]) == {"q-learning", "win-stay-lose-shift"}
 
 
 @pytest.mark.parametrize(
