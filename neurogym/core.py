@@ -147,7 +147,7 @@ class TrialEnv(TaskDefinition):
             cursor.go_on(k)
         else:
             cursor.enter(block, k)
-            self._is_batched, self._n_actions, self._made_ahead = stack.batched, self.accepted_actions, stack.ahead
+            self._is_batched, self._n_actions, self._made_ahead = stack.looks_up, self.accepted_actions, stack.ahead
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials

@@ -212,7 +212,7 @@ def ibl_block() -> Ceiling:
 
 def _ibl_block(env: TrialEnv, outcomes: bool) -> Ceiling:
     rng = np.random.default_rng(0)
-    n, cohs = CHAINS, env.cohs / 100
+    n, cohs = CHAINS, np.array(env.cohs) / 100
     blocks = np.asarray(env.blocks)
     log = np.zeros((n, len(blocks)))
     p1 = rng.choice(blocks, size=n)

@@ -22,7 +22,7 @@ from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.trials.block import condition_column
 from neurogym.trials.cursor import PreparedTrials
-from neurogym.trials.events import END, MISS, NONE, OUTCOME, StepInfo, outcome_of
+from neurogym.trials.events import ABORT, END, MISS, NONE, OUTCOME, StepInfo, outcome_of
 from neurogym.trials.single import NOW, SingleTrial
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
@@ -175,6 +175,17 @@ class TaskDefinition(SingleTrial):
         self.report(event & OUTCOME)
         self.performance += gained
         return self.ob_now, reward, False, False, {"new_trial": event >= END}
+
+    def break_fixation(self) -> tuple[float, bool]:
+        """Report a break of fixation in ``_step``; return the reward and whether the trial ends."""
+        self.report(ABORT)
+        return self.rewards["abort"], self.abort
+
+    def answer(self, right: bool) -> tuple[float, bool]:
+        """Report the answer that ends the trial in ``_step``; return the reward and True."""
+        self.performance = float(right)
+        self.report()
+        return self.rewards["correct" if right else "fail"], True
 
     def next_trial_depends_on(self) -> Hashable:
         """Part of the session's state on which the next trial depends, as a hashable value; None if undeclared.

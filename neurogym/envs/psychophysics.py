@@ -62,6 +62,23 @@ def ring_stimulus(theta: np.ndarray, direction: np.ndarray, coh: float | np.ndar
     return 0.5 + (np.asarray(coh) / 200)[..., None] * np.cos(theta - direction[:, None])
 
 
+def bump(theta: np.ndarray, angle: np.ndarray, strength: np.ndarray) -> np.ndarray:
+    """Activity of a ring: 0.8 * strength * exp(-(8 d / pi)^2 / 2), d the distance to ``angle`` (rad).
+
+    Args:
+        theta: Preferred angles (rad), shape (units,).
+        angle: Shape (n,).
+        strength: Shape (n,).
+
+    Returns:
+        Shape (n, units).
+    """
+    directions, which = np.unique(angle, return_inverse=True)  # there are few
+    away = np.abs(theta - directions[:, None]) % (2 * np.pi)
+    distance = np.minimum(away, 2 * np.pi - away)
+    return 0.8 * np.asarray(strength)[:, None] * np.exp(-0.5 * (8 * distance / np.pi) ** 2)[which]
+
+
 def exact_ceiling(env: TrialEnv, performance: float, method: str) -> Score:
     """Ceiling of a task with rewards ``correct`` and ``fail``, from the probability of a correct response.
 

@@ -15,7 +15,7 @@ import gymnasium as gym
 
 from neurogym.compat.changes import ALIASES
 from neurogym.envs import collections, contrib, image, native
-from neurogym.messages.names import closest
+from neurogym.messages.names import closest, unknown
 from neurogym.metadata import TaskInfo
 from neurogym.wrappers.base import OrderEnforcing
 
@@ -67,14 +67,8 @@ def register(id_: str, **kwargs: Any) -> None:
 def __getattr__(name: str) -> Any:
     """Maker of batches for the id after ``make_vec of ``."""
     if name.startswith(_VECTOR_OF):
-        return functools.partial(_make_vector, name.removeprefix(_VECTOR_OF))
+        return functools.partial(make_vec, name.removeprefix(_VECTOR_OF))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _make_vector(id_: str, num_envs: int = 1, **kwargs: object) -> gym.vector.VectorEnv:
-    from neurogym.vector import make_vec
-
-    return make_vec(functools.partial(make, id_, **kwargs), num_envs)
 
 
 def make(id_: str, **kwargs: Any) -> gym.Env:
@@ -97,7 +91,9 @@ def make(id_: str, **kwargs: Any) -> gym.Env:
 
 def make_vec(id_: str, num_envs: int = 1, **kwargs: object) -> gym.vector.VectorEnv:
     """Make a batch of environments of one task, stepped together; see :mod:`neurogym.vector`."""
-    return _make_vector(registered_id(id_), num_envs, **kwargs)
+    from neurogym import vector
+
+    return vector.make_vec(functools.partial(make, registered_id(id_), **kwargs), num_envs)
 
 
 def registered_id(id_: str) -> str:
@@ -192,9 +188,7 @@ def get_collection(collection: str) -> list[str]:
     """
     if not collection:
         return []
-    from neurogym.envs.collections import COLLECTIONS
-    from neurogym.messages.names import unknown
-
-    if collection not in COLLECTIONS:
-        raise ValueError(unknown("collection", collection, COLLECTIONS))
-    return [f"{collection}.{name}-v0" for name in COLLECTIONS[collection]]
+    known = collections.COLLECTIONS
+    if collection not in known:
+        raise ValueError(unknown("collection", collection, known))
+    return [f"{collection}.{name}-v0" for name in known[collection]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,11 @@ class ChoiceTask(TrialEnv):
 
 
 def usual_arguments(
-    dt: float = 100, abort: bool = True, first: Sequence[str] = (), tables: Sequence[str] = ("rewards", "timing")
+    dt: float = 100,
+    abort: bool = True,
+    first: Sequence[str] = (),
+    tables: Sequence[str] = ("rewards", "timing"),
+    defaults: Callable[..., Mapping[str, object]] | None = None,
 ) -> Callable[[Constructor], Constructor]:
     """Add the usual arguments to the constructor of a task, which names only the special arguments.
 
@@ -49,6 +53,7 @@ def usual_arguments(
         abort: Whether the task has the argument ``abort``.
         first: Own arguments that come before the tables, as scripts give them by position.
         tables: Tables of values that replace defaults, ``rewards`` and ``timing``, in the order of arguments.
+        defaults: Takes the own arguments and returns what replaces attributes of the class, such as ``default_timing``.
 
     >>> class Task(TrialEnv):
     ...     @usual_arguments(dt=20)
@@ -73,6 +78,8 @@ def usual_arguments(
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
             self, values = given.args[0], given.arguments
+            if defaults is not None:
+                vars(self).update(defaults(**{p.name: values[p.name] for p in parameters}))
             TrialEnv.__init__(self, **{name: values[name] for name in shared})
             own(self, **{p.name: values[p.name] for p in parameters})
 

@@ -30,9 +30,7 @@ def possible_durations(spec: object, dt: float) -> Any:
     return np.arange(first, max(first + 1, np.ceil(high / dt - 1e-6))) * dt
 
 
-def reward_timing(
-    trials: Trials, period: str, since: np.ndarray, target: np.ndarray, margin: float, action: int = 1
-) -> None:
+def reward_timing(trials: Trials, period: str, since: np.ndarray, target: np.ndarray, margin: float) -> None:
     """Reward the first response of a period by the produced time, and set the ground truth at the best row.
 
     With e the distance of the produced from the target time and h = margin * target + 25 ms, a response earns
@@ -60,5 +58,5 @@ def reward_timing(
         graded = trials.reward("correct")[rows.trial] * np.maximum(0.1, np.maximum(closeness, 0) ** 1.5)
         return np.where(closeness >= 0, graded, trials.reward("fail")[rows.trial])
 
-    trials.set_action_reward(period, action, reward, lambda rows: (error(rows) <= allowed[rows.trial]).astype(float))
-    trials.set_groundtruth(lambda rows: action * (rows.step == best[rows.trial]), period)
+    trials.set_action_reward(period, 1, reward, lambda rows: (error(rows) <= allowed[rows.trial]).astype(float))
+    trials.set_groundtruth(lambda rows: rows.step == best[rows.trial], period)

@@ -204,6 +204,14 @@ class Patterns(Sequence[tuple[object, ...]]):
         return f"any {self.length}{' different' if self.distinct else ''} of {self.values}"
 
 
+def distinct_patterns(rng: RandomSource, n: int, bits: int) -> np.ndarray:
+    """``n`` different patterns of zeros and ones, shape (n, bits); there must be so many."""
+    patterns: dict[tuple[int, ...], None] = {}
+    while len(patterns) < n:
+        patterns[tuple(rng.integers(2, size=bits).tolist())] = None
+    return np.array(list(patterns))
+
+
 class Vectors(Sequence[tuple[float, ...]]):
     """Every tuple of ``length`` numbers between two bounds; as a sequence: the two extreme tuples.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -107,7 +107,7 @@ class Layout:
         before: str | None = None,
         after: str | float | np.ndarray | None = None,
         last_period: bool = False,
-        min_steps: int = 0,
+        min_steps: int | Mapping[str, int] = 0,
     ) -> None:
         """Add a period, or several periods in sequence.
 
@@ -119,7 +119,7 @@ class Layout:
             after: Name of the period at whose end this one starts, or a time in ms, a number or shape (n,).
                 Default: the trial's start.
             last_period: Accepted for old scripts; has no effect.
-            min_steps: Fewest steps the period may have (for events shorter than the time step).
+            min_steps: Fewest steps the period may have (events shorter than the time step), or period to this number.
 
         Raises:
             InvalidOperationError: If the observations of the trials exist already.
@@ -136,6 +136,8 @@ class Layout:
                 self.add_period(name, each, after=after, min_steps=min_steps)
                 after = name
             return
+        if isinstance(min_steps, Mapping):
+            min_steps = min_steps.get(period, 0)
         if duration is None:
             duration = self.constant_time(period)
         steps = self._whole_steps(self.sample_time(period) if duration is None else duration)

@@ -224,7 +224,7 @@ class SingleTrial(BaseEnv):
         before: str | None = None,
         after: str | float | np.ndarray | None = None,
         last_period: bool = False,
-        min_steps: int = 0,
+        min_steps: int | Mapping[str, int] = 0,
     ) -> None:
         """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
         if self.block_described is None:

@@ -21,7 +21,7 @@ class Modality(TrialWrapper):
 
     Raises:
         KeyError: If the task has no channels called ``stimulus``.
-        ValueError: If there is no such ring or trials exist already.
+        ValueError: If there is no such ring, other channels follow the stimulus, or trials exist already.
     """
 
     metadata = WrapperInfo(doi="10.1038/s41593-018-0310-2", order="innermost")
@@ -32,10 +32,12 @@ class Modality(TrialWrapper):
         if not 0 <= modality < n_modality:
             raise ValueError(f"modality must lie between 0 and {n_modality - 1}, got {modality!r}")
         space = env.observation_space
-        names = spaces.names_of(space)
+        names = spaces.Labels(spaces.names_of(space))
         if "stimulus" not in names:
             raise KeyError(f"Modality needs observation channels called stimulus, {env} has {', '.join(names)}")
         columns = np.atleast_1d(names["stimulus"])
+        if columns[-1] != space.shape[0] - 1:  # type: ignore[index]
+            raise ValueError(f"Modality needs the stimulus on the last channels, {env} has {', '.join(names)}")
         super().__init__(env)
         self.modality, self.n_modality = modality, n_modality
         extra = (n_modality - 1) * len(columns)

@@ -104,8 +104,8 @@ class CatchTrials(TrialWrapper):
         task = task_of(env, "CatchTrials")
         if not task.traits.batched or "correct" not in task.rewards:
             raise ValueError(f"CatchTrials needs a task with a declared rule and a reward 'correct', not {task}")
-        cohs = getattr(task, "cohs", None)
-        if stim_th is not None and cohs is None:
+        graded = hasattr(task, "cohs") and (not task.conditions or "coh" in task.conditions)
+        if stim_th is not None and not graded:
             raise ValueError(f"stim_th needs a task with coherences, {task} has none")
         super().__init__(env)
         self.catch_prob, self.stim_th, self.start, self.alt_rew = catch_prob, stim_th, start, alt_rew

@@ -48,9 +48,7 @@ class PerfectIntegrator(TrialWrapper):
             raise ValueError(f"PerfectIntegrator needs a period called decision; {env.unwrapped} has none")
         super().__init__(env)
         n = len(self._actions)
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, shape=(n + 1,), dtype=np.float32, name={"choice": list(range(n)), "reward": n}
-        )
+        self.observation_space = spaces.channels({"choice": range(n), "reward": n})
         self.start_session()
 
     def start_session(self) -> None:

@@ -33,11 +33,11 @@ class Stack:
         ahead: Whether trials of the task can be made before they begin.
         is_adaptive: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
-        batched: Whether what an action does is looked up in tables that the task's rule has filled.
+        looks_up: Whether what an action does is looked up in tables that the task's rule has filled.
     """
 
     def __init__(self, top: gym.Env):
-        self._task_ahead, self.batched, _ = cast(TrialTask, top.unwrapped).traits
+        self._task_ahead, self.looks_up, _ = cast(TrialTask, top.unwrapped).traits
         self._passes = all(isinstance(layer, (TrialWrapper, *PASSIVE)) for layer in layers(top))
         self._take([layer for layer in layers(top) if isinstance(layer, TrialWrapper)])
 

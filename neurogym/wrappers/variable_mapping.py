@@ -10,6 +10,7 @@ import numpy as np
 from neurogym.ceilings.effects import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, PositiveProbability
+from neurogym.sampling.distributions import distinct_patterns
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.tasks import TrialTask, task_of
@@ -75,11 +76,8 @@ class VariableMapping(TrialWrapper):
 
     def _new_session(self) -> None:
         """Draw new stimuli: different patterns of ones and zeros."""
-        rng, shape = self.task.np_random, self._patterns.shape
-        patterns = rng.integers(2, size=shape)
-        while len(np.unique(patterns, axis=0)) < len(patterns):
-            patterns = rng.integers(2, size=shape)
-        self._patterns, self._session_age, self.session = patterns, 0, self.session + 1
+        self._patterns = distinct_patterns(self.task.np_random, *self._patterns.shape)
+        self._session_age, self.session = 0, self.session + 1
         self._new_mapping()
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -15,7 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from neurogym.envs.collections import COLLECTIONS, yang19
-from neurogym.envs.psychophysics import ring
+from neurogym.envs.collections.yang19_families import Decide, Match, Respond
+from neurogym.envs.psychophysics import bump, ring
 from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.messages.names import unknown
 
@@ -54,24 +55,19 @@ class Parts:
     sequence: int = 0
 
 
-def _decide(judged: tuple[int, ...], both: bool, delayed: bool) -> Parts:
-    return Parts("dm", delayed=delayed, shown=(0, 1) if both else judged, judged=judged)
-
-
-def _base() -> dict[str, Parts]:
-    """Return the twenty tasks in published order."""
-    tasks = {
-        f"{prefix}{name}": Parts("go", reaction=prefix == "rt", delayed=prefix == "dly", anti=name == "anti")
-        for name, prefix in product(("go", "anti"), ("", "rt", "dly"))
-    }
-    for delayed in ("", "dly"):
-        for ring_ in (0, 1):
-            tasks[f"{delayed}dm{ring_ + 1}"] = _decide((ring_,), False, bool(delayed))
-            tasks[f"ctx{delayed}dm{ring_ + 1}"] = _decide((ring_,), True, bool(delayed))
-        tasks[f"multi{delayed}dm"] = _decide((0, 1), True, bool(delayed))
-    for name, anti, category in (("dms", 0, 0), ("dnms", 1, 0), ("dmc", 0, 1), ("dnmc", 1, 1)):
-        tasks[name] = Parts("match", delayed=True, anti=bool(anti), category=bool(category))
-    return {name: tasks[name] for name in COLLECTIONS["yang19"]}
+def _parts(name: str) -> Parts:
+    """Parts of a task of ``yang19``, from what distinguishes it within its family."""
+    task = getattr(yang19, name)
+    own = task.fixed
+    return Parts(
+        {Respond: "go", Decide: "dm", Match: "match"}[task.of],
+        reaction=own.get("reaction", False),
+        delayed=task.of is Match or bool(own.get("delay") or own.get("delayed")),
+        anti=own.get("anti", own.get("respond_to") == "non-match"),
+        category=own.get("category", False),
+        shown=tuple(m - 1 for m in own.get("shown", ())),
+        judged=tuple(m - 1 for m in own.get("judged", ())),
+    )
 
 
 def compose(base: dict[str, Parts]) -> dict[str, Parts]:
@@ -89,7 +85,7 @@ def compose(base: dict[str, Parts]) -> dict[str, Parts]:
     }
 
 
-BASE = _base()
+BASE = {name: _parts(name) for name in COLLECTIONS["yang19"]}
 TASKS = compose(BASE)
 
 
@@ -226,18 +222,12 @@ class ModCog(TrialEnv):
                 level = np.zeros((trials.n, DIRECTIONS))
                 for k in (0, 1):
                     now = of["reaction"] if late else ((period == "second") == k) | (together & (period == "first"))
-                    level += self._bump(places[:, k], np.where(now, strengths[:, m, k], 0.0))
+                    level += bump(self.theta, self.theta[places[:, k]], np.where(now, strengths[:, m, k], 0.0))
                 shown = level[here.trial]
                 if not late:
                     sd = self.sigma * (noisy & (strengths[:, m].max(axis=1) > 0))
                     shown = shown + sd[here.trial, None] * trials.rng.standard_normal(shown.shape)
                 trials.ob[here.index, 1 + m * DIRECTIONS : 1 + (m + 1) * DIRECTIONS] += shown
-
-    def _bump(self, place: np.ndarray, strength: np.ndarray) -> np.ndarray:
-        """Activity of a ring, shape (trials, directions)."""
-        away = np.abs(self.theta - self.theta[place][:, None])
-        distance = np.minimum(away, 2 * np.pi - away)
-        return 0.8 * strength[:, None] * np.exp(-0.5 * (8 * distance / np.pi) ** 2)
 
 
 def _words(name: str) -> str:

@@ -61,7 +61,7 @@ def _task(
     make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     )
-    make.metadata = metadata  # type: ignore[attr-defined]
+    make.metadata, make.of, make.fixed = metadata, family, fixed  # type: ignore[attr-defined]
     return make
 
 

@@ -7,14 +7,14 @@ from itertools import permutations, product
 
 import numpy as np
 
-from neurogym.envs.psychophysics import ring
-from neurogym.envs.task import Rule, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import bump, ring
+from neurogym.envs.task import ChoiceTask, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 MODALITIES = (1, 2)
 
 
-class YangTask(TrialEnv):
+class YangTask(ChoiceTask):
     """Base of the twenty tasks: a fixation cue, a ring of units for each of two modalities, an action per direction.
 
     Args:
@@ -25,8 +25,6 @@ class YangTask(TrialEnv):
         ValueError: If ``dim_ring`` is less than 2.
     """
 
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
-    rule = Rule(fixate=("fixation",), answer=("decision",))
     one_ring = True  #: only one modality is shown in a trial; NeuroGym then calls the first ring ``stimulus``
 
     @usual_arguments()
@@ -42,25 +40,10 @@ class YangTask(TrialEnv):
         )
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
-    def bump(self, angle: np.ndarray, strength: np.ndarray) -> np.ndarray:
-        """Activity of a ring: 0.8 * strength * exp(-(8 d / pi)^2 / 2), d the distance to ``angle`` (rad).
-
-        Args:
-            angle: Shape (n,).
-            strength: Shape (n,).
-
-        Returns:
-            Shape (n, dim_ring).
-        """
-        directions, which = np.unique(angle, return_inverse=True)  # there are few
-        away = np.abs(self.theta - directions[:, None]) % (2 * np.pi)
-        distance = np.minimum(away, 2 * np.pi - away)
-        return 0.8 * np.asarray(strength)[:, None] * np.exp(-0.5 * (8 * distance / np.pi) ** 2)[which]
-
     def show(self, trials: Trials, angle: np.ndarray, period: str) -> None:
         """Show a bump of strength 1 on the ring of each trial's modality, with noise on that ring."""
         rows = trials.rows(period)
-        seen = self.bump(angle, np.ones(trials.n))[rows.trial]
+        seen = bump(self.theta, angle, np.ones(trials.n))[rows.trial]
         if self.sigma > 0:
             seen += self.sigma * trials.rng.standard_normal(seen.shape, dtype=np.float32)
         modality = trials.info["modality"][rows.trial]
@@ -159,16 +142,15 @@ class Decide(YangTask):
             self.theta[np.where(first_stronger, other, ground_truth)],
         ]
         trials.info.update(theta1=theta[0], theta2=theta[1])
-        trials.add_period(list(self.default_timing))
-        if not self.delayed:
-            trials.info["stim_period"] = (trials.ends["stimulus"] - trials.starts["stimulus"]) * float(self.dt)
         stimuli = ["stim1", "stim2"] if self.delayed else ["stimulus", "stimulus"]
         trials.add_ob(1, [name for name in self.default_timing if name != "decision"], where="fixation")
+        if not self.delayed:
+            trials.info["stim_period"] = (trials.ends["stimulus"] - trials.starts["stimulus"]) * float(self.dt)
         for column, m in enumerate(self.shown):
             strength = self.strengths[self._table[chosen, column]]
             trials.info[f"coh1_mod{m}"], trials.info[f"coh2_mod{m}"] = strength.T
             for k in (0, 1):
-                trials.add_ob(self.bump(theta[k], strength[:, k]), stimuli[k], where=f"stimulus_mod{m}")
+                trials.add_ob(bump(self.theta, theta[k], strength[:, k]), stimuli[k], where=f"stimulus_mod{m}")
         if self.sigma > 0:
             for m in MODALITIES:
                 trials.add_randn(0, self.sigma, stimuli[: 1 + self.delayed], where=f"stimulus_mod{m}")

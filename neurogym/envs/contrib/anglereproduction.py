@@ -53,7 +53,6 @@ class AngleReproduction(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         """Lay out own ring and ground truth for the shortest path; :meth:`_step` corrects both."""
         angles = [trials.draw("ground_truth1"), trials.draw("ground_truth2")]
-        trials.add_period(list(self.default_timing))
         state = np.full(trials.n, START)
         trials.add_ob(np.cos(self.theta - state[:, None]), where="self")
         for k, angle in enumerate(angles, start=1):

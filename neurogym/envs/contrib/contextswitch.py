@@ -51,7 +51,7 @@ class ContextSwitch(_HiddenContext):
     def __init__(self, p_switch: Probability = 0.1):
         self.p_switch, self.context = p_switch, 0
         self.conditions = {"stimulus": np.arange(2), "context": np.arange(2)}
-        self.observation_space = spaces.Box(0, 1, shape=(2,), dtype=np.float32, name={"stimulus": [0, 1]})
+        self.observation_space = spaces.channels({"stimulus": [0, 1]}, 0, 1)
         self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})
 
     def start_session(self) -> None:

@@ -9,7 +9,17 @@ from typing import Annotated
 import numpy as np
 
 from neurogym.envs.psychophysics import coherences, step_noise, two_channels
-from neurogym.envs.task import Info, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import (
+    ConditionValues,
+    Info,
+    StepResult,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    rules,
+    spaces,
+    usual_arguments,
+)
 from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Range, Whole
 from neurogym.trials.layout import Duration
 from neurogym.wrappers.sampling import remembered
@@ -59,6 +69,7 @@ class CVLearning(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0}
     _run: int  #: how often the last choice was made in a row
     _last_choice: int
+    cohs = ConditionValues("coh")
 
     @usual_arguments()
     def __init__(
@@ -78,8 +89,7 @@ class CVLearning(TrialEnv):
             raise ValueError(f"stages must be some of 0, 1, 2, 3, 4, got {stages!r}")
         self.sigma, self.n_ch, self.max_num_reps = step_noise(sigma, self.dt), n_ch, max_num_reps
         self.th_stage, self.keep_days, self.trials_day, self.perf_len = th_stage, keep_days, trials_day, perf_len
-        self.cohs = coherences() * stim_scale
-        self.conditions = {"ground_truth": SIDES, "coh": self.cohs}
+        self.conditions = {"ground_truth": SIDES, "coh": coherences() * stim_scale}
         rest: dict[str, spaces.Index] = {"irrelevant": range(3, n_ch + 1)} if n_ch > 2 else {}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 3), **rest})
         self.action_space = spaces.Discrete(n_ch + 1, name={"fixation": 0, "choice": [1, 2], **rest})
@@ -128,8 +138,7 @@ class CVLearning(TrialEnv):
             self._answered = False
         if not self.in_period("decision"):
             if action != 0:
-                reward, ended = self.rewards["abort"], self.abort
-                self.report(rules.ABORT)
+                reward, ended = self.break_fixation()
         elif action in SIDES:
             reward, ended = self._answer(int(action))
         info = {"new_trial": ended, "stage": self.stage, "keep_stage": self._keep_left, "recent": self.recent}

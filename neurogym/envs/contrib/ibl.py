@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.envs.blocks import in_blocks
 from neurogym.envs.psychophysics import exact_ceiling, two_channels
-from neurogym.envs.task import Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative
 
 COHS = (1.6, 3.2, 6.4, 12.8, 25.6, 51.2)
@@ -34,12 +34,12 @@ class IBL(TrialEnv):
     rule = Rule(fixate=(), answer=("decision",), hold=None)
     blocks: Sequence[float] = (0.5,)  #: probability of side 1 in each kind of block
     block_dur = 10_000
+    cohs = ConditionValues("coh")
 
     @usual_arguments(tables=("rewards",), abort=False)
     def __init__(self, sigma: NonNegative = 0.1):
         self.sigma = sigma
-        self.cohs = np.array(COHS)
-        self.conditions = {"ground_truth": np.arange(2), "coh": self.cohs}
+        self.conditions = {"ground_truth": np.arange(2), "coh": np.array(COHS)}
         self.observation_space = spaces.channels({"stimulus": [0, 1]})
         self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})
         self.start_session()

@@ -35,7 +35,7 @@ class LeverPress(TrialEnv):
     def __init__(self, n_press: Count = 4, p_signal: PositiveProbability = 0.5):
         self.n_press, self.p_signal = n_press, p_signal
         self.conditions = {"wait": np.arange(1, LONGEST_WAIT + 1)}
-        self.observation_space = spaces.Box(-1, 1, shape=(1,), dtype=np.float32, name={"signal": 0})
+        self.observation_space = spaces.channels({"signal": 0}, -1, 1)
         self.action_space = spaces.Discrete(2, name={"wait": 0, "press": 1})
 
     @property
@@ -98,7 +98,7 @@ class LeverPressWithPoke(_CountedPresses):
     @usual_arguments(abort=False)
     def __init__(self, n_press: Count = 4, show_count: bool = False):
         self.n_press, self.show_count, self._left = n_press, show_count, n_press
-        self.observation_space = spaces.Box(0, max(1, n_press), shape=(1,), dtype=np.float32, name={"count": 0})
+        self.observation_space = spaces.channels({"count": 0}, 0, max(1, n_press))
         self.action_space = spaces.Discrete(2, name={"poke": POKE, "press": PRESS})
 
     @property
@@ -161,7 +161,7 @@ class LeverPressWithPokeRest(_CountedPresses):
     def __init__(self, n_press: Count = 4):
         self.n_press, self._left, self._thirst = n_press, n_press, 1.0
         self.conditions = {"thirst": ("uniform", (0, 1))}
-        self.observation_space = spaces.Box(0, 1, shape=(1,), dtype=np.float32, name={"thirst": 0})
+        self.observation_space = spaces.channels({"thirst": 0}, 0, 1)
         self.action_space = spaces.Discrete(3, name={"poke": POKE, "press": PRESS, "rest": REST})
 
     def start_session(self) -> None:

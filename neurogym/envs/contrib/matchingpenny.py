@@ -56,7 +56,7 @@ class MatchingPenny(TrialEnv):
     ):
         without_periods(self, timing)
         self.opponent_type, self.learning_rate = opponent_type, learning_rate
-        self.observation_space = spaces.Box(0, 1, shape=(2,), dtype=np.float32, name={"opponent": [0, 1]})
+        self.observation_space = spaces.channels({"opponent": [0, 1]}, 0, 1)
         self.action_space = spaces.Discrete(2, name={"choice": [0, 1]})
         self.start_session()
 

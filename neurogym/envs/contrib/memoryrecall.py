@@ -63,10 +63,8 @@ class MemoryRecall(TrialEnv):
             raise ValueError(f"t_max must be at least t_min = {t_min}, got {t_max!r}")
         self.stim_dim, self.p_recall, self.p_right, self.balanced = stim_dim, p_recall, chance, balanced
         self.conditions = {"t": np.arange(t_min, t_max + 1)}
-        self.observation_space = spaces.Box(
-            -1, 1, shape=(stim_dim + 1,), dtype=np.float32, name={"pattern": range(stim_dim), "store": stim_dim}
-        )
-        self.action_space = spaces.Box(-1, 1, shape=(stim_dim,), dtype=np.float32, name={"pattern": range(stim_dim)})
+        self.observation_space = spaces.channels({"pattern": range(stim_dim), "store": stim_dim}, -1, 1)
+        self.action_space = spaces.channels({"pattern": range(stim_dim)}, -1, 1)
 
     def _new_trials(self, trials: Trials) -> None:
         rng, size = trials.rng, self.stim_dim

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces
+from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import OneOf
 
 OPEN, SKIN, UP, DOWN = range(4)
@@ -59,19 +59,12 @@ class Pneumostomeopening(TrialEnv):
     default_timing = {"stay": 3000}
     default_rewards = PHASES["default"]
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        phase: Phase = "default",
-    ):
-        self.default_rewards = PHASES[phase]  # type: ignore[misc]
-        super().__init__(dt=dt, rewards=rewards, timing=timing)
+    @usual_arguments(abort=False, defaults=lambda phase: {"default_rewards": PHASES[phase]})
+    def __init__(self, phase: Phase = "default"):
         self.phase, self._depth, self._oxygen = phase, SURFACE, OXYGEN
         self.conditions = {"depth": tuple(range(SURFACE, DEEPEST + 1))}
         names = {f"depth{d}": d - 1 for d in range(SURFACE, DEEPEST + 1)}
-        self.observation_space = spaces.Box(0, 1, shape=(5,), dtype=np.float32, name={**names, "oxygen": 4})
+        self.observation_space = spaces.channels({**names, "oxygen": 4}, 0, 1)
         self.action_space = spaces.Discrete(
             4, name={"breathingpneumostome": OPEN, "breathingskin": SKIN, "up": UP, "down": DOWN}
         )

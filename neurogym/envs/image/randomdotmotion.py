@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.envs.image.frames import ImageTask
 from neurogym.envs.psychophysics import COHERENCES, coherences, exact_ceiling, ring
-from neurogym.envs.task import ChoiceTask, Score, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ConditionValues, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Range
 
 FRAME = 16.0  #: ms, to which speed and life of the dots refer
@@ -44,13 +44,13 @@ class RandomDotMotion(ImageTask, ChoiceTask):
         measures=("psychometric",),
     )
     default_timing = {"fixation": 100, "stimulus": 2000, "decision": 100}
+    cohs = ConditionValues("coh")
 
     @usual_arguments(dt=FRAME, first=("win_kwargs",))
     def __init__(self, win_kwargs: Mapping[str, Any] | None = None, stim_scale: Scale = 1.0, dim_ring: AtLeastTwo = 2):
         self.set_frames(win_kwargs)
-        self.cohs = coherences() * stim_scale
         self.theta = ring(dim_ring)
-        self.conditions = {"ground_truth": np.arange(dim_ring), "coh": self.cohs}
+        self.conditions = {"ground_truth": np.arange(dim_ring), "coh": coherences() * stim_scale}
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, dim_ring + 1)})
 
     def _new_trials(self, trials: Trials) -> None:
@@ -67,7 +67,7 @@ class RandomDotMotion(ImageTask, ChoiceTask):
 
     def ceiling(self) -> Score:
         """Ceiling, exact up to pixel size: if any dot is coherent, many dot lives show the exact direction."""
-        none = np.clip(1 - self.cohs / 100 * round(DOTS * 4 / np.pi), 0, 1)
+        none = np.clip(1 - np.array(self.cohs) / 100 * round(DOTS * 4 / np.pi), 0, 1)
         return exact_ceiling(
             self, float(np.mean(1 - none + none / len(self.theta))), "the heading of every life is seen"
         )

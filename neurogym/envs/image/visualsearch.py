@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from neurogym.envs.image.frames import ImageTask, Point
-from neurogym.envs.task import StepResult, TaskInfo, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import StepResult, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Number, Range
 
 CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
@@ -74,7 +74,7 @@ class VisualSearch(ImageTask):
         self.delta_angle = 0.2 * np.pi if delta_angle is None else delta_angle
         self.delta_color = np.array((0.2, -0.1, -0.1) if delta_color is None else delta_color, float)
         self.conditions = {"ground_truth": self.centers, "angle": ("uniform", (0, 2 * np.pi))}
-        self.action_space = spaces.Box(-1.0, 1.0, shape=(2,), dtype=np.float32, name={"x": 0, "y": 1})
+        self.action_space = spaces.channels({"x": 0, "y": 1}, -1.0, 1.0)
 
     def _new_trials(self, trials: Trials) -> None:
         target, angle = np.stack(list(trials.draw("ground_truth"))), trials.draw("angle")
@@ -85,8 +85,6 @@ class VisualSearch(ImageTask):
             others = [center for center in self.centers if not np.array_equal(center, target[k])]
             centers[k] = [target[k], *trials.rng.permutation(others)] if others else [target[k]]
         trials.info.update(angles=angles, colors=colors, centers=centers)
-        trials.add_period(["fixation", "sample", "delay", "decision"])
-        trials.go, trials.go_period = trials.starts["decision"], "decision"
         self.clear(trials)
         for k in range(trials.n):
             self._draw(trials, k, "sample", [(0.0, 0.0)], angles[k], colors[k])
@@ -121,10 +119,7 @@ class VisualSearch(ImageTask):
         if gaze @ gaze > NEAR:
             if self.in_period("decision"):
                 off = gaze - self.gt_now
-                self.performance = float(off @ off < NEAR)
-                reward, ended = self.rewards["correct" if self.performance else "fail"], True
-                self.report(rules.CORRECT if self.performance else rules.ERROR)
+                reward, ended = self.answer(bool(off @ off < NEAR))
             else:
-                reward, ended = self.rewards["abort"], self.abort
-                self.report(rules.ABORT)
+                reward, ended = self.break_fixation()
         return self.ob_now, reward, False, False, {"new_trial": ended}

@@ -187,9 +187,7 @@ class AnnubesEnv(TrialEnv):
         trials.info["catch"] = ground_truth == 0
         self._describe(trials, which, values, counts)
 
-        trials.add_period("fixation")
-        trials.add_period("stimulus", after="fixation", min_steps=1)
-        trials.add_period("iti", after="stimulus")
+        trials.add_period(["fixation", "stimulus", "iti"], min_steps={"stimulus": 1})
         trials.add_ob(self.fix_intensity, "fixation", where="fixation")
         trials.add_ob(1, "stimulus", where="start")
         channels = range(2, 2 + len(self.modalities))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, Rule, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Probability
 
 
-class CuedRuleSwitching(TrialEnv):
+class CuedRuleSwitching(ChoiceTask):
     """Respond to the colour or to the orientation of a stimulus, depending on a cue.
 
     Each feature calls for one of two responses; on incongruent trials they disagree, and the other feature must be
@@ -31,7 +31,6 @@ class CuedRuleSwitching(TrialEnv):
         necessary=("rule", "colour", "orientation"),
     )
     default_timing = {"fixation": 300, "cue": 500, "stimulus": 500, "decision": 500}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation", "cue", "stimulus"), answer=("decision",))
 
     @usual_arguments()

@@ -75,7 +75,7 @@ class CueSetGo(TrialEnv):
         self.target_threshold, self.threshold_delay = target_threshold, threshold_delay
         self.prod_margin, self.ramp_end = prod_margin, ramp_end
         self.observation_space = spaces.channels({"context": 0, "pulse": 1})
-        self.action_space = spaces.Box(0.0, 1.0, shape=(1,), dtype=np.float32, name={"output": 0})
+        self.action_space = spaces.channels({"output": 0}, 0.0, 1.0)
         self.start_session()
 
     def start_session(self) -> None:

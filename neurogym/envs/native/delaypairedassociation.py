@@ -7,7 +7,7 @@ import numpy as np
 from neurogym.compat.attributes import ConditionValues
 from neurogym.envs.blocks import in_blocks
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import ChoiceTask, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Count, NonNegative
 
 PAIRS = ((1, 3), (1, 4), (2, 3), (2, 4))  #: odours 1 and 3 belong together, and 2 and 4
@@ -157,7 +157,6 @@ class DualTask(TrialEnv):
         trials.info["ground_truth"] = paired
         trials.add_period(list(self.default_timing), min_steps=1)
         responses = ("distractor_decision", "decision")
-        trials.go, trials.go_period = trials.starts["decision"], "decision"
         trials.add_ob(1, [name for name in self.default_timing if name not in responses], where="fixation")
         trials.add_ob(lambda rows: BACKGROUND * trials.rng.random((len(rows.index), 6)), where="stimulus")
         for period, odours in (("stim1", first), ("distractor", 2 + odour), ("stim2", 4 + second)):
@@ -190,8 +189,7 @@ class DualTask(TrialEnv):
                 break
         else:
             if action and not self.in_period("iti"):
-                reward, ended = self.rewards["abort"], self.abort
-                self.report(rules.ABORT)
+                reward, ended = self.break_fixation()
         return self.ob_now, reward, False, False, {"new_trial": ended}
 
     def _answer(self, period: str, action: int, wanted: int) -> float:

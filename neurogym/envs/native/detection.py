@@ -49,8 +49,7 @@ class Detection(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         present = trials.draw("ground_truth") == 1
-        trials.add_period("fixation")
-        trials.add_period("stimulus", after="fixation", min_steps=self.bump)
+        trials.add_period(["fixation", "stimulus"], min_steps={"stimulus": self.bump})
         begin, end = trials.starts["stimulus"], trials.ends["stimulus"]
         if self.delay is None:  # after a bump of one step at least one more step is left to respond in
             latest = end - begin - self.bump - (self.bump == 1)

@@ -73,8 +73,7 @@ class DualDelayMatchSample(TrialEnv):
         if self.t_ind == 0:
             self._answered = False
         if action != 0 and not (first or second):
-            reward, ended = self.rewards["abort"], self.abort
-            self.report(rules.ABORT)
+            reward, ended = self.break_fixation()
         elif action != 0 and (second or not self._answered):
             right, ended, self._answered = action == self.gt_now, second, True
             reward = self.rewards["correct" if right else "fail"]

@@ -50,14 +50,13 @@ class FlipFlop(Tracking):
         self.n_bits, self.p_pulse = int(n_bits), p_pulse
         self.conditions = {"start": range(2**self.n_bits)}
         bits = range(self.n_bits)
-        self.observation_space = spaces.Box(-1, 1, shape=(self.n_bits,), dtype=np.float32, name={"pulse": bits})
-        self.action_space = spaces.Box(-1, 1, shape=(self.n_bits,), dtype=np.float32, name={"bit": bits})
+        self.observation_space = spaces.channels({"pulse": bits}, -1, 1)
+        self.action_space = spaces.channels({"bit": bits}, -1, 1)
 
     def _new_trials(self, trials: Trials) -> None:
         start = trials.draw("start")
-        trials.add_period("memory")
-        trials.go, trials.go_period = trials.starts["memory"], "memory"
         rows = trials.rows()
+        trials.go, trials.go_period = trials.starts["memory"], "memory"
         shape = len(rows.index), self.n_bits
         pulses = (trials.rng.random(shape) < self.p_pulse) * trials.rng.choice(self.levels, size=shape)
         pulses[trials.offset] = np.where(start[:, None] >> np.arange(self.n_bits) & 1, 1.0, -1.0)

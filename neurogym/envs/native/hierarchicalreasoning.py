@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.blocks import in_blocks
-from neurogym.envs.task import Distribution, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import Distribution, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations
 
 BLOCK = (10, 20)  #: fewest and most trials of a block
@@ -77,11 +77,8 @@ class HierarchicalReasoning(TrialEnv):
         long = trials.info["long_interval"] = interval > self.mid_point + undecided
         pro = trials.info["pro_choice"] = long == rule
         trials.info["rule_choice"] = np.zeros(trials.n, int)
-        trials.add_period(["fixation", "rule_target", "fixation2"])
-        trials.add_period("flash1", after="fixation2", min_steps=1)
-        trials.add_period("delay", interval, after="flash1")
-        trials.add_period("flash2", after="delay", min_steps=1)
-        trials.add_period("decision", after="flash2")
+        durations = [interval if name == "delay" else None for name in self.default_timing]
+        trials.add_period(list(self.default_timing), durations, min_steps={"flash1": 1, "flash2": 1})
         trials.add_ob(1, where="fixation")
         trials.set_ob(0, "decision", where="fixation")
         trials.add_ob(1, "rule_target", where="rule")
@@ -96,10 +93,7 @@ class HierarchicalReasoning(TrialEnv):
         elif self.in_period("decision"):
             if action != 0:
                 right = action == self.gt_now and self.trial["rule_choice"] == 1 + self.trial["rule"]
-                reward, ended = self.rewards["correct" if right else "fail"], True
-                self.performance = float(right)
-                self.report(rules.CORRECT if right else rules.ERROR)
+                reward, ended = self.answer(right)
         elif action != 0:
-            reward, ended = self.rewards["abort"], self.abort
-            self.report(rules.ABORT)
+            reward, ended = self.break_fixation()
         return self.ob_now, reward, False, False, {"new_trial": ended}

@@ -10,6 +10,7 @@ import numpy as np
 from neurogym.envs.psychophysics import step_noise
 from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Whole
+from neurogym.sampling.distributions import distinct_patterns
 
 MOST_PERMUTED = 6  #: with more stimuli only the mapping of the task and its reverse can be requested
 
@@ -53,7 +54,7 @@ class NAltConditionalVisuomotor(ChoiceTask):
             raise ValueError(f"n_stims must be at most 2**n_ch = {2**n_ch}, got {n_stims!r}")
         rng = np.random.default_rng(pattern_seed)
         self.sigma, self.coh = step_noise(sigma, self.dt), 100 * stim_scale
-        self.patterns = self._distinct_patterns(rng, n_stims, n_ch)
+        self.patterns = distinct_patterns(rng, n_stims, n_ch)
         self.mapping = tuple(int(action) for action in rng.permutation(n_stims) + 1)
         actions = range(1, n_stims + 1)
         few: Sequence = (self.mapping, self.mapping[::-1])
@@ -64,13 +65,6 @@ class NAltConditionalVisuomotor(ChoiceTask):
         }
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, n_ch + 1)})
         self.action_space = spaces.Discrete(1 + n_stims, name={"fixation": 0, "choice": actions})
-
-    @staticmethod
-    def _distinct_patterns(rng: np.random.Generator, n: int, bits: int) -> np.ndarray:
-        patterns: dict[tuple, None] = {}
-        while len(patterns) < n:
-            patterns[tuple(rng.integers(2, size=bits))] = None
-        return np.array(list(patterns))
 
     def _new_trials(self, trials: Trials) -> None:
         mapping = np.stack(list(trials.draw("mapping", [self.mapping])))

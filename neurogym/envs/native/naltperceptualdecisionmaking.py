@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from neurogym.envs.psychophysics import coherences, step_noise
-from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Numbers
 
 MOST_LISTED = 8  #: with more alternatives, only the subsets {1, ..., k} can be requested
@@ -38,6 +38,7 @@ class NAltPerceptualDecisionMaking(ChoiceTask):
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (330, 80, 1500)), "decision": 500}
+    cohs = ConditionValues("coh")
 
     @usual_arguments()
     def __init__(
@@ -52,14 +53,13 @@ class NAltPerceptualDecisionMaking(ChoiceTask):
     ):
         self.n_ch, self.zero_irrelevant_stim = int(n_ch), zero_irrelevant_stim
         self.sigma = step_noise(sigma, self.dt)
-        self.cohs = coherences(cohs) * stim_scale * (1.84665761 * np.log(n_ch) - 0.04102044)
         everything = tuple(range(1, self.n_ch + 1))
         sizes = range(2, self.n_ch + 1)
         listed = self.n_ch <= MOST_LISTED
         subsets = [s for k in sizes for s in (combinations(everything, k) if listed else [everything[:k]])]
         self.conditions = {
             "ground_truth": everything,
-            "coh": self.cohs,
+            "coh": coherences(cohs) * stim_scale * (1.84665761 * np.log(n_ch) - 0.04102044),
             "sel_chs": subsets,
             "curr_block": range(BLOCKS),
         }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, Rule, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Count, Probability
 
 
-class NBack(TrialEnv):
+class NBack(ChoiceTask):
     """Report for each item of a sequence whether the item n positions before was equal. A trial is a sequence.
 
     An item is shown, then the fixation cue goes off for the response; the action at the end of that time counts. The
@@ -34,7 +34,6 @@ class NBack(TrialEnv):
         small={"length": 3, "n_items": 3},
     )
     default_timing = {"stimulus": 500, "response": 300}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate="*", answer=())
 
     @usual_arguments()

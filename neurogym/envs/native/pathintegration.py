@@ -47,9 +47,7 @@ class PathIntegration(Tracking):
         self.dimensions, self.speed, self.persistence = int(dimensions), speed, persistence
         names = list(range(self.dimensions))
         self.observation_space = spaces.channels({"velocity": names})
-        self.action_space = spaces.Box(
-            -EDGE, EDGE, shape=(self.dimensions,), dtype=np.float32, name=dict(zip("xy", names, strict=False))
-        )
+        self.action_space = spaces.channels(dict(zip("xy", names, strict=False)), -EDGE, EDGE)
 
     def _new_trials(self, trials: Trials) -> None:
         trials.rows()

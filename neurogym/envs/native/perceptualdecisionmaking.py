@@ -91,12 +91,12 @@ class PerceptualDecisionMakingDelayResponse(ChoiceTask):
         "delay": ("choice", (300, 500, 700, 900, 1200, 2000, 3200, 4000)),
         "decision": 1500,
     }
+    cohs = ConditionValues("coh")
 
     @usual_arguments()
     def __init__(self, stim_scale: NonNegative = 1.0, sigma: NonNegative = 1.0):
         self.sigma = step_noise(sigma, self.dt)
-        self.cohs = coherences() * stim_scale
-        self.conditions = {"ground_truth": (1, 2), "coh": self.cohs}
+        self.conditions = {"ground_truth": (1, 2), "coh": coherences() * stim_scale}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
 
@@ -144,18 +144,9 @@ class PulseDecisionMaking(ChoiceTask):
     default_timing = _periods(6)
     rule = Rule(fixate="*", answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = 10,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        p_pulse: TwoProbabilities = (0.3, 0.7),
-        n_bin: Count = 6,
-        abort: bool = False,
-    ):
+    @usual_arguments(dt=10, defaults=lambda p_pulse, n_bin: {"default_timing": _periods(int(n_bin))})
+    def __init__(self, p_pulse: TwoProbabilities = (0.3, 0.7), n_bin: Count = 6):
         self.n_bin, self.p_pulse = int(n_bin), np.asarray(p_pulse, dtype=float)
-        self.default_timing = _periods(self.n_bin)  # type: ignore[misc]
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         patterns = Patterns((0, 1), self.n_bin)
         self.conditions = {"ground_truth": (0, 1), "pulse1": patterns, "pulse2": patterns}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
@@ -182,13 +173,7 @@ class PulseDecisionMaking(ChoiceTask):
 
     def _new_trials(self, trials: Trials) -> None:
         pulses = self._pulses(trials)
-        trials.add_period("fixation")
-        before = "fixation"
-        for i in range(self.n_bin):
-            trials.add_period(f"cue{i}", after=before, min_steps=1)
-            before = f"bin{i}"
-            trials.add_period(before, after=f"cue{i}")
-        trials.add_period("decision", after=before)
+        trials.add_period(list(self.default_timing), min_steps={f"cue{i}": 1 for i in range(self.n_bin)})
         trials.add_ob(1, list(self.default_timing)[:-1], where="fixation")
         for i in range(self.n_bin):
             trials.add_ob(pulses[:, i], f"cue{i}", where="stimulus")

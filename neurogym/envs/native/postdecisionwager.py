@@ -57,9 +57,7 @@ class PostDecisionWager(ChoiceTask):
 
     def _new_trials(self, trials: Trials) -> None:
         wager, ground_truth, coh = trials.draw("wager"), trials.draw("ground_truth"), trials.draw("coh")
-        trials.add_period("fixation")
-        trials.add_period("stimulus", after="fixation", min_steps=1)
-        trials.add_period(["delay", "decision"], after="stimulus")
+        trials.add_period(["fixation", "stimulus", "delay", "decision"], min_steps={"stimulus": 1})
         delay = (trials.ends["delay"] - trials.starts["delay"]) * self.dt
         trials.add_period("pre_sure", wager * np.minimum(trials.sample_time("pre_sure"), delay), after="stimulus")
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")

@@ -37,6 +37,9 @@ class Priors(TrialEnv):
 
     @usual_arguments()
     def __init__(self, sigma: NonNegative = 10.0, rep_prob: TwoProbabilities = (0.2, 0.8), block_dur: Count = 200):
+        self._set_blocks(sigma, rep_prob, block_dur)
+
+    def _set_blocks(self, sigma: float, rep_prob: tuple[float, float], block_dur: int) -> None:
         self.sigma, self.rep_prob, self.block_dur = step_noise(sigma, self.dt), rep_prob, block_dur
         self.conditions = {"ground_truth": (1, 2)}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
@@ -90,18 +93,15 @@ class RDMHist(Priors):
     default_timing = {"fixation": 750, "stimulus": 1000, "decision": 500}
     default_rewards = {"abort": -1.0, "correct": 1.0, "fail": -1.0, "miss": 0.0}
 
+    @usual_arguments()
     def __init__(
         self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
         cohs: Numbers | None = None,
         sigma: NonNegative = 2**0.5,
         rep_prob: TwoProbabilities = (0.2, 0.8),
         block_dur: Count = 200,
-        abort: bool = False,
     ):
-        super().__init__(dt, rewards, timing, sigma, rep_prob, block_dur, abort)
+        self._set_blocks(sigma, rep_prob, block_dur)
         self.cohs = coherences(cohs)
         self.conditions["coh"] = self.cohs
 

@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.envs.task import Patterns, Rule, Score, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import ChoiceTask, Patterns, Rule, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Count, Numbers
 
 WEIGHTS = (-10, -0.9, -0.7, -0.5, -0.3, 0.3, 0.5, 0.7, 0.9, 10)  #: base-10 log odds; 10 means certainty
@@ -18,7 +18,7 @@ def _periods(n_loc: int) -> dict[str, object]:
     return {"fixation": 500, **shapes, "delay": ("uniform", (450, 550)), "decision": 500}
 
 
-class ProbabilisticReasoning(TrialEnv):
+class ProbabilisticReasoning(ChoiceTask):
     """Add up the evidence of successive shapes, and choose the favoured target.
 
     Each shape has a weight; their sum is the log odds (base 10) that target 2 is rewarded. Which target is rewarded is
@@ -44,21 +44,11 @@ class ProbabilisticReasoning(TrialEnv):
         necessary=(),
     )
     default_timing = _periods(4)
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate="*", answer=("decision",))
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        shape_weight: Numbers | None = None,
-        n_loc: Count = 4,
-        abort: bool = False,
-    ):
+    @usual_arguments(defaults=lambda shape_weight, n_loc: {"default_timing": _periods(int(n_loc))})
+    def __init__(self, shape_weight: Numbers | None = None, n_loc: Count = 4):
         self.n_loc = int(n_loc)
-        self.default_timing = _periods(self.n_loc)  # type: ignore[misc]
-        super().__init__(dt=dt, rewards=rewards, timing=timing, abort=abort)
         self.shape_weight = np.array(WEIGHTS if shape_weight is None else shape_weight, dtype=float, ndmin=1)
         self.n_shape = n_shapes = len(self.shape_weight)
         self.shapes = np.arange(n_shapes)
@@ -101,7 +91,6 @@ class ProbabilisticReasoning(TrialEnv):
             locs = np.stack(list(trials.given["locs"]))
         trials.info["locs"] = locs
         steps = [f"stimulus{i}" for i in range(self.n_loc)]
-        trials.add_period(["fixation", *steps, "delay", "decision"])
         trials.add_ob(1, ["fixation", *steps, "delay"], where="fixation")
         n_shapes = len(self.shape_weight)
         for i in range(self.n_loc):

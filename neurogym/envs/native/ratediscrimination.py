@@ -67,7 +67,7 @@ class RateDiscrimination(ChoiceTask):
         self.conditions = {"modality": MODALITIES, "rate": self.rates}
         names = {"visual": [0, 2], "auditory": [1, 3], "start": 4}
         low = -np.inf if sensory else 0.0
-        self.observation_space = spaces.Box(low, np.inf, shape=(5,), dtype=np.float32, name=names)
+        self.observation_space = spaces.channels(names, low, np.inf)
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "high": 1, "low": 2})
 
     def _new_trials(self, trials: Trials) -> None:

@@ -39,6 +39,9 @@ class Reaching1D(TrialEnv):
 
     @usual_arguments(abort=False)
     def __init__(self, dim_ring: AtLeastTwo = 16, speed: Positive = np.pi):
+        self._set_ring(dim_ring, speed)
+
+    def _set_ring(self, dim_ring: int, speed: float) -> None:
         self.dim_ring, self.theta, self.speed = dim_ring, ring(dim_ring), speed
         self._angle, self._possible = START, 1.0
         self.conditions = {"ground_truth": ("uniform", (0.0, 2 * np.pi))}
@@ -68,9 +71,8 @@ class Reaching1D(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         target = trials.draw("ground_truth")
         away = signed_angle(target - START)
-        trials.add_period(["fixation", "reach"])
-        trials.go, trials.go_period = trials.starts["reach"], "reach"
         trials.add_ob(self.strength * np.cos(self.theta - target[:, None]), "reach", where="target")
+        trials.go, trials.go_period = trials.starts["reach"], "reach"
 
         def to_go(rows: Rows) -> np.ndarray:
             step = np.maximum(rows.step - trials.starts["reach"][rows.trial], 0)
@@ -142,15 +144,9 @@ class Reaching1DWithSelfDistraction(Reaching1D):
     metadata = Reaching1D.metadata.replace(paper_name=None, paper_link=None)
     strength = 0.3
 
-    def __init__(
-        self,
-        dt: float = 100,
-        rewards: dict | None = None,
-        timing: dict | None = None,
-        dim_ring: AtLeastTwo = 32,
-        speed: Positive = np.pi,
-    ):
-        super().__init__(dt=dt, rewards=rewards, timing=timing, dim_ring=dim_ring, speed=speed)
+    @usual_arguments(abort=False)
+    def __init__(self, dim_ring: AtLeastTwo = 32, speed: Positive = np.pi):
+        self._set_ring(dim_ring, speed)
 
     @staticmethod
     def _channels(n: int) -> dict[str, range]:

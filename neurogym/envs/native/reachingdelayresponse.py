@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Range
 
 BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
@@ -49,12 +49,10 @@ class ReachingDelayResponse(TrialEnv):
             name={"go": 0, "stimulus": 1},
             dtype=np.float32,
         )
-        self.action_space = spaces.Box(-1.0, 1.0, shape=(2,), name={"go": 0, "choice": 1}, dtype=np.float32)
+        self.action_space = spaces.channels({"go": 0, "choice": 1}, -1.0, 1.0)
 
     def _new_trials(self, trials: Trials) -> None:
         value = trials.draw("ground_truth")
-        trials.add_period(["stimulus", "delay", "decision"])
-        trials.go, trials.go_period = trials.starts["decision"], "decision"
         trials.add_ob(value, "stimulus", where="stimulus")
         trials.add_ob(BLANK, ["delay", "decision"], where="stimulus")
         trials.add_ob(1, "decision", where="go")
@@ -65,8 +63,7 @@ class ReachingDelayResponse(TrialEnv):
         respond, value = float(action[0]) > 0, float(action[1])
         reward, ended = 0.0, False
         if self.in_period("stimulus") and respond:
-            reward, ended = self.rewards["abort"], self.abort
-            self.report(rules.ABORT)
+            reward, ended = self.break_fixation()
         elif self.in_period("decision") and respond:
             score = 1 / (1 + abs(value - self.trial["ground_truth"])) ** 2
             reward, ended = self.rewards["correct"] * score, True

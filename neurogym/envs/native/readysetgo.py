@@ -108,9 +108,8 @@ class MotorTiming(Production):
     def _new_trials(self, trials: Trials) -> None:
         interval = trials.draw("production_ind")
         production = trials.info["production"] = INTERVALS[interval]
-        trials.add_period(["fixation", "cue"])
-        trials.add_period("set", after="cue", min_steps=1)
-        trials.add_period("production", 2 * production, after="set")
+        periods = ["fixation", "cue", "set", "production"]
+        trials.add_period(periods, [None, None, None, 2 * production], min_steps={"set": 1})
         trials.add_ob(1, ["fixation", "cue", "set"], where="fixation")
         trials.add_ob(np.arange(2) == interval[:, None], ["cue", "set"], where="cue")
         trials.add_ob(1, "set", where="set")

@@ -48,8 +48,8 @@ class SineGeneration(Tracking):
         self.frequencies, self.n_waves = (float(low), float(high)), int(n_waves)
         self.conditions = {f"cue{k}": np.linspace(-1, 1, n_frequencies) for k in range(self.n_waves)}
         waves = range(self.n_waves)
-        self.observation_space = spaces.Box(-1, 1, shape=(self.n_waves,), dtype=np.float32, name={"frequency": waves})
-        self.action_space = spaces.Box(-1, 1, shape=(self.n_waves,), dtype=np.float32, name={"wave": waves})
+        self.observation_space = spaces.channels({"frequency": waves}, -1, 1)
+        self.action_space = spaces.channels({"wave": waves}, -1, 1)
 
     def _new_trials(self, trials: Trials) -> None:
         cue = np.stack([trials.draw(name) for name in self.conditions], axis=1)

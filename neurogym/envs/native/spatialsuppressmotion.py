@@ -57,12 +57,8 @@ class SpatialSuppressMotion(TrialEnv):
             "contrast": tuple(DIAMETER),
             "diameter": tuple(DIAMETER.values()),
         }
-        self.observation_space = spaces.Box(
-            0.0, np.inf, shape=(4 * SIZES,), dtype=np.float32, name={"stimulus": range(4 * SIZES)}
-        )
-        self.action_space = spaces.Box(
-            0.0, 1.0, shape=(4,), dtype=np.float32, name={"left": 0, "right": 1, "up": 2, "down": 3}
-        )
+        self.observation_space = spaces.channels({"stimulus": range(4 * SIZES)}, low=0.0)
+        self.action_space = spaces.channels({"left": 0, "right": 1, "up": 2, "down": 3}, 0.0, 1.0)
 
     def _contrast(self, trials: Trials) -> np.ndarray:
         """Contrast of each trial; contrast determines diameter, and either can be requested."""
@@ -76,7 +72,6 @@ class SpatialSuppressMotion(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         direction, contrast = trials.draw("direction") - 1, self._contrast(trials)
-        trials.add_period("stimulus")
         self._show(trials, direction, contrast)
 
         def probabilities(rows: Rows) -> np.ndarray:

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import numpy as np
 
-from neurogym.envs.task import Rows, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, Rows, Rule, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Range
 
 Sizes = Annotated[Sequence[int], Range(1, whole=True, size=0)]
 
 
-class Sternberg(TrialEnv):
+class Sternberg(ChoiceTask):
     """Report whether a probe was among the items of a list, shown successively before a delay.
 
     Args:
@@ -34,7 +34,6 @@ class Sternberg(TrialEnv):
         small={"set_sizes": (1, 2), "n_items": 3},
     )
     default_timing = {"fixation": 500, "item": 1200, "delay": 2000, "probe": 1000}
-    default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0}
     rule = Rule(fixate=("fixation",), answer=("probe",))
 
     @usual_arguments()
@@ -53,10 +52,8 @@ class Sternberg(TrialEnv):
         place = trials.info["position"] = np.where(truth == 1, trials.rng.integers(set_size), -1)
         probe = trials.info["probe"] = np.where(truth == 1, order[index, place], order[:, -1])
         item = np.maximum(trials.steps(trials.sample_time("item")), 2)
-        trials.add_period("fixation")
-        trials.add_period("list", set_size * item * self.dt, after="fixation")
-        trials.add_period("delay", after="list")
-        trials.add_period("probe", after="delay", min_steps=1)
+        periods = ["fixation", "list", "delay", "probe"]
+        trials.add_period(periods, [None, set_size * item * self.dt, None, None], min_steps={"probe": 1})
         start = trials.starts["list"]
 
         def shown(rows: Rows) -> np.ndarray:

@@ -53,9 +53,13 @@ SET = {
     "DelayComparison": ("vpairs", [(30, 20)], "vpair"),
     "DelayPairedAssociation": ("pairs", [(2, 4)], "pair"),
     "EconomicDecisionMaking": ("offers", [(3, 1)], "offer"),
+    "IBL": ("cohs", [7], "coh"),
     "MultiSensoryIntegration": ("cohs", [7], "coh"),
+    "NAltPerceptualDecisionMaking": ("cohs", [7], "coh"),
     "PerceptualDecisionMaking": ("cohs", [7], "coh"),
+    "PerceptualDecisionMakingDelayResponse": ("cohs", [7], "coh"),
     "PostDecisionWager": ("wagers", [True], "wager"),
+    "RandomDotMotion": ("cohs", [7], "coh"),
 }
 
 

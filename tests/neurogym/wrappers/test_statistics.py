@@ -285,3 +285,20 @@ def test_tasks_one_after_the_other() -> None:
     seen = [env.trial["task"], *(env.new_trial()["task"] for _ in range(29))]
     assert seen == [t.spec.id for t, n in zip(tasks, (5, 7, 18), strict=True) for _ in range(n)]
     assert lengths == [5, 7]
+
+
+def test_new_stimuli_of_a_mapping_are_different_however_many_there_are() -> None:
+    env = w.VariableMapping(
+        ngym.make("NAltConditionalVisuomotor-v0", n_ch=5, n_stims=32), sess_end_prob=1.0, min_sess_dur=1
+    )
+    env.reset(seed=0)
+    for _ in range(300):
+        env.step(0)
+    assert len(np.unique(env._patterns, axis=0)) == 32
+
+
+def test_wrappers_refuse_tasks_whose_channels_or_conditions_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="stimulus on the last channels"):
+        w.Modality(ngym.make("PostDecisionWager-v0"), 1, 2)
+    with pytest.raises(ValueError, match="stim_th needs a task with coherences"):
+        w.CatchTrials(ngym.make("ContextDecisionMaking-v0"), stim_th=50)
