@@ -9,6 +9,7 @@ from scipy.special import logsumexp, ndtr
 from experiments.ceilings.result import Ceiling, make, mean_and_error, oracle_reward, paid
 from neurogym.envs.collections.yang19_families import MODALITIES
 from neurogym.envs.native import delayestimation
+from neurogym.envs.psychophysics import bump
 
 
 def delay_match_category() -> Ceiling:
@@ -69,7 +70,7 @@ def yang_decide(task: str, trials: int = 20_000) -> Ceiling:
     env = make(task)
     n = env.dim_ring
     pairs = np.array([(a, b) for a in range(n) for b in range(n) if a != b])
-    bumps = env.bump(env.theta, np.ones(n))
+    bumps = bump(env.theta, env.theta, np.ones(n))
     table = env._table
     stage = ["stim1", "stim2"] if env.delayed else ["stimulus"]
     results = []

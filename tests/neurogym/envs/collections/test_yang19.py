@@ -7,6 +7,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym.envs.collections import COLLECTIONS, yang19
+from neurogym.envs.psychophysics import bump
 
 RING = 16
 NAMES = COLLECTIONS["yang19"]
@@ -87,9 +88,9 @@ def test_respond_towards_or_away(name, period, turn, delay):
 
 def test_bump():
     env = ngym.make("yang19.go-v0").unwrapped
-    bump = env.bump(np.array([0.0]), np.array([1.0]))[0]
-    np.testing.assert_allclose(bump[:4], [0.8, 0.485, 0.108, 0.009], atol=1e-3)
-    np.testing.assert_allclose(bump[1:], bump[:0:-1])
+    seen = bump(env.theta, np.array([0.0]), np.array([1.0]))[0]
+    np.testing.assert_allclose(seen[:4], [0.8, 0.485, 0.108, 0.009], atol=1e-3)
+    np.testing.assert_allclose(seen[1:], seen[:0:-1])
 
 
 def test_user_timing_is_merged():
