@@ -22,7 +22,7 @@ from ngym_cli.config.values import Values, parse_assignments, parse_value
 from ngym_cli.runs.recordings import NEEDED, OWN
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import plan
-from ngym_cli.sweeps.status import RunRow
+from ngym_cli.sweeps.status import RunRow, by_setting
 from ngym_cli.sweeps.tables import word
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[Gr
     from ngym_cli.figures.style import Unavailable
 
     done = [row for row in rows if row["state"] == "done"]
-    several = [found[:MOST_RUNS] for found in plan.by_setting(done) if len(found) > 1]
+    several = [found[:MOST_RUNS] for found in by_setting(done) if len(found) > 1]
     if not several:
         raise Unavailable("needs two finished runs or more that differ in the seed only")
     changes: list[str] = []

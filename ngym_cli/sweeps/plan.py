@@ -7,15 +7,12 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ngym_cli.config import RunConfig, lookup, merge, nest
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps.recipe import Recipe, without
-
-if TYPE_CHECKING:
-    from ngym_cli.sweeps.status import RunRow
 
 #: Most runs of one sweep.
 MOST_RUNS = 1_000_000
@@ -133,14 +130,6 @@ def _word(value: object) -> str:
 def without_seed(values: Mapping[str, Any]) -> Values:
     """Return the setting of a run: what it shares with the runs that differ in the seed only."""
     return {key: value for key, value in values.items() if key != "seed"}
-
-
-def by_setting(rows: Iterable[RunRow]) -> list[list[RunRow]]:
-    """Return the rows of each setting."""
-    groups: dict[str, list[RunRow]] = {}
-    for row in rows:
-        groups.setdefault(repr(without_seed(row["values"])), []).append(row)
-    return list(groups.values())
 
 
 def short_names(keys: list[str]) -> dict[str, str]:

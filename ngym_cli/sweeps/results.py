@@ -17,7 +17,7 @@ from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.recipe import SearchMetric
-from ngym_cli.sweeps.status import RunRow
+from ngym_cli.sweeps.status import RunRow, by_setting
 from ngym_cli.terminal import REFERENCES, Row
 
 FILE = "summary.parquet"
@@ -121,7 +121,7 @@ def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
 
 def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:
     """Return a row per setting with the results over seeds."""
-    return [_setting(members, metric) for members in plan.by_setting(rows)]
+    return [_setting(members, metric) for members in by_setting(rows)]
 
 
 def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NotRequired, TypedDict
 
@@ -12,7 +12,7 @@ from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 from ngym_cli.runs.records import Manifest
 from ngym_cli.sweeps.folder import SweepFolder
-from ngym_cli.sweeps.plan import Entry
+from ngym_cli.sweeps.plan import Entry, without_seed
 from ngym_cli.sweeps.worker import PRUNED
 
 #: States of a run in a sweep, and the final states.
@@ -58,6 +58,14 @@ class RunRow(TypedDict):
     chance: NotRequired[float | None]
     blind: NotRequired[float | None]
     ceiling: NotRequired[float | None]
+
+
+def by_setting(rows: Iterable[RunRow]) -> list[list[RunRow]]:
+    """Return the rows of each setting."""
+    groups: dict[str, list[RunRow]] = {}
+    for each in rows:
+        groups.setdefault(repr(without_seed(each["values"])), []).append(each)
+    return list(groups.values())
 
 
 def row(sweep: SweepFolder, entry: Entry) -> RunRow:
