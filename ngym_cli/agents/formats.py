@@ -18,14 +18,18 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from neurogym.messages.plain_data import plain
 from neurogym.spaces import names_of
 from ngym_cli import runs
+from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.loading import LoadedAgent, StepModule
+from ngym_cli.agents.networks.images import ConvolutionalFront
 from ngym_cli.errors import UserError, check_known, library, os_errors
 from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
+
+    from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
 #: Description and file suffix of each format.
@@ -70,16 +74,12 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
 
 def _sb3(agent: LoadedAgent, path: Path) -> None:
     """Write the learner with hyperparameters and weights."""
-    from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
     from ngym_cli.agents.from_config import build_model
     from ngym_cli.environments.stack import build_venv
 
-    if agent.recurrent and agent.config.network != "lstm":
-        raise UserError(
-            f"sb3-contrib has LSTM networks only; this agent has a {agent.config.network}: say --to onnx or torchscript"
-        )
-    if agent.config.alg == "supervised":
-        raise UserError("Stable-Baselines3 has no supervised learner; export to onnx or torchscript")
+    taught = "Stable-Baselines3 has no supervised learner" if find_algorithm(agent.config.alg).needs_truth else ""
+    if why := taught or (agent.recurrent and missing_in_contrib(agent.policy)):
+        raise UserError(f"{why}; export to onnx or torchscript")
     venv = build_venv(agent.config, int(agent.config.n_envs or 1))
     try:
         model = build_model(agent.config, venv if agent.recurrent else PlainSpaces(venv))
@@ -159,20 +159,31 @@ def _onnx(agent: LoadedAgent, path: Path) -> None:
 _WRITERS: dict[str, Callable[[LoadedAgent, Path], None]] = {"sb3": _sb3, "onnx": _onnx, "torchscript": _torchscript}
 
 
+def missing_in_contrib(policy: RecurrentPolicy) -> str:
+    """Return the reason why sb3-contrib has no such agent; empty if there is one."""
+    if policy.network_name != "lstm":
+        return f"sb3-contrib has LSTM networks only, and this agent has a {policy.network_name}"
+    if policy.chained:
+        return "sb3-contrib has no critic that reads the activity of the actor"
+    if policy.features_extractor_class is ConvolutionalFront:
+        return "sb3-contrib does not have the convolutional network with which this agent sees images"
+    return ""
+
+
 def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
     """The same agent as a plain sb3-contrib model, which acts the same and can be trained on.
 
     Raises:
-        ValueError: if the network is not an LSTM, the only one that sb3-contrib has.
+        ValueError: if sb3-contrib has no such agent.
     """
     policy, env = model.policy, model.env
     assert env is not None  # our learners are constructed with an environment
-    if policy.network_name != "lstm":
-        raise ValueError(f"sb3-contrib has LSTM networks only; this agent has {policy.network_name!r}")
+    if why := missing_in_contrib(policy):
+        raise ValueError(why)
     shared = policy.lstm_critic is None
     limit = model.clip_range_vf
     plain = ContribRecurrentPPO(
-        "CnnLstmPolicy" if policy.features_extractor_kwargs else "MlpLstmPolicy",
+        "MlpLstmPolicy",
         PlainSpaces(env),
         learning_rate=first if (first := float(model.lr_schedule(1.0))) == model.lr_schedule(0.0) else _falling(model),
         batch_size=model.batch_size or model.n_steps * model.n_envs,
@@ -185,6 +196,7 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
             "shared_lstm": shared,
             "enable_critic_lstm": not shared,
             "net_arch": policy.net_arch,
+            "features_extractor_class": policy.features_extractor_class,
             "features_extractor_kwargs": policy.features_extractor_kwargs,
         },
     )

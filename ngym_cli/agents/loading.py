@@ -65,14 +65,7 @@ class StepModule(nn.Module):
         if not self.networks:
             actor, critic = policy.mlp_extractor(features)
             return policy.action_net(actor), policy.value_net(critic).squeeze(-1)
-        tops: list[Tensor] = []
-        after: list[Tensor] = []
-        at = 0
-        for network in self.networks:
-            top, new = network.one_step(features, state[at : at + network.n_states])
-            tops.append(top)
-            after += new
-            at += network.n_states
+        tops, after = policy.run_networks(lambda network, *given: network.one_step(*given), features, state)
         logits = policy.action_net(policy.mlp_extractor.forward_actor(tops[0]))
         value = policy.value_net(policy.mlp_extractor.forward_critic(tops[-1])).squeeze(-1)
         return (logits, value, *after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks import constraints, find_network
-from ngym_cli.agents.networks.base import RecurrentNetwork, to_numpy
+from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
 from ngym_cli.agents.networks.descent import Adam, Descent
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
 from ngym_cli.agents.networks.structure import Structure
@@ -191,7 +191,11 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
-        activity = self._activity(sequences)
+
+        def run(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor | None) -> tuple[Tensor, State]:
+            return network.sequence(x, sequences.counts, state, noise, last=False)
+
+        activity, _ = self.run_networks(run, self.extract_features(sequences.obs), sequences.state, sequences.noise)
         self.activity = activity[0]
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
             heads = (self.action_net, self.value_net)
@@ -203,17 +207,29 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
         return values, *self._log_prob_and_entropy(logits, actions)
 
-    def _activity(self, sequences: Sequences) -> list[Tensor]:
-        """Top activity (step, unit) of every network, the actor's first."""
-        features = self.extract_features(sequences.obs)
-        activity, at = list[Tensor](), 0
-        for network, draws in zip(self.networks, sequences.noise or [None] * len(self.networks), strict=True):
-            state = sequences.state[at : at + network.n_states]
-            if self.chained and activity:
-                features = activity[0].detach()
-            activity.append(network.sequence(features, sequences.counts, state, draws, last=False)[0])
+    def run_networks(
+        self,
+        run: Callable[[RecurrentNetwork, Tensor, State, Tensor | None], tuple[Tensor, State]],
+        features: Tensor,
+        state: State,
+        noise: Sequence[Tensor | None] | None = None,
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Run every network, the actor's first, and return the top activity of each and all arrays of the new state.
+
+        Args:
+            run: from a network, the inputs, the network's own state and noise to the top activity and the new state.
+            features: inputs, in place of which a critic may read the activity of the actor.
+            state: arrays of all networks.
+            noise: recurrent noise of each network.
+        """
+        tops, after, at = list[Tensor](), list[Tensor](), 0
+        for network, draws in zip(self.networks, noise or [None] * len(self.networks), strict=True):
+            x = tops[0].detach() if self.chained and tops else features
+            top, new = run(network, x, state[at : at + network.n_states], draws)
+            tops.append(top)
+            after += new
             at += network.n_states
-        return activity
+        return tops, after
 
     def _log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         if isinstance(self.action_space, spaces.Discrete):

@@ -25,6 +25,7 @@ def agents(tmp_path_factory):
         "lstm": {},
         "gru": {"network": "gru", "network_args": {"layers": 2}},
         "ei_rnn": {"network": "ei_rnn", "network_args": {"shared": False}},
+        "chained": {"network_args": {"shared": False, "critic_reads": "activity"}},
         "ppo": {"alg": "ppo", "hyperparameters": {"n_steps": 32, "batch_size": 64}},
         "dqn": {"alg": "dqn", "hyperparameters": {"learning_starts": 100}},
     }
@@ -33,8 +34,8 @@ def agents(tmp_path_factory):
     return {name: ngym_cli.load(name, runs_root=root) for name in kinds}
 
 
-KINDS = ("lstm", "gru", "ei_rnn", "ppo", "dqn")
-RECURRENT = KINDS[:3]
+KINDS = ("lstm", "gru", "ei_rnn", "chained", "ppo", "dqn")
+RECURRENT = KINDS[:4]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -83,15 +84,16 @@ def test_the_module_does_what_the_agent_does(agents, kind):
     agent = agents[kind]
     module = agent.module
     observations = np.random.default_rng(2).standard_normal((8, 3, *agent.policy.observation_space.shape))
-    state = module.example(3)[1:]
-    activity = None
+    state, actor = module.example(3)[1:], agent.policy.actor()
+    activity = agent.policy.initial_state(3)
     for row in observations.astype(np.float32):
         with torch.no_grad():
             logits, value, *state = module(torch.from_numpy(row), *state)
+        np.testing.assert_allclose(value.numpy(), actor.values(row, activity), atol=1e-5)
         action, activity = agent.act(row, activity)
         assert np.array_equal(logits.argmax(1).numpy(), action)
-        np.testing.assert_allclose(state[0].numpy(), activity[0], atol=1e-5)
-        assert value.shape == (3,)
+        for ours, known in zip(state, activity, strict=True):
+            np.testing.assert_allclose(ours.numpy(), known, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -107,7 +109,7 @@ def test_torchscript_needs_no_ngym_and_is_the_same(agents, kind, ngym):
             torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["lstm", "ei_rnn", "ppo"])
+@pytest.mark.parametrize("kind", ["lstm", "ei_rnn", "chained", "ppo"])
 def test_onnx_is_the_same_for_any_number_of_environments(agents, kind, ngym):
     pytest.importorskip("onnxscript")
     runtime = pytest.importorskip("onnxruntime")
@@ -148,11 +150,12 @@ def test_stable_baselines_loads_the_export_without_ngym_and_with_all_hyperparame
 
 
 def test_what_cannot_be_exported_is_refused_in_one_line(agents, ngym, tmp_path):
-    for arguments, says in (
-        (("--to", "sb3"), "LSTM networks only"),
-        (("--to", "onxx"), "did you mean 'onnx'"),
+    for kind, to, says in (
+        ("gru", "sb3", "LSTM networks only"),
+        ("chained", "sb3", "no critic that reads the activity of the actor"),
+        ("gru", "onxx", "did you mean 'onnx'"),
     ):
-        result = ngym("export", agents["gru"].run.path, *arguments, "--out", tmp_path / "x.zip")
+        result = ngym("export", agents[kind].run.path, "--to", to, "--out", tmp_path / "x.zip")
         assert (result.code, result.out) == (2, "")
         assert says in result.err and result.err.count("\n") == 1
     assert not (tmp_path / "x.zip").exists()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 from sb3_contrib import RecurrentPPO as ContribRecurrentPPO
 
 from ngym_cli.agents.formats import to_contrib
@@ -28,7 +29,22 @@ def test_exported_agent_acts_the_same(recall, tmp_path, box, options):
         starts = rng.random(6) < 0.2
 
 
-def test_other_networks_are_refused(recall):
-    model = make_model("recurrent_ppo", recall(), "gru", 16, hyperparameters={"n_steps": 24}, device="cpu")
-    with pytest.raises(ValueError, match="LSTM networks only"):
+@pytest.mark.parametrize(
+    ("network", "options", "says"),
+    [
+        ("gru", {}, "LSTM networks only, and this agent has a gru"),
+        ("lstm", {"shared": False, "critic_reads": "activity"}, "no critic that reads the activity"),
+    ],
+)
+def test_agents_that_sb3_contrib_does_not_have_are_refused(recall, network, options, says):
+    model = make_model("recurrent_ppo", recall(), network, 16, options, {"n_steps": 24}, device="cpu")
+    with pytest.raises(ValueError, match=says):
+        to_contrib(model)
+
+
+def test_agents_that_see_images_are_refused(recall):
+    env = recall()
+    env.observation_space = spaces.Box(0, 255, (3, 36, 36), np.uint8)
+    model = make_model("recurrent_ppo", env, "lstm", 16, hyperparameters={"n_steps": 24}, device="cpu")
+    with pytest.raises(ValueError, match="convolutional network"):
         to_contrib(model)

@@ -68,6 +68,16 @@ def test_equals_torch(name, reference):
     torch.testing.assert_close(net(seq)[0], known(seq)[0])
 
 
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+def test_inputs_of_a_wrong_size_are_refused(name):
+    """Torch's LSTM would read beyond the inputs."""
+    net = build(name)
+    with torch.no_grad(), pytest.raises(ValueError, match="expected 3 features, got 5"):
+        net.one_step(torch.zeros(4, 5), net.initial_state(4))
+    with torch.no_grad(), pytest.raises(ValueError, match="expected 3 features, got 5"):
+        net.in_torch(torch.zeros(8, 5), [4, 4], net.initial_state(4))
+
+
 def test_leak_follows_the_time_constant():
     """Unconnected units fall to 1/e of where they were within one time constant, whatever the time step."""
     for dt in (10.0, 50.0, 100.0):
