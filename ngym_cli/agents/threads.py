@@ -45,7 +45,13 @@ def in_worker() -> None:
     one()
     import torch
 
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    torch.set_num_threads(_from_user() or 1)
+
+
+def _from_user() -> int:
+    """Number of threads that the user has set for libraries; of a list, one for each nested level, the first."""
+    first = os.environ.get(VARIABLES[0], "").partition(",")[0].strip()
+    return int(first) if first.isdecimal() else 0
 
 
 _learning = 1
@@ -59,7 +65,7 @@ def learning() -> int:
 def learn_with(threads: int | None) -> None:
     """Set the number of learning threads; by default ``OMP_NUM_THREADS``, else the number of cores."""
     global _learning
-    _learning = threads or int(os.environ.get("OMP_NUM_THREADS") or cores())
+    _learning = threads or _from_user() or cores()
 
 
 def enough_for(products: int, parts: int) -> int:

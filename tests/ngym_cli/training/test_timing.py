@@ -72,6 +72,17 @@ def test_a_turn_is_a_rollout_or_where_there_are_none_many_steps(alg, steps):
     assert timing.steps_of_a_turn(model) == steps
 
 
+@pytest.mark.parametrize(("said", "n"), [("3", 3), ("3,1", 3), ("0", 2), ("", 2), ("many", 2)])
+def test_the_number_of_threads_is_that_of_the_environment_or_of_the_cores(monkeypatch, said, n):
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    before = threads.learning()
+    threads.learn_with(None)
+    found = threads.learning()
+    threads.learn_with(before)
+    assert found == n
+
+
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised", "ppo"])
 def test_bench_prints_flags_and_time(ngym, alg):
     before = threads.learning()
