@@ -38,7 +38,15 @@ from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import SEQUENCES, Penalties, silent_units
-from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, check, row_weights, side_by_side
+from ngym_cli.agents.supervised.material import (
+    TaskDraw,
+    TrialBuffer,
+    TrialStream,
+    check,
+    check_weights,
+    row_weights,
+    side_by_side,
+)
 from ngym_cli.agents.supervised.objective import SupervisedKernel, drawn_answers, losses, right_when_due
 from ngym_cli.agents.trained import RecurrentAgent
 from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
@@ -101,9 +109,7 @@ class Supervised(Learner):
         **kwargs: Any,
     ) -> None:
         check_ranges(batch_size=batch_size, seq_len=seq_len, n_updates=n_updates, answer_share=answer_share, draw=draw)
-        for period, weight in (loss_weight or {}).items():
-            if weight < 0:
-                raise ValueError(f"the weight of period {period} must not be negative, got {weight}")
+        check_weights("period", loss_weight or {})
         self.batch_size, self.seq_len, self.n_updates, self.n_steps = batch_size, seq_len, n_updates, n_steps
         self.max_grad_norm, self.final_rate = max_grad_norm, final_rate
         self.answer_share, self.loss_weight = answer_share, dict(loss_weight or {})
@@ -235,8 +241,7 @@ class Supervised(Learner):
 
     def gradient(self, material: TrialBuffer, sequences: Segments) -> tuple[Tensor, Tensor]:
         """The gradient with respect to all weights, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
-        weight = material.weight / material.weight.sum()
-        material = replace(material, weight=weight)
+        material = replace(material, weight=material.weight / material.total_weight)
         noise = self._draw_noise(material)
         if self._taught is None:
             loss, numbers = self.loss(material, sequences, noise)
@@ -290,7 +295,7 @@ class Supervised(Learner):
         given = 0
         while given < SEQUENCES:
             material, sequences = self.batch()
-            weight = np.sqrt(material.weight * (len(sequences) / material.weight.sum()))
+            weight = np.sqrt(material.weight * (len(sequences) / material.total_weight))
             noise = self._draw_noise(material)
             for k, first in enumerate(sequences.first(self._sessions)):
                 rows = first + self._sessions * np.arange(sequences.length[k])

@@ -12,6 +12,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
+from numbers import Real
 from typing import Any
 
 import gymnasium as gym
@@ -82,6 +84,21 @@ def row_weights(
     return np.select(kinds, [(1 - share) / np.maximum(n_other, 1), act, wait]).astype(np.float32)
 
 
+def check_weights(kind: str, weights: Mapping[str, object]) -> None:
+    """Refuse weights that are not numbers of at least 0.
+
+    Args:
+        kind: word for the weighted things in the message.
+        weights: weight by name.
+
+    Raises:
+        ValueError: names the first that cannot be used.
+    """
+    for name, weight in weights.items():
+        if not isinstance(weight, Real) or not 0 <= float(weight) < inf:
+            raise ValueError(f"the weight of {kind} {name} must be a number and must not be negative, got {weight}")
+
+
 #: Rows made at a time: many, because a block costs as much as its number of tasks, and at most so many bytes.
 ROWS_PER_BLOCK = 16_384
 BYTES_PER_BLOCK = 64_000_000
@@ -115,6 +132,18 @@ class TrialBuffer:
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.gt)
+
+    @property
+    def total_weight(self) -> np.float32:
+        """Sum of the weights of all rows.
+
+        Raises:
+            FloatingPointError: if it is 0, so that there is nothing to learn from.
+        """
+        total: np.float32 = self.weight.sum()
+        if not total:
+            raise FloatingPointError("no step of a batch has a weight above 0; change loss_weight or enlarge batches")
+        return total
 
     def split(self, rows: int, trials: int) -> tuple[TrialBuffer, TrialBuffer]:
         """Split after the given number of rows, which belong to the given number of trials."""
@@ -153,17 +182,16 @@ class TaskDraw:
         per_batch: Draw a single task for a whole batch of trials instead of a task for each trial.
 
     Raises:
-        ValueError: If a name is unknown or a weight is negative.
+        ValueError: If a name is unknown, or a weight is not a number of at least 0.
     """
 
     def __init__(self, names: list[str], weights: Mapping[str, float], per_batch: bool):
+        check_weights("task", weights)
         index = index_by_name(names)
         shares = np.ones(len(names))
         for name, weight in weights.items():
             if name not in index:
                 raise ValueError(unknown("task", name, index))
-            if weight < 0:
-                raise ValueError(f"the weight of task {name} must not be negative, got {weight}")
             shares[index[name]] = weight
         if not shares.sum() > 0:
             raise ValueError("at least one task must have a weight above 0")

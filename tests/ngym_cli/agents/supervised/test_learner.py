@@ -166,10 +166,18 @@ def test_settings_that_make_no_sense_are_refused(learner):
         ({"task_weight": {"go": 2}}, "several tasks"),
         ({"task": "Bandit-v0"}, "no ground truth"),
         ({"loss_weight": {"decision": -1}}, "must not be negative"),
+        ({"loss_weight": {"decision": "much"}}, "period decision must be a number .* got much"),
+        ({"loss_weight": {"decision": np.inf}}, "must be a number .* got inf"),
         ({"loss_weight": {"decide": 1}}, "decide.*decision"),
     ]:
         with pytest.raises(ValueError, match=message):
             learner(**settings)
+
+
+def test_a_batch_in_which_nothing_counts_is_told(learner):
+    model = learner(loss_weight=dict.fromkeys(("fixation", "stimulus", "delay", "decision"), 0))
+    with pytest.raises(FloatingPointError, match="no step of a batch has a weight above 0"):
+        model.learn(1000)
 
 
 def test_making_trials_takes_a_small_part_of_the_time(learner):
