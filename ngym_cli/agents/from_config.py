@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ngym_cli.agents import own
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure, read_areas
@@ -50,19 +50,23 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         check_pairing(config.alg, network.name, facts.observation_space, facts.action_space)
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    own = exceptional(facts.id, facts.rt_from, facts.dt)
-    if own is None or own.algorithm != config.alg:
-        own = TaskDefaults("the defaults of the algorithm apply")
-    here = {**algorithm.network_defaults, **{k: v for k, v in own.network_args.items() if k in network.options}}
+    special = exceptional(facts.id, facts.rt_from, facts.dt)
+    if special is None or special.algorithm != config.alg:
+        special = TaskDefaults("the defaults of the algorithm apply")
+    # An argument of a user's own cell may have the name, but not the meaning, of an option of built-in networks.
+    alike = network.options.keys() - (network.own.keys() if network.own_class else ())
+    here = {name: value for name, value in special.network_args.items() if name in alike}
     if "dt" in network.options:
         here["dt"] = facts.dt
     if network.own_class is None and "memory" in network.options and "memory" not in here:
         here["memory"] = float(max(network.options["memory"], facts.trial_steps))
     timesteps = config.timesteps or default_steps(config, facts.id)
-    usual = {**algorithm.rollout_for(facts.trial_steps), **own.hyperparameters}
+    usual = {**algorithm.rollout_for(facts.trial_steps), **special.hyperparameters}
     complete_hyperparameters(algorithm, {}, config.hyperparameters)  # refused before sizes are computed
     if config.hyperparameters.get("consolidation") and not config.stages:
         raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
+    if config.hyperparameters.get("draw") == "batch" and config.reset_state != "trial":
+        raise UserError(f"draw=batch needs reset_state=trial, not {config.reset_state}, which continues sessions")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
     network_args = complete_arguments(network, here, config.network_args)
     return config.model_copy(
@@ -222,9 +226,9 @@ def make_model(
     check_pairing(alg, network, venv.observation_space, venv.action_space)
     algorithm, given = find_algorithm(alg), hyperparameters or {}
     chosen = find_network(network or algorithm.networks[0])
-    usual = {**algorithm.network_defaults, **({} if dt is None or "dt" not in chosen.options else {"dt": float(dt)})}
+    usual = {} if dt is None or "dt" not in chosen.options else {"dt": float(dt)}
     args = {**chosen.options, **complete_arguments(chosen, usual, network_args or {})}
-    own = {name: args[name] for name in args if name in chosen.defaults}
+    own_args = {name: args[name] for name in chosen.own}
     if chosen.recurrent:
         policy = "RecurrentPolicy"
         policy_kwargs = {
@@ -234,14 +238,14 @@ def make_model(
             "shared": args["shared"],
             "net_arch": list(args["readout"]),
             "critic_reads": args["critic_reads"],
-            "structure": Structure.of({name: value for name, value in args.items() if name not in own}),
-            "network_kwargs": own,
+            "structure": Structure.of({name: value for name, value in args.items() if name not in own_args}),
+            "network_kwargs": own_args,
             **({} if args["patience"] is None else {"patience": args["patience"]}),
         }
     else:
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"
-        activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "softplus": nn.Softplus}[own["activation"]]
-        policy_kwargs = {"net_arch": [units] * own["layers"], "activation_fn": activation}
+        activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "softplus": nn.Softplus}[args["activation"]]
+        policy_kwargs = {"net_arch": [units] * args["layers"], "activation_fn": activation}
     learner = algorithm.load()
     merged = _scheduled({**algorithm.defaults, **given}, learner, "final_rate" in given)
     return learner(policy, venv, policy_kwargs=policy_kwargs, **merged, **kwargs)
@@ -255,7 +259,8 @@ def _scheduled(hyperparameters: Values, learner: type, falls: bool) -> Values:
         learner: the class.
         falls: whether the learning rate is to fall; else it stays as it is.
     """
-    if "final_rate" in inspect.signature(learner).parameters or "final_rate" not in hyperparameters:
+    known = {parameter.name for parameter in own.constructor_parameters(learner)[0]}
+    if "final_rate" in known or "final_rate" not in hyperparameters:
         return hyperparameters
     start = hyperparameters["learning_rate"]
     end = start * hyperparameters.pop("final_rate")

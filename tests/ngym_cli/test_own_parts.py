@@ -8,6 +8,9 @@ import tomllib
 import numpy as np
 import pytest
 
+from ngym_cli.agents.from_config import complete
+from ngym_cli.config import from_dict
+from ngym_cli.environments.defaults import resolve
 from ngym_cli.training.main_loop import resume, train
 from tests.ngym_cli.conftest import configuration, interrupt
 from tests.ngym_cli.sameness import assert_same_run
@@ -73,7 +76,7 @@ class Bad(Cell):
 
 ALGORITHM = """
 import stable_baselines3
-from ngym_cli import RecurrentA2C
+from ngym_cli import RecurrentA2C, Supervised
 
 
 class Bonus(RecurrentA2C):
@@ -90,6 +93,11 @@ class Bonus(RecurrentA2C):
     def loss(self, batch):
         loss, numbers = super().loss(batch)
         return loss - self.bonus * self.policy.evaluate_sequences(batch.sequences, batch.actions)[2].mean(), numbers
+
+
+class Taught(Supervised):
+    def __init__(self, policy, env, shift: float = 0.0, **kwargs):
+        super().__init__(policy, env, **kwargs)
 
 
 class Plain(stable_baselines3.A2C):
@@ -166,6 +174,7 @@ def test_acting_and_learning_agree_about_a_cell(folder):
         {"network": "lstm", "network_args": {"shared": False, "critic_reads": "activity"}},
         {"alg": "alg.py:Bonus", "hyperparameters": {"bonus": 0.3}},
         {"alg": "alg.py:Plain"},
+        {"alg": "alg.py:Taught"},
     ],
 )
 def test_own_parts_resume_to_the_bit(folder, parts):
@@ -183,6 +192,12 @@ def test_subclass_with_its_own_loss_is_not_trained_by_the_compiled_pass(ngym, fo
         assert ngym("run", *common, "--set", f"bonus={bonus}", "--name", bonus.replace(".", "")).code == 0
     runs = folder / "runs" / "RDM-v0" / "alg.Bonus"
     assert weights(runs / "0") != weights(runs / "05")
+
+
+def test_defaults_of_a_task_leave_arguments_of_an_own_cell_alone(folder):
+    (folder / "mine.py").write_text(CELL.replace("slow", "memory"))
+    config = complete(*resolve(from_dict({"task": "FlipFlop-v0", "network": "mine.py:Two"})))
+    assert config.network_args["memory"] == 5
 
 
 def test_hyperparameters_come_from_the_signature(folder):

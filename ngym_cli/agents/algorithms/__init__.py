@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,6 @@ class AlgorithmSpec:
         n_envs: environments stepped side by side by default.
         timesteps: steps to learn from by default.
         needs_truth: whether it learns from the ground truth of trial-based tasks instead of reward.
-        network_defaults: network options that differ from the network's own defaults.
         hyperparameters: hyperparameters that can be set.
         own_class: class of a user's own algorithm; None for built-in algorithms.
     """
@@ -50,7 +49,6 @@ class AlgorithmSpec:
     n_envs: int = 64
     timesteps: int = 400_000
     needs_truth: bool = False
-    network_defaults: Values = field(default_factory=dict)
     own_class: type | None = None
 
     @property

@@ -88,6 +88,7 @@ def test_several_tasks_are_drawn_by_weight_and_reported_each(ngym):
         (("--task", "Bandit-v0"), "no ground truth"),
         ((*RDM, "--loss-weight", "fixaton=1"), "fixation"),
         ((*RDM, "--task-weight", "dm1=1"), "several tasks"),
+        ((*RDM, "--set", "draw=batch", "--reset-state", "never"), "draw=batch needs reset_state=trial, not never"),
         ((*RDM, "--init-from", "nowhere"), "nowhere"),
     ],
 )
