@@ -74,22 +74,24 @@ class GatedNetwork(RecurrentNetwork):
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
     ) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.in_torch`; torch's own function takes packed sequences as a whole."""
-        given = self._checked(seq, [part.contiguous() for part in state])
+        given = self._checked(seq, counts[0], [part.contiguous() for part in state])
         weights, n = self.flat_weights(), self.num_layers
         top, *after = self.function(seq, torch.tensor(counts), given, weights, True, n, 0.0, False, False)
         return top, tuple(after)
 
     def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.one_step`."""
-        given = self._checked(x, list(state))
+        given = self._checked(x, x.shape[0], list(state))
         weights, n = self.flat_weights(), self.num_layers
         top, *after = self.function(x[None], given, weights, True, n, 0.0, False, False, False)
         return top[0], tuple(after)
 
-    def _checked(self, inputs: Tensor, state: list[Tensor]) -> list[Tensor] | Tensor:
-        """Return the state as torch's function takes it; that of the LSTM reads beyond inputs of a wrong size."""
+    def _checked(self, inputs: Tensor, n: int, state: list[Tensor]) -> list[Tensor] | Tensor:
+        """Return the state of n sequences as torch's function takes it; that of the LSTM reads beyond wrong arrays."""
         if inputs.shape[-1] != self.input_size:
             raise ValueError(f"expected {self.input_size} features, got {inputs.shape[-1]}")
+        if state[0].shape[1] != n:
+            raise ValueError(f"expected states of {n} sequences, got {state[0].shape[1]}")
         return state if self.n_states > 1 else state[0]
 
     def flat_weights(self) -> list[Tensor]:

@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from stable_baselines3.common.preprocessing import is_image_space
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
+from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 from torch.nn.functional import linear
@@ -181,13 +181,13 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         parts = torch.autograd.grad(loss, self.descent.weights, materialize_grads=True)
         return torch.cat([part.flatten() for part in parts])
 
-    def extract_features(self, obs: Any, features_extractor: BaseFeaturesExtractor | None = None) -> Tensor:
+    def features(self, obs: Tensor) -> Tensor:
         """Return the inputs of the recurrent network for observations (step, ...); equal images are computed once."""
-        find: Any = super().extract_features
+        find: Any = self.extract_features
         if not is_image_space(self.observation_space):
-            return find(obs, features_extractor)
+            return find(obs)
         first, which = (torch.from_numpy(part).to(obs.device) for part in distinct(obs.cpu().numpy()))
-        return find(obs[first], features_extractor)[which]
+        return find(obs[first])[which]
 
     def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
@@ -195,7 +195,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         def run(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor | None) -> tuple[Tensor, State]:
             return network.sequence(x, sequences.counts, state, noise, last=False)
 
-        activity, _ = self.run_networks(run, self.extract_features(sequences.obs), sequences.state, sequences.noise)
+        activity, _ = self.run_networks(run, self.features(sequences.obs), sequences.state, sequences.noise)
         self.activity = activity[0]
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
             heads = (self.action_net, self.value_net)
@@ -258,7 +258,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def _extracted(self, obs: np.ndarray) -> np.ndarray:
         """Output of the front end."""
         with torch.no_grad():
-            features = self.extract_features(self.obs_to_tensor(obs)[0])
+            features: Any = self.extract_features(self.obs_to_tensor(obs)[0])
             return features.cpu().numpy()
 
     def initial_state(self, n_envs: int) -> ArrayState:

@@ -317,7 +317,7 @@ class Supervised(Learner):
         ob = ob.take(rows, axis=0)
         if isinstance(self.env, VecTransposeImage):
             ob = np.moveaxis(ob, -1, 1)
-        features = self.policy.extract_features(self._tensor(ob))
+        features = self.policy.features(self._tensor(ob))
         begin = network.initial_state(counts[0]) if state is None else state
         return network.sequence(features, counts, begin, draws, last=state is not None)
 

@@ -8,6 +8,7 @@ import torch
 from gymnasium import spaces
 
 from ngym_cli.agents.algorithms import SMALLEST_IMAGE
+from ngym_cli.agents.loading import StepModule
 from ngym_cli.agents.networks.images import REMEMBERED, ConvolutionalFront, FeatureCache, distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
@@ -41,9 +42,9 @@ def test_every_image_is_led_back_to_the_first_that_equals_it(images):
 
 
 def test_equal_images_are_computed_once_with_the_features_that_each_has_alone(policy, computed, images):
-    together = policy.extract_features(torch.from_numpy(images))
+    together = policy.features(torch.from_numpy(images))
     assert computed == [4]
-    alone = torch.cat([policy.extract_features(torch.from_numpy(images[k : k + 1])) for k in range(len(images))])
+    alone = torch.cat([policy.features(torch.from_numpy(images[k : k + 1])) for k in range(len(images))])
     assert torch.allclose(together, alone, atol=1e-6)
     together.sum().backward()
     assert all(part.grad is not None for part in policy.features_extractor.parameters())
@@ -81,3 +82,11 @@ def test_a_pattern_of_little_contrast_is_told_from_its_negative_as_one_of_much_c
 def test_the_smallest_image_has_features():
     shape = (1, SMALLEST_IMAGE, SMALLEST_IMAGE)
     assert ConvolutionalFront(spaces.Box(0, 255, shape, np.uint8), 5)(torch.rand(2, *shape)).shape == (2, 5)
+
+
+def test_an_exported_step_sees_each_image_whatever_is_equal_among_those_it_was_traced_with(policy, images):
+    module = StepModule(policy)
+    traced = torch.jit.trace(module, module.example(2), check_trace=False)
+    given = torch.from_numpy(images[:5]), *(part.expand(-1, 5, -1).contiguous() for part in module.example(1)[1:])
+    for ours, theirs in zip(module(*given), traced(*given), strict=True):
+        torch.testing.assert_close(ours, theirs)

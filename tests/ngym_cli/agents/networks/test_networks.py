@@ -70,12 +70,13 @@ def test_equals_torch(name, reference):
 
 @pytest.mark.parametrize("name", ["lstm", "gru"])
 def test_inputs_of_a_wrong_size_are_refused(name):
-    """Torch's LSTM would read beyond the inputs."""
+    """Torch's LSTM would read beyond the arrays."""
     net = build(name)
-    with torch.no_grad(), pytest.raises(ValueError, match="expected 3 features, got 5"):
-        net.one_step(torch.zeros(4, 5), net.initial_state(4))
-    with torch.no_grad(), pytest.raises(ValueError, match="expected 3 features, got 5"):
-        net.in_torch(torch.zeros(8, 5), [4, 4], net.initial_state(4))
+    for features, n, says in ((5, 4, "expected 3 features, got 5"), (3, 2, "expected states of 4 sequences, got 2")):
+        with torch.no_grad(), pytest.raises(ValueError, match=says):
+            net.one_step(torch.zeros(4, features), net.initial_state(n))
+        with torch.no_grad(), pytest.raises(ValueError, match=says):
+            net.in_torch(torch.zeros(8, features), [4, 4], net.initial_state(n))
 
 
 def test_leak_follows_the_time_constant():
