@@ -106,6 +106,7 @@ class Supervised(Learner):
         task_weight: Mapping[str, float] | None = None,
         draw: str = "trial",
         consolidation: float = 0.0,
+        _init_setup_model: bool = True,
         **kwargs: Any,
     ) -> None:
         check_ranges(batch_size=batch_size, seq_len=seq_len, n_updates=n_updates, answer_share=answer_share, draw=draw)
@@ -118,12 +119,15 @@ class Supervised(Learner):
         self.penalties = Penalties.among(kwargs)
         spaces_ = (spaces.Discrete, spaces.Box)
         super().__init__(policy, env, learning_rate, support_multi_env=True, supported_action_spaces=spaces_, **kwargs)
-        self.set_up()
+        if _init_setup_model:
+            self.set_up()
 
     # -- building -----------------------------------------------------------------------------------------------------
 
     def set_up(self) -> None:
         """Make the policy and the streams of trials."""
+        if self.env is None:
+            raise ValueError("supervised learning makes trials with the environments; load the model with env=...")
         start, end = float(self.learning_rate), float(self.learning_rate) * self.final_rate
         self.lr_schedule = FloatSchedule(lambda left: end + (start - end) * left)
         self.make_policy()

@@ -89,6 +89,18 @@ def test_resumed_equals_uninterrupted(learner, tmp_path, reset, several):
     assert [name for name in tensors if not torch.equal(tensors[name], again[name])] == [] and info == info_again
 
 
+def test_a_saved_model_goes_on(learner, tmp_path):
+    model = learner()
+    model.learn(500)
+    model.save(tmp_path / "model")
+    loaded = type(model).load(tmp_path / "model", env=model.env)
+    assert equal(weights(model), weights(loaded)) and loaded.loss_weight == model.loss_weight
+    loaded.learn(500)
+    assert not equal(weights(model), weights(loaded))
+    with pytest.raises(ValueError, match="load the model with env"):
+        type(model).load(tmp_path / "model")
+
+
 @pytest.mark.parametrize("network", RECURRENT)
 def test_loss_and_gradients_equal_a_step_by_step_reference(learner, network):
     model = learner("ContextDecisionMaking-v0", network=network)
