@@ -103,8 +103,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.make_policy()
         discrete = isinstance(self.action_space, spaces.Discrete)
         sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
-        logits = (int(self.action_space.n),) if discrete else self.action_space.shape
-        self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, logits, discrete, self.policy.networks)
+        n_logits = self.policy.action_net.out_features
+        self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, n_logits, discrete, self.policy.networks)
         usual = type(self).loss is RecurrentPPO.loss and not self.penalties  # compiled passes know no other objective
         self.in_torch = Fused.obstacle(self.policy) if usual else "the objective is not the usual one"
         self._fused = None if self.in_torch else Fused(self.policy, self.rollout_buffer)

@@ -46,13 +46,13 @@ class Rollout:
         n_steps: int,
         n_envs: int,
         obs: np.ndarray,
-        logits: tuple[int, ...],
+        n_logits: int,
         discrete: bool,
         networks: list[RecurrentNetwork],
     ) -> None:
         shape = (n_steps, n_envs)
         self.obs = np.empty((n_steps, *obs.shape), np.float32 if obs.dtype == np.float64 else obs.dtype)
-        self.logits = np.empty((*shape, *logits), np.float32)
+        self.logits = np.empty((*shape, n_logits), np.float32)
         self.actions = np.empty(shape, np.int64) if discrete else np.empty_like(self.logits)
         self.rewards = np.empty(shape, np.float32)
         self.starts = np.ones((n_steps + 1, n_envs), bool)

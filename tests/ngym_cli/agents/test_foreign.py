@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gymnasium as gym
+import numpy as np
+import pytest
 import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 import neurogym as ngym
 from neurogym.vector import make_vec
@@ -24,6 +28,17 @@ def test_recurrent_ppo_learns_cart_pole():
     agent.learn(60_000)
     after, _ = evaluate_policy(agent, make_vec_env("CartPole-v1", n_envs=8, seed=1), 20)
     assert after > before + 60
+
+
+@pytest.mark.parametrize("shape", [(), (1, 1)])
+def test_actions_may_have_any_shape(shape):
+    def make():
+        space = gym.spaces.Box(-2, 2, shape, np.float32)
+        return gym.wrappers.TransformAction(gym.make("Pendulum-v1"), lambda action: np.reshape(action, 1), space)
+
+    agent = RecurrentPPO("RecurrentPolicy", DummyVecEnv([make] * 2), n_steps=8, policy_kwargs={"units": 4})
+    agent.learn(32)
+    assert agent.predict(np.zeros((5, 3), np.float32))[0].shape == (5, *shape)
 
 
 def test_plain_ppo_learns_from_batches():
