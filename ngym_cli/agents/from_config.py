@@ -89,7 +89,11 @@ def complete_hyperparameters(algorithm: AlgorithmSpec, usual: Values, given: Map
 
 def complete_arguments(network: NetworkSpec, usual: Values, given: Mapping[str, object]) -> Values:
     """Return all arguments of a network; see `ngym_cli.config.options.complete`."""
-    return options.complete(network.described, usual, given, f"argument of network {network.name}")
+    found = options.complete(network.described, usual, given, f"argument of network {network.name}")
+    for units in found.get("readout", ()):
+        if not isinstance(units, int) or units < 1:
+            raise UserError(f"readout must be numbers of units, as in 64/32, not '{units}'")
+    return found
 
 
 def units_of_areas(network_args: Values) -> int:

@@ -59,8 +59,15 @@ def unpack_weights(library: ModuleType, units: int, weights: Sequence[Array]) ->
 
 
 def leak(dt: float, tau: float) -> float:
-    """Fraction of the way to the steady state that a step of `dt` ms covers at a time constant of `tau` ms."""
-    return 1 - exp(-dt / tau)
+    """Fraction of the way to the steady state that a step of `dt` ms covers at a time constant of `tau` ms.
+
+    Raises:
+        ValueError: if the fraction is 0 in double precision.
+    """
+    share = 1 - exp(-dt / tau)
+    if not share:
+        raise ValueError(f"tau={tau:g} ms is so long that nothing changes in a step of {dt:g} ms")
+    return share
 
 
 def scale_of_noise(noise: float, alpha: float) -> float:

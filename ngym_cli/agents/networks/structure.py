@@ -162,7 +162,7 @@ def read_areas(table: Mapping[str, Any]) -> list[Area]:
                 raise unknown(f"source of area {name}", source, [other for other in table if other != name])
         density = {key: _density(name, key, entry.get(key, default)) for key, default in _SHARES.items()}
         given = entry.get("input", False)
-        channels = [int(k) for k in given] if isinstance(given, list) else _density(name, "input", given)
+        channels = _numbers(name, given) if isinstance(given, list) else _density(name, "input", given)
         inhibitory = _density(name, "inhibitory", entry["inhibitory"]) if "inhibitory" in entry else None
         reached = {source: _density(name, f"from {source}", share) for source, share in sources.items()}
         units = slice(begin, begin := begin + entry["units"])
@@ -182,6 +182,14 @@ def _density(area: str, key: str, value: object) -> float:
     if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
         raise UserError(f"area {area}: {key} must be true, false or a density from 0 to 1, not '{value}'")
     return float(value)
+
+
+def _numbers(area: str, given: list[Any]) -> list[int]:
+    """Return a list of numbers of input channels."""
+    for each in given:
+        if not isinstance(each, int) or isinstance(each, bool):
+            raise UserError(f"area {area}: input must be numbers of channels, as in [0, 2], not '{each}'")
+    return given
 
 
 def _channels(area: Area, channels: int) -> np.ndarray:

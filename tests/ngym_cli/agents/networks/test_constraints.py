@@ -190,7 +190,10 @@ def test_critic_that_reads_the_activity_leaves_the_actor_alone(network):
         ({"areas": {"A": {"units": 10, "input": [7], "output": True}}}, "no input channel 7"),
         ({"areas": {"A": {"units": 10, "input": True, "output": True, "from": {"B": 1}}}}, "unknown source"),
         ({"areas": {"A": {"units": 10, "inputs": True}}}, "did you mean 'input'"),
+        ({"areas": {"A": {"units": 10, "input": ["dots"], "output": True}}}, "input must be numbers of channels"),
         ({"areas": AREAS, "layers": 2}, "single layer"),
+        ({"readout": [8, "x"]}, "readout must be numbers of units, as in 64/32, not 'x'"),
+        ({"readout": [0]}, "not '0'"),
         ({"critic_reads": "activity"}, "shared=false"),
     ],
 )  # fmt: skip

@@ -178,6 +178,11 @@ def test_options_that_do_not_fit_the_units_are_refused(options, message):
         build("ei_rnn", **options)
 
 
+def test_a_time_constant_beyond_what_numbers_hold_is_refused():
+    with pytest.raises(ValueError, match=r"tau=1e\+30 ms is so long"):
+        build("ctrnn", tau=1e30)
+
+
 def test_options_are_completed_and_unknown_ones_refused():
     found = complete_arguments(find_network("ctrnn"), {"dt": 20.0}, {"tau": 50.0, "layers": 2})
     assert found.items() >= {"layers": 2, "shared": True, "readout": []}.items()
