@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Literal, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 from pydantic.fields import FieldInfo
 
 from neurogym.messages.plain_data import is_plain
@@ -36,9 +37,10 @@ def signature_options(
     for parameter in parameters:
         name, required = parameter.name, parameter.default is parameter.empty
         default = None if required else parameter.default
-        if default is not None and not is_plain(default):
-            continue
+        default = default.item() if isinstance(default, np.generic) else default  # as of g=np.sqrt(2)
         default = list(default) if isinstance(default, tuple) else default
+        if default is not None and (type(default) not in TYPE_OF or not is_plain(default)):
+            continue
         kind, may_be_none, words = _type(hints.get(name, parameter.annotation), default)
         row: OptionRow = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
         usual = (known or {}).get(name)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ngym_cli.agents.from_config import complete
+from ngym_cli.agents.networks import find_network
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.training.main_loop import resume, train
@@ -198,6 +199,12 @@ def test_defaults_of_a_task_leave_arguments_of_an_own_cell_alone(folder):
     (folder / "mine.py").write_text(CELL.replace("slow", "memory"))
     config = complete(*resolve(from_dict({"task": "FlipFlop-v0", "network": "mine.py:Two"})))
     assert config.network_args["memory"] == 5
+
+
+def test_defaults_may_be_numbers_of_numpy_and_others_are_left_out(folder):
+    arguments = "rate=np.sqrt(0.1), size=np.int64(3), kind=http.HTTPStatus.OK, gain=torch.tanh"
+    (folder / "mine.py").write_text("import http, numpy as np" + CELL.replace("rate: float = 0.3", arguments))
+    assert find_network("mine.py:Two").defaults == {"slow": 5, "rate": np.sqrt(0.1), "size": 3}
 
 
 def test_hyperparameters_come_from_the_signature(folder):
