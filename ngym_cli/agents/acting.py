@@ -154,7 +154,7 @@ class Actor:
             rng: source of the sampled actions and the recurrent noise.
 
         Returns:
-            What it did, and the new state.
+            The output and the new state.
         """
         keep = ~np.asarray(episode_starts, bool)[None, :, None]
         state = tuple(part * keep for part in state)

@@ -118,7 +118,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
             raise OSError(f"cannot write {path}: {error}") from error
         state["sha256"] = {name: digest(temporary / name) for name in (WEIGHTS, ARRAYS)}
         (temporary / STATE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
-        for name in (WEIGHTS, ARRAYS, STATE):
+        for name in FILES:
             _to_disk(temporary / name)
     return path
 

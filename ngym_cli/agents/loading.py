@@ -1,4 +1,4 @@
-"""A trained agent in a program, as ``ngym_cli.load`` returns it, and a single step of its network as a module."""
+"""A trained agent in a program, as runs from ``ngym_cli.load`` have it, and a step of the network as a module."""
 
 from __future__ import annotations
 

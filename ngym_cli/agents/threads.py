@@ -76,7 +76,7 @@ def enough_for(products: int, parts: int) -> int:
 def share(work: Callable[[Share], object], parts: Sequence[Share]) -> None:
     """Do the work for each part in the threads that share a gradient; each takes part after part.
 
-    Only worth its while for calls that let go of Python's lock: those of compiled functions and of torch.
+    Faster only for work that releases Python's global lock: calls of compiled functions and of torch.
     """
     todo, n = iter(parts), min(_learning, len(parts))
 

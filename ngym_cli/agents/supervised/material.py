@@ -244,11 +244,6 @@ class TrialStream:
         self._unit = unit
         self._label: tuple[object, ...] | None = None  # session or block of the last trial made
 
-    @property
-    def whole(self) -> bool:
-        """Whether the rows after the answer are kept."""
-        return self._right.whole
-
     # -- taking -------------------------------------------------------------------------------------------------------
 
     def trials(self, rows: int) -> TrialBuffer:
