@@ -1,17 +1,13 @@
 """A resumed run is bit for bit the uninterrupted one, for every algorithm and network."""
 
-import copy
-import json
-
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from stable_baselines3.common.callbacks import BaseCallback
 
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.algorithms.training_state import load_training_state, training_state
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
+from tests.ngym_cli.agents.algorithms.conftest import Snapshot
 
 QUICK = {
     "dqn": {"learning_starts": 60, "buffer_size": 600, "batch_size": 16, "target_update_interval": 120},
@@ -21,24 +17,6 @@ CASES = [
     *[(name, None) for name, spec in ALGORITHMS.items() if not spec.needs_truth],
     *[("recurrent_ppo", name) for name, spec in NETWORKS.items() if spec.recurrent],
 ]
-
-
-class Snapshot(BaseCallback):
-    """Keep all that is needed to go on from the first rollout start at or after a step."""
-
-    def __init__(self, at, folder):
-        super().__init__()
-        self.at, self.folder, self.env = at, folder, None
-
-    def _on_rollout_start(self):
-        if self.env is None and self.num_timesteps >= self.at:
-            tensors, info = training_state(self.model)
-            save_file(tensors, self.folder / "state.safetensors")
-            (self.folder / "state.json").write_text(json.dumps(info))
-            self.env, self.steps = copy.deepcopy(self.training_env), self.num_timesteps
-
-    def _on_step(self):
-        return True
 
 
 @pytest.mark.parametrize("reset", [True, False])
@@ -56,8 +34,7 @@ def test_resumed_equals_uninterrupted(recall, tmp_path, algorithm, network, rese
     whole.learn(total, callback=snapshot)
 
     resumed = build(snapshot.env, seed=4)
-    state = load_file(tmp_path / "state.safetensors"), json.loads((tmp_path / "state.json").read_text())
-    load_training_state(resumed, *state)
+    snapshot.restore(resumed)
     resumed.learn(total - snapshot.steps, reset_num_timesteps=False)
 
     (tensors, info), (tensors_again, info_again) = training_state(resumed), training_state(whole)

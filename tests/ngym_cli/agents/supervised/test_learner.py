@@ -1,21 +1,18 @@
 """The learner: exact, resumable, the same loss as computed step by step, and it learns."""
 
-import copy
-import json
 import time
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from stable_baselines3.common.callbacks import BaseCallback
 
 import neurogym as ngym
 from neurogym.envs.multi import make_multi
 from ngym_cli.agents import threads
-from ngym_cli.agents.algorithms.training_state import load_training_state, training_state
+from ngym_cli.agents.algorithms.training_state import training_state
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.supervised.material import TrialStream
+from tests.ngym_cli.agents.algorithms.conftest import Snapshot
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 
@@ -26,24 +23,6 @@ def weights(model):
 
 def equal(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
-
-
-class Snapshot(BaseCallback):
-    """Keep all that is needed to go on from the first look at behaviour at or after a step."""
-
-    def __init__(self, at, folder):
-        super().__init__()
-        self.at, self.folder, self.env = at, folder, None
-
-    def _on_rollout_start(self):
-        if self.env is None and self.model.num_timesteps >= self.at:
-            tensors, info = training_state(self.model)
-            save_file(tensors, self.folder / "state.safetensors")
-            (self.folder / "state.json").write_text(json.dumps(info, allow_nan=False))
-            self.env, self.steps = copy.deepcopy(self.training_env), self.model.num_timesteps
-
-    def _on_step(self):
-        return True
 
 
 @pytest.mark.parametrize("network", RECURRENT)
@@ -81,8 +60,7 @@ def test_resumed_equals_uninterrupted(learner, tmp_path, reset, several):
     whole.learn(4000, callback=snapshot)
     resumed = learner(reset=reset, seed=4, make=make)
     resumed.set_env(snapshot.env)
-    state = load_file(tmp_path / "state.safetensors"), json.loads((tmp_path / "state.json").read_text())
-    load_training_state(resumed, *state)
+    snapshot.restore(resumed)
     resumed.learn(4000 - snapshot.steps, reset_num_timesteps=False)
     (tensors, info), (again, info_again) = training_state(resumed), training_state(whole)
     assert resumed.num_timesteps == whole.num_timesteps
