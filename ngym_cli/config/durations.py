@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, SupportsFloat
 
-from ngym_cli.config.values import Call, parse_scalar, write_value
+from ngym_cli.config.values import Call, parse_scalar, parse_value, write_value
 from ngym_cli.errors import UserError
 
 #: Longest duration of a period (ms).
@@ -27,12 +27,12 @@ def parse_duration(text: object, period: str) -> object:
     """
     from neurogym.sampling.distributions import Distribution
 
-    written = parse_scalar(text) if isinstance(text, str) else text
     try:
+        written = parse_value(text) if isinstance(text, str) else text
         if isinstance(written, bool):
             raise ValueError(f"{write_value(written)} is not a valid duration")
         shortest, _ = Distribution.of(duration_for_task(written)).bounds()
-    except (ValueError, TypeError) as error:
+    except (UserError, ValueError, TypeError) as error:
         raise UserError(f"timing {period}: {error}") from None
     if not 0 <= shortest < math.inf:
         raise UserError(f"timing {period}: a duration must be 0 ms or more, not {shortest:g}")

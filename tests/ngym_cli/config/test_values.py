@@ -63,6 +63,7 @@ def test_a_list_in_brackets_is_told_how_lists_are_written(text):
         ("truncated_exponential:600:300:3000", ("truncated_exponential", [600, 300, 3000])),
         ("constant:5", ("constant", 5)),
         ("until:2000", ("until", 2000)),
+        ("200/400", [200, 400]),
     ],
 )
 def test_every_form_of_a_duration_reaches_the_task_and_comes_back(text, form):
