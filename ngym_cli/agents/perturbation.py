@@ -53,15 +53,14 @@ class Perturbation:
 
     @property
     def label(self) -> str:
-        """A short name, fit for a folder."""
+        """Name that distinguishes the perturbation from others, as part of the name of a folder."""
         parts = [self.kind]
         if self.kind == "noise":
             parts.append(f"{self.sd:g}")
         if self.fraction is not None:
             parts.append(f"{self.fraction:g}")
         if self.units is not None:
-            shown = "+".join(map(str, self.units[:6])) + ("+more" if len(self.units) > 6 else "")
-            parts.append(f"units{shown}")
+            parts.append(f"units{'+'.join(map(str, self.units))}")
         if self.value is not None:
             parts.append(f"at{self.value:g}")
         return "-".join(parts + ([self.period] if self.period else []))

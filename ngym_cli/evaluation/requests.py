@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents.trained import remembers
-from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import SPIKES
 from ngym_cli.evaluation.fresh_trials import EvaluationSettings
-from ngym_cli.evaluation.quota import Progress
+from ngym_cli.evaluation.quota import Progress, check_trials
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings, summary
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ngym_cli.config import RunConfig
     from ngym_cli.figures.source import Source
 
-#: Longest part of an evaluation's own name that says what was changed.
-LONGEST_CHANGE = 80
+#: Longest name of an evaluation made from its settings; longer ones are cut and end with a digest of the whole.
+LONGEST_LABEL = 120
 #: Formats to export to, with the file of each.
 EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
 
@@ -68,7 +68,7 @@ class RequestedEvaluation(EvaluationSettings):
     trust: bool = False
 
     def label(self, trials: int) -> str:
-        """Return the name of the evaluation's folder.
+        """Return the name of the evaluation's folder, which differs between settings.
 
         Args:
             trials: number of trials.
@@ -78,8 +78,11 @@ class RequestedEvaluation(EvaluationSettings):
         parts = [f"trials{trials}-seed{self.seed}"]
         parts += [] if self.deterministic else ["stochastic"]
         parts += ["balanced"] if self.balanced else []
-        parts += [_words(self.changes)[:LONGEST_CHANGE]] if self.changes else []
-        return runs.safe_name("-".join([*parts, *(each.label for each in self.perturbations)]))
+        parts += [_words(self.changes)] if self.changes else []
+        whole = "-".join([*parts, *(each.label for each in self.perturbations)])
+        if len(whole) > LONGEST_LABEL:
+            whole = f"{whole[: LONGEST_LABEL - 9]}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+        return runs.safe_name(whole)
 
 
 def _words(changes: Mapping[str, Any]) -> str:
@@ -87,11 +90,15 @@ def _words(changes: Mapping[str, Any]) -> str:
     words = []
     for key, value in changes.items():
         if key == "wrappers":
-            words.append("+".join(entry["name"] for entry in value) or "no-wrappers")
+            stack = [[entry["name"], *_pairs({k: v for k, v in entry.items() if k != "name"})] for entry in value]
+            words.append("+".join(word for entry in stack for word in entry) or "no-wrappers")
         else:
-            items = value.items() if isinstance(value, Mapping) else [(key, value)]
-            words += [f"{name}{'+'.join(map(str, v)) if isinstance(v, list) else v}" for name, v in items]
+            words += _pairs(value if isinstance(value, Mapping) else {key: value})
     return "-".join(words).replace(":", "+").replace("/", "+")
+
+
+def _pairs(values: Mapping[str, object]) -> list[str]:
+    return [f"{name}{'+'.join(map(str, v)) if isinstance(v, list) else v}" for name, v in values.items()]
 
 
 def evaluate(
@@ -110,14 +117,12 @@ def evaluate(
     """
     if not 0 < asked.spike_rate <= MOST_RATE:
         raise UserError(f"--spike-rate must be between 0 and {MOST_RATE:,} Hz, not {asked.spike_rate:g}")
-    if asked.trials is not None and not 1 <= asked.trials <= MOST_TRIALS:
-        raise UserError(f"--trials must be between 1 and {MOST_TRIALS:,}, not {asked.trials:,}")
+    check_trials(asked.trials)
     label = runs.plain_name("evaluation", asked.label(asked.trials or 0))
-    found = [runs.find(reference, root) for reference in references]
-    for run in found:
-        folder = run.path / "eval" / label
-        if asked.name and folder.exists() and not asked.overwrite:
-            raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
+    found = list(dict.fromkeys(runs.find(reference, root) for reference in references))
+    if asked.name is not None and asked.checkpoints is None:
+        for run in found:
+            _refuse_loss(run.path / "eval" / label, asked)
     if asked.compare is not None:
         from ngym_cli.evaluation import comparison
 
@@ -152,13 +157,15 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
 
 
 def _refuse_loss(folder: Path, asked: RequestedEvaluation) -> None:
-    """Refuse to replace an evaluation that contains more files.
+    """Refuse to replace an evaluation of a given name, or one that contains more files.
 
     Raises:
-        UserError: names the files that would be lost, and how to keep the old evaluation.
+        UserError: says what would be lost, and how to keep the old evaluation.
     """
     if asked.overwrite or not folder.is_dir():
         return
+    if asked.name is not None:
+        raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in asked.exports)}
     if asked.record or set(CONTENTS) & set(asked.exports):
         comes.add(recordings.FILE)
@@ -196,7 +203,8 @@ def _evaluate_run(
         facts = of_task.inspect(config)
     trials = asked.trials or evaluation_trials(facts)
     label = asked.label(trials)
-    _refuse_loss(run.path / "eval" / label, asked)
+    if asked.checkpoints is None:
+        _refuse_loss(run.path / "eval" / label, asked)
     for policy, steps, at_checkpoint in _policies(run, config, asked.checkpoints):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
         _refuse_loss(folder, asked)

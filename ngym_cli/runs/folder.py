@@ -144,7 +144,7 @@ def plain_name(kind: str, name: str) -> str:
     Raises:
         UserError: if it is not valid.
     """
-    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) < LONGEST
+    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) <= LONGEST
     if not plain_text or name != Path(name).name or name[0] == ".":
         raise UserError(f"{kind} name '{name}' must be a plain folder name")
     return name

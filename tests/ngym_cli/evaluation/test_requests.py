@@ -14,6 +14,7 @@ from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.trial_table import read_trials
 
 DATA = Path(__file__).parents[3] / "experiments" / "data"
+HISTORY = "pass_reward,pass_action"
 
 
 @pytest.fixture
@@ -55,6 +56,28 @@ def test_words_of_a_perturbation_need_no_quotes(ngym, run):
     assert found["perturbations"][0]["units"] == [3, 7]
     assert found["perturbations"][0]["period"] == "stimulus"
     assert (run / "eval" / "trials20-seed0-silence-units3+7-stimulus").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (["--wrappers", f"{HISTORY},noise:std_noise=0.1"], ["--wrappers", f"{HISTORY},noise:std_noise=0.9"]),
+        (["--lesion", "units=1,2,3,4,5,6,7"], ["--lesion", "units=1,2,3,4,5,6,8"]),
+        (["--task-arg", "cohs=" + "11/" * 60 + "7"], ["--task-arg", "cohs=" + "11/" * 60 + "8"]),
+        (
+            ["--lesion", "0.1", *["--noise", f"0.5 units={','.join(map(str, range(40)))} period=stimulus"] * 2],
+            ["--lesion", "0.2", *["--noise", f"0.5 units={','.join(map(str, range(40)))} period=stimulus"] * 2],
+        ),
+        (["--name", "x"], ["--checkpoints", "all", "--record", "actions", "--name", "x"]),
+    ],
+)
+def test_different_evaluations_do_not_replace_each_other(ngym, run, one, other):
+    before = {path.name for path in (run / "eval").iterdir()}
+    for arguments in (one, other):
+        summary(ngym, run, "--trials", "10", *arguments)
+    assert len({path.name for path in (run / "eval").iterdir()} - before) >= 2
+    again = ngym("eval", run, "--trials", "10", *other, "--seed", "3")
+    assert again.code == (2 if "--name" in other else 0), again.err
 
 
 def test_several_runs_at_once(ngym, run, run_folder):
