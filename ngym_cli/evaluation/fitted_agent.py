@@ -15,6 +15,7 @@ from neurogym.core import TrialWrapper
 from neurogym.spaces import names_of
 from neurogym.trials import Trials
 from ngym_cli.agents.acting import Act
+from ngym_cli.config.values import split_entries
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError, unknown
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 #: Per-row fields: whether a response is possible, and the stimuli of the trial.
 OPEN, STIMULI = "fitted_open", "fitted_stimuli"
 #: NAME=COLUMN with a factor and an offset; ``signed COLUMN`` is negative where the first choice is correct.
-SOURCE = re.compile(r"([^=]+)=((?:signed )?\w+)(?:\*([-+]?[\d.]+(?:e[-+]?\d+)?))?([-+][\d.]+(?:e[-+]?\d+)?)?")
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
+SOURCE = re.compile(rf"([^=]+)=((?:signed )?\w+)(?:\*([-+]?{_NUMBER}))?([-+]{_NUMBER})?")
 SIGNED = "signed "  #: prefix of a strength that has the sign of the correct side
 
 
@@ -60,10 +62,12 @@ def stimuli_of(names: Iterable[str], text: str | None, facts: Facts) -> tuple[St
         UserError: if a stimulus or a column does not exist.
     """
     given: dict[str, tuple[str, float, float]] = {}
-    for entry in filter(None, (each.strip() for each in (text or "").split(","))):
+    for entry in split_entries(text or ""):
         found = SOURCE.fullmatch(entry)
         if found is None:
             raise UserError(f"--stimuli '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
+        if found[1].strip() in given:
+            raise UserError(f"--stimuli: '{found[1].strip()}' is given twice")
         given[found[1].strip()] = found[2], float(found[3] or 1), float(found[4] or 0)
     known = {
         key: value for key, value in facts.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)

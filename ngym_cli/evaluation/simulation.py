@@ -23,6 +23,7 @@ from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
+from ngym_cli.evaluation.quota import check_trials
 from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry
 from ngym_cli.runs import provenance
@@ -71,7 +72,9 @@ def find(reference: str, root: Path) -> fits.FitFolder:
         UserError: if there is none.
     """
     every = fits.find_all(root)
-    found = fits.FitFolder(every[-1]) if reference == "latest" and every else fits.named(reference, root)
+    if reference == "latest" and not every:
+        raise UserError(f"there are no fits below '{root}' yet")
+    found = fits.FitFolder(every[-1]) if reference == "latest" else fits.named(reference, root)
     if found is None:
         raise unknown("fit", reference, [str(path) for path in every] + [path.name for path in every])
     return found
@@ -95,6 +98,11 @@ def simulate(
     """
     from ngym_cli.environments import defaults
 
+    check_trials(asked.trials)
+    if asked.compare is not None:
+        from ngym_cli.evaluation import comparison
+
+        comparison.read(*asked.compare)  # refused before anything is replaced
     config = configuration.from_dict({"alg": ALG, "reset_state": "never", "seed": asked.seed, **asked.changes})
     config, facts = defaults.resolve(config)
     label, subject, policy, about = load(fit, asked.model, asked.subject, asked.trust)
@@ -102,7 +110,7 @@ def simulate(
     stimuli = stimuli_of(names, asked.stimuli, facts)
     agent = FittedModel(policy, stimuli, actions_of(facts, len(about["table"]["choices"])),
                         "reward" not in about["table"]["roles"])  # fmt: skip
-    name = asked.name or runs.safe_name(f"{fit.path.name}-{label}")
+    name = runs.safe_name(f"{fit.path.name}-{label}") if asked.name is None else asked.name
     path = runs.folder_for(root, config.task, ALG, name, asked.seed)
     origin: FitOrigin = {"path": str(fit.path), "model": label, "subject": subject,
                          "parameters": f"fitted to all sessions of {subject}"}  # fmt: skip
@@ -118,21 +126,19 @@ def simulate(
     found.summary.update({"run": str(run.path), "model_steps": 0, "changes": {}, "warnings": warnings})
     evaluation = run.path / "eval" / "final"
     fresh_trials.save(found, evaluation)
-    if asked.compare is not None:
-        from ngym_cli.evaluation import comparison
-
-        found.summary["comparison"] = comparison.compare(found.table, evaluation, run, *asked.compare)
     kept = ("performance", "performance_ci", "chance", "ceiling", "reward_per_trial")
     seconds = round(time.perf_counter() - began, 3)
     results = {key: found.summary.get(key) for key in kept}
     run.update(status="finished", ended=runs.now(), wall_seconds=seconds, **results)
+    if asked.compare is not None:
+        found.summary["comparison"] = comparison.compare(found.table, evaluation, run, *asked.compare)
     return {**found.summary, "fit": origin}, evaluation
 
 
 def load(
     fit: fits.FitFolder, model: str | None = None, subject: str | None = None, trusted: bool = False
 ) -> tuple[str, str, Policy, fits.FitRecord]:
-    """Return label, subject, policy and record of a fitted model; arguments as in `Request`.
+    """Return label, subject, policy and record of a fitted model; arguments as in `SimulationRequest`.
 
     Raises:
         UserError: if the fit is not finished, or keeps no such model or subject.

@@ -345,6 +345,15 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
         nc.simulate(found, "DawTwoStep-v0", stimuli="coh=hi_state")
     with pytest.raises(UserError, match="did you mean 'coh'"):
         nc.simulate(found, "RDM-v0", stimuli="coh=cho", name="b")
+    for message, wrong in {
+        "between 1 and": {"trials": 0},
+        "expected NAME=COLUMN": {"stimuli": "coh=coh*1.2.3"},
+        "given twice": {"stimuli": "coh=coh,coh=coh*2"},
+        "no such table of trials": {"compare": (Path("nowhere.csv"), None)},
+    }.items():
+        with pytest.raises(UserError, match=message):
+            nc.simulate(found, "RDM-v0", overwrite=True, **wrong)
+    assert run.manifest()["status"] == "finished" and len(run.evaluations[0].trials) == 1500
 
 
 @pytest.fixture
