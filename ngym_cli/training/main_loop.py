@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from ngym_cli.agents import checkpoints, saving, threads
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.config import RunConfig, streams
-from ngym_cli.config.parts import faulty_reference, is_reference, place_of
+from ngym_cli.config.parts import faulty_reference, find_own, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts, inspect
@@ -33,6 +33,7 @@ from ngym_cli.training.stopping import Stop, Until, stopping_on_signals
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
 
 
@@ -120,6 +121,7 @@ def train(
         model = build_model(config, venv)
         begun = saving.initialise_from(model, config, source) if source is not None else None
         venv.seed(streams(config.seed)["environments"])
+        callbacks = _own_callbacks(config)
         references = goal.references
     except Exception:
         if run is not None:
@@ -129,7 +131,7 @@ def train(
     with locks.lock(run.path):
         run.update(**references, **({"init_from": begun} if begun else {}))
         hooks.begun(run)
-        return _go(_Parts(run, config, goal, model, venv, hooks, course))
+        return _go(_Parts(run, config, goal, model, venv, hooks, course, callbacks))
 
 
 def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None) -> RunResult:
@@ -172,10 +174,11 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
                 recorded = (manifest.get("init_from") or {}).get("run", config.init_from)
                 begun["init_from"] = saving.initialise_from(model, config, runs.find(str(recorded)))
             venv.seed(streams(config.seed)["environments"])
+        callbacks = _own_callbacks(config)
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
             run.update(**provenance.reopening(manifest, saved.step if saved else 0, threads.learning()), **begun)
-        return _go(_Parts(run, config, goal, model, venv, hooks, course), saved, complaints)
+        return _go(_Parts(run, config, goal, model, venv, hooks, course, callbacks), saved, complaints)
 
 
 def _course(config: RunConfig, facts: Facts, saved: checkpoints.Saved | None = None) -> Curriculum | None:
@@ -197,6 +200,24 @@ def _until(config: RunConfig, facts: Facts) -> Until | None:
     return Until.asked(config.until, config.until_performance, facts, int(config.timesteps or 0))
 
 
+def _own_callbacks(config: RunConfig) -> list[BaseCallback]:
+    """Return a user's own callbacks, each made without arguments.
+
+    Raises:
+        UserError: if a reference is not a Stable-Baselines3 callback, or making the callback fails.
+    """
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    found = []
+    for name in config.callbacks:
+        cls = find_own("callback", name)
+        if not (isinstance(cls, type) and issubclass(cls, BaseCallback)):
+            raise UserError(f"callback {name}: expected path/to/file.py:Class of a Stable-Baselines3 callback")
+        with user_errors(f"callback {name}"):
+            found.append(cls())
+    return found
+
+
 def _goal(course: Curriculum | None, facts: Facts) -> Facts:
     """Return the properties of the task of the last stage, which is to be learned."""
     return course.stages[-1].facts if course else facts
@@ -213,6 +234,7 @@ class _Parts:
     venv: VecEnv
     hooks: Hooks
     course: Curriculum | None
+    callbacks: Sequence[BaseCallback]
 
     def session(self, saved: checkpoints.Saved | None) -> TrainingSession:
         """Return the session of a new run, or of a run that continues from a checkpoint."""
@@ -266,7 +288,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             if fresh:
                 display.say(f"initial weights are those of {parts.config.init_from}, except {', '.join(fresh)}")
             with stopping_on_signals(session.stop, display.say):
-                _learn(parts.model, parts.config, session)
+                _learn(parts, session)
                 parts.venv.close()  # frees the memory of its trials
                 status: RunState = "finished" if session.stop.reason is None or session.stop.complete else "interrupted"
                 found = session.close(parts.model, parts.config, status)
@@ -313,15 +335,19 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
         ) from error
 
 
-def _learn(model: BaseAlgorithm, config: RunConfig, session: TrainingSession) -> None:
+def _learn(parts: _Parts, session: TrainingSession) -> None:
     """Let a Stable-Baselines3 learner report to the session."""
-    from ngym_cli.training.sb3_callback import SessionCallback, keep_losses, own_callbacks
+    from ngym_cli.training.sb3_callback import SessionCallback, keep_losses
 
+    model = parts.model
     keep_losses(model)
-    left = int(config.timesteps or 0) - int(model.num_timesteps)
+    steps = int(parts.config.timesteps or 0)
     try:
-        callbacks = [SessionCallback(session), *own_callbacks(config.callbacks)]
-        model.learn(left, callback=callbacks, reset_num_timesteps=session.checkpoints.last is None)
+        callbacks = [SessionCallback(session), *parts.callbacks]
+        first = session.checkpoints.last is None
+        model.learn(steps - int(model.num_timesteps), callback=callbacks, reset_num_timesteps=first)
+        if model.num_timesteps < steps and session.stop.reason is None:
+            session.complete(f"{model.num_timesteps:,} steps: ended by a callback")
     except Stop:
         return
     except NotFinite as error:

@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from ngym_cli.config.parts import find_own, user_errors
 from ngym_cli.environments.trial_batch import trials_of
-from ngym_cli.errors import UserError
 from ngym_cli.training.curves import STEPS_PER_POINT
 from ngym_cli.training.session import TrainingSession
-
-
-def own_callbacks(references: Sequence[str]) -> list[BaseCallback]:
-    """Return a user's own callbacks, each made without arguments.
-
-    Raises:
-        UserError: if a reference is not a Stable-Baselines3 callback, or making the callback fails.
-    """
-    found = []
-    for name in references:
-        cls = find_own("callback", name)
-        if not (isinstance(cls, type) and issubclass(cls, BaseCallback)):
-            raise UserError(f"callback {name}: expected path/to/file.py:Class of a Stable-Baselines3 callback")
-        with user_errors(f"callback {name}"):
-            found.append(cls())
-    return found
 
 
 class SessionCallback(BaseCallback):

@@ -208,7 +208,7 @@ class TrainingSession:
         said, recorder = f"{self.step:,} steps: {curriculum.label} ended: {why}", self.curves.recorder
         if curriculum.is_last:
             curriculum.close(why)
-            self._complete(said)
+            self.complete(said)
         else:
             stage = curriculum.advance(why, self.step, recorder.trials, self.clock.times()[0])
             recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from, anew=True)
@@ -223,7 +223,7 @@ class TrainingSession:
         if until is not None and self.stop.reason is None and until.due(self.step) and self._holds(until):
             self.evaluate()
             if self.stop.reason is None:
-                self._complete(until.sentence())
+                self.complete(until.sentence())
 
     def _holds(self, until: Until) -> bool:
         """Check whether the present policy meets the criterion, with more and more trials until decided."""
@@ -237,8 +237,8 @@ class TrainingSession:
                 return decided
         return False
 
-    def _complete(self, why: str) -> None:
-        """Stop the learner for good."""
+    def complete(self, why: str) -> None:
+        """Stop the learner for good, with a reason for the record."""
         self.curves.display.say(why)
         self.stop.ask(why, complete=True)
 

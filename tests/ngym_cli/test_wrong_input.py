@@ -51,6 +51,7 @@ TASK_FILES = {
         ([*RUN, "--alg", "ppo", "--network", "mlp", "--set", "n_steps=8-inf"], "must be a number"),
         ([*RUN, "--timesteps", "100", "--set", "n_steps=none"], "n_steps"),
         ([*RUN, "--set", "learning_rate"], "NAME=VALUE"),
+        ([*RUN, "--timesteps", "100", "--callback", "mine.py:Mine"], "no such callback file"),
         ([*RUN, "--set", "gamma=1", "--set", "gamma=2"], "twice"),
         ([*RUN, "--network-arg", "layerz=2"], "did you mean 'layers'"),
         ([*RUN, "--task-arg", "sgma=1"], "did you mean 'sigma'"),

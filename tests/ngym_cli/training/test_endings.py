@@ -53,6 +53,19 @@ def test_under_nohup_a_run_goes_on(monkeypatch):
         signal.signal(signal.SIGHUP, old)
 
 
+def test_a_run_that_a_callback_ends_says_so(tmp_path, ngym):
+    (tmp_path / "mine.py").write_text(
+        "from stable_baselines3.common.callbacks import BaseCallback\n"
+        "class Short(BaseCallback):\n"
+        "    def _on_step(self):\n"
+        "        return self.num_timesteps < 100\n"
+    )
+    asked = ("--task", "RDM-v0", "--timesteps", 400, "--n-envs", 2, "--units", 8, "--callback", "mine.py:Short")
+    assert ngym("run", *asked, "--name", "short").code == 0
+    manifest = runs.find("short").manifest()
+    assert manifest["steps"] == 100 and manifest["exit_reason"] == "100 steps: ended by a callback"
+
+
 def test_six_runs_of_one_second_have_six_names(tmp_path):
     def make(_):
         return runs.create(tmp_path / "T/ppo/20300101-000000-s0", False, "", {"status": "finished"}, rename=True).path
