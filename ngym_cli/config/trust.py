@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.parts import file_of, is_reference
+from ngym_cli.config.values import write_value
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest, read_json
 
@@ -32,6 +33,9 @@ CONFIG, MANIFEST = "config.toml", "manifest.json"
 #: Wrappers that read or write files of their own.
 FILE_WRAPPERS = ("monitor", "Monitor")
 
+#: Beginning of the reference to such a wrapper; its arguments follow.
+_WRAPPER = "wrapper "
+
 
 def references(config: RunConfig) -> list[str]:
     """Return references of a configuration to code outside this package, and wrappers that touch files."""
@@ -42,7 +46,8 @@ def references(config: RunConfig) -> list[str]:
     for entry in config.wrappers:
         found += [text for text in _texts(entry.args) if _is_reference(text)]
         if entry.name in FILE_WRAPPERS:
-            found.append(f"wrapper {entry.name}")
+            words = (f"{name}={write_value(value)}" for name, value in sorted(entry.args.items()))
+            found.append(" ".join([f"{_WRAPPER}{entry.name}", *words]))
     return found
 
 
@@ -134,18 +139,23 @@ def record(config: RunConfig) -> Code | None:
 
 
 def signed(names: Iterable[str]) -> Code | None:
-    """Return signed digests of references to code, or None if no file lies below this folder."""
+    """Return signed digests of references, or None if no file lies below this folder and no wrapper touches files."""
     found = files(names)
     return {"files": found, "signature": _signature(found)} if found else None
 
 
 def files(names: Iterable[str]) -> dict[str, str]:
-    """Return references to files below this folder with the digests of the files."""
+    """Return references to files below this folder with the digests of the files, and wrappers that touch files."""
     return {name: found for name in names if (found := _digest_of(name)) is not None}
 
 
 def _digest_of(reference: str) -> str | None:
-    """Return the digest of a referenced file, or None if no such file lies below this folder."""
+    """Return the digest of a referenced file, or None if no such file lies below this folder.
+
+    The digest of a wrapper that touches files is empty: the reference itself names all arguments.
+    """
+    if reference.startswith(_WRAPPER) and not is_reference(reference):
+        return ""
     path = file_of(reference)
     try:
         below = path.resolve().is_relative_to(Path.cwd().resolve())

@@ -70,3 +70,14 @@ def test_a_run_elsewhere_is_refused(ngym, made, tmp_path, monkeypatch):
     shutil.copy(tmp_path / "mine.py", tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     refused(ngym, "eval", made, "--trials", "10")
+
+
+def test_a_wrapper_that_writes_files_is_trusted_with_the_arguments_that_were_run_here(ngym, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    asked = ("--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "1000", "--eval-trials", "10", "--name", "a")
+    assert ngym("run", *asked, "--wrappers", "monitor:interval=1000000").code == 0
+    evaluated = ngym("eval", "a", "--trials", "10")
+    assert evaluated.code == 0, evaluated.err
+    config = tmp_path / "runs/GoNogo-v0/recurrent_ppo/a/config.toml"
+    config.write_text(config.read_text().replace('name = "monitor"', 'name = "monitor"\nsave_dir = "elsewhere"'))
+    refused(ngym, "eval", "a", "--trials", "10")
