@@ -254,6 +254,7 @@ def summarise(table: Table, facts: Facts, references: bool = True) -> Summary:
             scores = facts.tasks[str(row["value"])]
             row["chance"], row["blind"], row["ceiling"] = scores["chance"], scores["blind"], scores["ceiling"]
     ceiling, groups = (facts.ceiling if references else None) or {}, clusters(table)
+    reward_ci = summary.interval(table, "reward")  # not known of a single trial or session
     found = {
         **summary.summarise(table),
         "performance_ci": summary.interval(table),
@@ -262,7 +263,7 @@ def summarise(table: Table, facts: Facts, references: bool = True) -> Summary:
         "blind": facts.blind if references else None,
         "ceiling": ceiling.get("performance"),
         "ceiling_error": ceiling.get("error"),
-        "reward_ci": summary.interval(table, "reward"),
+        "reward_ci": reward_ci if np.isfinite(reward_ci).all() else None,
         "reward_ceiling": ceiling.get("reward"),
         "no_ceiling": facts.no_ceiling if references else "reference scores were not computed",
         "chance_among_answers": facts.chance_among_answers,

@@ -16,9 +16,8 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import SPIKES
 from ngym_cli.evaluation.fresh_trials import EvaluationSettings
 from ngym_cli.evaluation.quota import Progress, check_trials
-from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import atomic_folder
-from ngym_cli.runs import recordings, summary
+from ngym_cli.runs import recordings, records, summary
 from ngym_cli.runs.recordings import NEEDED, OWN, Recording
 from ngym_cli.runs.records import Summary
 
@@ -171,7 +170,7 @@ def _refuse_loss(folder: Path, asked: RequestedEvaluation) -> None:
         comes.add(recordings.FILE)
     lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, asked))
     with contextlib.suppress(UserError):
-        held = read_json(folder / "summary.json").get("recorded") or ()
+        held = records.read(folder / "summary.json", Summary).get("recorded") or ()
         comes_recorded = {*asked.record, *(name for form in asked.exports for name in CONTENTS.get(form, ()))}
         lost += [f"recorded {name}" for name in held if name not in comes_recorded and recordings.FILE in comes]
     if lost:

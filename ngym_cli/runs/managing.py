@@ -121,7 +121,7 @@ def _facts(run: runs.RunFolder) -> dict[str, Scalar]:
     parts: dict[str, object] = {
         "configuration": read_toml(run.path / runs.CONFIG),
         SEEDS: manifest.get(SEEDS),
-        VERSIONS: {**_mapping(manifest.get(VERSIONS)), "python": _mapping(manifest.get("machine")).get("python")},
+        VERSIONS: {**_entry(manifest, VERSIONS), "python": _entry(manifest, "machine").get("python")},
         "git": manifest.get("git"),
         "results": {name: manifest.get(name) for name in RESULTS},
         "files": {
@@ -132,24 +132,29 @@ def _facts(run: runs.RunFolder) -> dict[str, Scalar]:
 
 
 def _facts_of_fit(run: runs.RunFolder, manifest: Manifest) -> dict[str, Scalar]:
-    found = read_json(run.path / runs.FIT)
-    scores = _mapping(found.get("scores"))
+    found = _mapping(read_json(run.path / runs.FIT))
+    scores = _entry(found, "scores")
     parts: dict[str, object] = {
         "settings": found.get("settings"),
         "data": found.get("files"),
         VERSIONS: found.get(VERSIONS),
         "git": manifest.get("git"),
         "results": {"status": found.get("status")},
-        "log_likelihood": {name: _mapping(row.get("log_likelihood")).get("value") for name, row in scores.items()},
+        "log_likelihood": {name: _entry(row, "log_likelihood").get("value") for name, row in scores.items()},
     }
-    for label, about in _mapping(found.get("models")).items():
-        for who, estimates in _mapping(about.get("parameters")).items():
-            parts[f"{label}, {who}"] = {name: _mapping(row).get("value") for name, row in estimates.items()}
+    for label, about in _entry(found, "models").items():
+        for who, estimates in _entry(about, "parameters").items():
+            values = _mapping(estimates)
+            parts[f"{label}, {who}"] = {name: _mapping(row).get("value") for name, row in values.items()}
     return flatten({part: _mapping(values) for part, values in parts.items()})
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _entry(table: object, name: str) -> Mapping[str, Any]:
+    return _mapping(_mapping(table).get(name))
 
 
 def _digest(path: Path) -> str | None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Required, TypeVar, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from ngym_cli.config.trust import Code
@@ -29,6 +29,11 @@ STATES: tuple[str, ...] = get_args(RunState)
 def _is_moment(text: str) -> str:
     datetime.fromisoformat(text)
     return text
+
+
+def _known(ends: object) -> object:
+    """Return an interval, or None where earlier versions wrote that both ends are unknown."""
+    return None if ends == [None, None] else ends
 
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -159,7 +164,7 @@ class Summary(TypedDict, total=False):
     sessions: Count | None
     reaction_times_vary: bool
     measures: list[MeasureRecord]
-    reward_ci: Interval | None
+    reward_ci: Annotated[Interval | None, BeforeValidator(_known)]
     reward_ceiling: float | None
     conditions: list[ConditionRecord]
     choices: dict[str, float]

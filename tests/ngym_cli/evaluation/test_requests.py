@@ -80,6 +80,23 @@ def test_different_evaluations_do_not_replace_each_other(ngym, run, one, other):
     assert again.code == (2 if "--name" in other else 0), again.err
 
 
+def test_an_evaluation_of_one_trial_can_be_read_again(ngym, run):
+    found = summary(ngym, run, "--trials", "1")
+    assert found["reward_ci"] is None
+    assert ngym("report", run).code == 0
+    path = run / "eval" / "trials1-seed0" / "summary.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "reward_ci": [None, None]}))  # of earlier versions
+    assert ngym("report", run).code == 0
+
+
+@pytest.mark.parametrize("damaged", ["x", "[]", '{"recorded": 3}'])
+def test_an_evaluation_with_a_damaged_summary_is_replaced(ngym, run, damaged):
+    asked = (run, "--trials", "10", "--record", "actions")
+    summary(ngym, *asked)
+    (run / "eval" / "trials10-seed0" / "summary.json").write_text(damaged)
+    assert summary(ngym, *asked)["recorded"] == ["actions"]
+
+
 def test_several_runs_at_once(ngym, run, run_folder):
     found = summary(ngym, run, run_folder, "--trials", "20", "--name", "both")
     assert [row["run"] for row in found] == [str(run), str(run_folder)]

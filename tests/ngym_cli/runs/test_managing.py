@@ -92,3 +92,10 @@ def test_a_run_without_a_model(ngym, both):
     (both / "one" / "manifest.json").write_text(json.dumps({**manifest, "status": "failed"}))
     refused = ngym("eval", "one")
     assert refused.code == 2 and "no trained model yet" in refused.err and "--resume" in refused.err
+
+
+@pytest.mark.parametrize("damaged", ["[]", '{"scores": {"a": 3}}', '{"models": {"a": {"parameters": {"s": 3}}}}'])
+def test_a_fit_with_a_damaged_record_can_be_compared(ngym, both, damaged):
+    (both / "two" / "fit.json").write_text(damaged)
+    result = ngym("diff", "one", "two", "--json")
+    assert result.code == 1 and json.loads(result.out), result.err
