@@ -110,20 +110,26 @@ def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]
         raise ValueError(f"activity must have the shape (trials, steps, units), not {activity.shape}")
     if not np.isfinite(activity).all():
         raise ValueError("activity holds values that are not finite; mark missing steps in 'mask'")
-    n = len(activity)
-    mask = np.asarray(arrays.get("mask", np.ones(activity.shape[:2])), bool)
+    n, steps = activity.shape[:2]
+    mask = np.asarray(arrays.get("mask", np.ones((n, steps))), bool)
+    for name, each in {"mask": mask, "inputs": arrays.get("inputs", activity)}.items():
+        if np.shape(each)[:2] != (n, steps):
+            raise ValueError(f"{name} has the shape {np.shape(each)}, expected {(n, steps)} (trials, steps)")
     columns = {name.removeprefix(CONDITION): each for name, each in arrays.items() if name.startswith(CONDITION)}
     _require(path, columns, by)
     for name in by:
         if len(columns[name]) != n:
             raise ValueError(f"{CONDITION}{name} has {len(columns[name])} entries, expected {n}, one for each trial")
     inputs, names = arrays.get("inputs"), condition_names(columns, by, n)
-    spans = {WHOLE: np.tile([0, activity.shape[1]], (n, 1))}
+    spans = {WHOLE: np.tile([0, steps], (n, 1))}
     for name, each in arrays.items():
         if name.startswith(PERIOD):
             if each.shape not in ((2,), (n, 2)):
                 raise ValueError(f"{name} has the shape {each.shape}, expected (2,) or ({n}, 2)")
-            spans[name.removeprefix(PERIOD)] = np.broadcast_to(each.astype(int), (n, 2))
+            ends = np.broadcast_to(np.nan_to_num(each).astype(int), (n, 2))  # nan: a trial without the period
+            if not np.all((ends[:, 0] >= 0) & (ends[:, 0] <= ends[:, 1]) & (ends[:, 1] <= steps)):
+                raise ValueError(f"{name}: first step and step after the last must lie between 0 and {steps}")
+            spans[name.removeprefix(PERIOD)] = ends
     found: dict[str, PopulationTrials] = {}
     for part, ends in spans.items():
         kept = [slice(int(a), int(b)) for a, b in ends]
