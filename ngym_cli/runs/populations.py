@@ -12,6 +12,7 @@ import numpy as np
 from neurogym.dynamics import PopulationTrials
 from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.runs import summary
+from ngym_cli.runs.recordings import refuse_elsewhere
 
 if TYPE_CHECKING:
     import h5py
@@ -179,17 +180,11 @@ def _require(path: Path, columns: Mapping[str, object], by: Sequence[str]) -> No
 
 
 def _read(file: h5py.Group, name: str) -> np.ndarray:
-    """Return a dataset; refuse data that lie in another file."""
+    """Return a dataset, or nothing for a group; data that lie in another file are refused."""
     import h5py
 
-    item = file.get(name)
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise ValueError(f"{name} is a link")
-    if not isinstance(item, h5py.Dataset):
-        return np.zeros(0)
-    if item.external or item.is_virtual:
-        raise ValueError(f"{name} lies in another file")
-    return np.asarray(item)
+    refuse_elsewhere(file, name)
+    return np.asarray(file[name]) if isinstance(file[name], h5py.Dataset) else np.zeros(0)
 
 
 def _from_nwb(path: Path, file: h5py.Group, by: Sequence[str]) -> dict[str, PopulationTrials]:
@@ -224,7 +219,7 @@ def _periods(file: h5py.Group) -> dict[str, tuple[np.ndarray, list[tuple[float, 
 def _sampled(file: h5py.Group, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
     """Return activity that was exported as a time series."""
     series = file["processing/ecephys/activity"]
-    values, times = np.asarray(series["data"], float), _read(series, "timestamps")
+    values, times = _read(series, "data").astype(float), _read(series, "timestamps")
     return [values[slice(*np.searchsorted(times, (start, stop - 1e-9)))] for start, stop in spans]
 
 

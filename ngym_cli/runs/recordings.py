@@ -45,7 +45,10 @@ class Recording:
                 self.dt = float(file.attrs["dt"])
                 names = [*file, *(f"events/{name}" for name in file.get("events", ()))]
                 for name in names:
-                    _check(file, name, self.path)
+                    refuse_elsewhere(file, name)
+                    size = getattr(file[name], "nbytes", 0)
+                    if size > 4 * self.path.stat().st_size + (1 << 20):
+                        raise ValueError(f"{name} says it holds more than the file does; refused")
                 self.quantities = tuple(name for name in QUANTITIES if name in file)
                 self.offsets = np.asarray(file["offsets"], np.int64)
                 self.events = {name: np.asarray(file["events"][name]) for name in file.get("events", ())}
@@ -75,15 +78,17 @@ class Recording:
             return np.asarray(file[name][: int(offsets[-1])]), offsets
 
 
-def _check(file: h5py.File, name: str, path: Path) -> None:
-    """Refuse a dataset that lies elsewhere or claims more than the file holds."""
+def refuse_elsewhere(file: h5py.Group, name: str) -> None:
+    """Refuse an entry of an HDF5 file that is missing or a link, or whose data lie in another file.
+
+    Raises:
+        ValueError: names the entry.
+    """
     import h5py
 
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise UserError(f"{path}: {name} is a link; refused")
+    entry = file.get(name, getlink=True)
+    if not isinstance(entry, h5py.HardLink):
+        raise ValueError(f"{name} is missing" if entry is None else f"{name} is a link; refused")
     item = file[name]
-    if isinstance(item, h5py.Dataset):
-        if item.external or item.is_virtual:
-            raise UserError(f"{path}: {name} lies in another file; refused")
-        if item.size * item.dtype.itemsize > 4 * path.stat().st_size + (1 << 20):
-            raise UserError(f"{path}: {name} says it holds more than the file does; refused")
+    if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
+        raise ValueError(f"{name} lies in another file; refused")

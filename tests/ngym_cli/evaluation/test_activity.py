@@ -15,6 +15,7 @@ from ngym_cli.environments import facts as of_task
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import RunFolder
+from ngym_cli.runs.populations import read_population
 from ngym_cli.runs.recordings import FILE, QUANTITIES, Recording
 
 
@@ -87,6 +88,17 @@ def test_a_link_or_data_elsewhere_is_refused(found, tmp_path):
             make(file)
         with pytest.raises(UserError, match="refused"):
             Recording(folder)
+
+
+def test_a_recording_of_another_tool_takes_no_data_from_elsewhere(tmp_path):
+    with h5py.File(tmp_path / "secret.h5", "w") as file:
+        file["data"] = np.ones((20, 2))
+    with h5py.File(tmp_path / "session.nwb", "w") as file:
+        file["intervals/trials/start_time"], file["intervals/trials/stop_time"] = [0.0, 1.0], [0.9, 1.9]
+        file["processing/ecephys/activity/timestamps"] = np.arange(20) / 10
+        file["processing/ecephys/activity/data"] = h5py.ExternalLink("secret.h5", "data")
+    with pytest.raises(UserError, match="data is a link"):
+        read_population(tmp_path / "session.nwb", ())
 
 
 def test_a_damaged_file_is_one_clear_message(tmp_path):
