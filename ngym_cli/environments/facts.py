@@ -257,7 +257,7 @@ def links_trials(env: gym.Env, task: Task) -> bool:
 
 
 def chance_of(env: gym.Env) -> float | None:
-    """Return what an agent scores that draws every action at random, or None where the task says something else."""
+    """Return the performance of random actions, or None where the task defines chance otherwise."""
     task = inner_task(env)
     value: object = chance(env) if type(task).chance is TrialEnv.chance else task.chance()
     if isinstance(value, Mapping):

@@ -161,7 +161,7 @@ def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is, learning
 def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> TrialBatch | VecEnv:
     """Make a batch to be acted on without a learner: like ``build_venv``, but Stable-Baselines3 is not imported.
 
-    What may be images comes from ``build_venv`` all the same, with channels first.
+    Tasks of images come from ``build_venv`` as well, with channels first.
     """
     batch = TrialBatch(_stacks(config, n_envs, around, learning=False), config.reset_state)
     if len(batch.observation_space.shape or ()) != 3:

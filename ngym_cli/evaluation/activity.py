@@ -7,7 +7,7 @@
 | `values` | (steps,) | the critic's value |
 | `logits` | (steps, actions) | action preferences, or means for continuous actions |
 | `observations` | (steps, channels) | what the agent saw |
-| `actions`, `rewards` | (steps, ...) | what it did and what it got for it |
+| `actions`, `rewards` | (steps, ...) | actions taken and rewards received |
 | `spikes` | (steps, units) | Poisson counts drawn from `activity`, see `draw_spikes` |
 | `events/<period>` | (trials,) | onset of the period from the start of the trial, ms; nan: the trial has none |
 

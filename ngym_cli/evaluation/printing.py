@@ -203,6 +203,6 @@ class EvaluationBar:
             self.console.print(f"evaluating: {text}, {left}", soft_wrap=True)
 
     def stop(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bars.stop()
         self._began = 0.0

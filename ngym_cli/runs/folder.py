@@ -215,7 +215,7 @@ def discard(run: RunFolder, folders: Sequence[Path]) -> None:
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Refuse a folder that a new run must not take the place of.
+    """Refuse a folder that a new run must not replace.
 
     Raises:
         InUseError: if there is a run, unless ``overwrite``; or it is in use.

@@ -76,7 +76,7 @@ def closing(times: tuple[float, float], status: RunState, reason: str) -> Manife
     """Return the manifest entries at the end of a run.
 
     Args:
-        times: seconds that it took, on the clock and of the processor.
+        times: elapsed wall-clock and CPU time (s).
         status: final status.
         reason: reason in words.
     """

@@ -42,7 +42,7 @@ Moment = Annotated[str, AfterValidator(_is_moment)]
 
 
 class Resumption(TypedDict):
-    """A moment at which a run went on."""
+    """Resumption of an interrupted run."""
 
     at: Moment
     step: Count
@@ -268,7 +268,7 @@ _strict: Any = with_config(ConfigDict(extra="allow", strict=True, allow_inf_nan=
 
 @functools.cache
 def _adapter(kind: type) -> TypeAdapter[Any]:
-    """Return what checks a record: types are strict, further entries are allowed."""
+    """Return the validator of a record: types are strict, further entries are allowed."""
     return TypeAdapter(_strict(kind))
 
 

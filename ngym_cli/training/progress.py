@@ -33,7 +33,7 @@ class Display:
         """Show the number of finished trials of an evaluation."""
 
     def evaluated(self, seconds: float) -> None:
-        """Show training again; the evaluation took so long."""
+        """Show training again after an evaluation of the given duration."""
 
     def say(self, text: str) -> None:
         """Show a line of text above the live display."""
@@ -138,6 +138,6 @@ class LiveDisplay(Display):
             self.console.print(text, soft_wrap=not self.console.is_terminal)  # a terminal would break words
 
     def stop(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         with contextlib.suppress(OSError):
             self._live.stop()

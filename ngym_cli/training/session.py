@@ -40,7 +40,7 @@ Watch = Callable[[int, Summary], str | None]
 
 
 class Clock:
-    """The seconds that a run took, on the clock and of the processor, interruptions left out."""
+    """Elapsed wall-clock and CPU time of a run, without interruptions."""
 
     def __init__(self) -> None:
         self._spent, self._began = (0.0, 0.0), _clocks()

@@ -142,7 +142,7 @@ class Stop(Exception):
 
 
 class StopRequest:
-    """Whether a run should stop, and why.
+    """Request to stop a run, with the reason.
 
     Attributes:
         reason: reason for stopping, or None.
