@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Seconds for the process to start, and to stop overlong checks by itself, before the process is killed.
 GRACE = 30.0
+
+#: First words of notebook cells that are Python; others with two percent signs begin another language or a file.
+PYTHON_CELLS = ("%%time", "%%capture", "%%prun")
 
 
 def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
@@ -119,7 +123,7 @@ def read_all(paths: Sequence[str]) -> list[Row]:
     """Return outdated names used in scripts: ``file``, ``line``, ``uses``, ``status`` and ``becomes``.
 
     Raises:
-        UserError: if there is no script, a file cannot be read, or it is no Python.
+        UserError: if there is no script, a file cannot be read, or a file is not Python.
     """
     if not paths:
         raise UserError("which script? for example: ngym check my_script.py --neurogym")
@@ -133,18 +137,18 @@ def _read(path: Path) -> list[Row]:
         raise UserError(f"no such script: {path}")
     text = read_text(path)
     try:
-        found = read(_code_of_notebook(text) if path.suffix == ".ipynb" else text)
+        found = read(_code_of_notebook(path, text) if path.suffix == ".ipynb" else text)
     except SyntaxError as error:
-        raise UserError(f"{path}, line {error.lineno}: this is no Python: {error.msg}") from None
+        raise UserError(f"{path}, line {error.lineno}: this is not Python: {error.msg}") from None
     return [{"file": str(path), **use._asdict()} for use in found]
 
 
-def _code_of_notebook(text: str) -> str:
-    """Return the code of all code cells in order, without notebook commands."""
+def _code_of_notebook(path: Path, text: str) -> str:
+    """Return the code of all code cells in order, without notebook commands and cells in other languages."""
     try:
         cells = json.loads(text)["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError):
-        raise UserError("not a valid notebook: it has no cells") from None
-    lines = "\n".join(code).splitlines()
-    return "\n".join("pass" if line.lstrip().startswith(("%", "!")) else line for line in lines)
+        raise UserError(f"{path} is not a valid notebook: it has no cells") from None
+    python = (cell for cell in code if not cell.startswith("%%") or cell.startswith(PYTHON_CELLS))
+    return re.sub(r"^([ \t]*)[%!].*$", r"\1pass", "\n".join(python), flags=re.MULTILINE)

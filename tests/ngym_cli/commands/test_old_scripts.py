@@ -27,6 +27,8 @@ def test_a_notebook_is_read(ngym, tmp_path):
     file = tmp_path / "old.ipynb"
     cells = [
         {"cell_type": "markdown", "source": ["text"]},
+        {"cell_type": "code", "source": "%%bash\nls -l | head"},
+        {"cell_type": "code", "source": ["%%time\n", "if not False:\n", "    !pip install x\n", "    %cd x\n"]},
         {
             "cell_type": "code",
             "source": ["%matplotlib inline\n", "!pip install x\n", "from neurogym.utils.spaces import Box"],
