@@ -22,14 +22,13 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from pydantic import ValidationError
 
 from experiments.records import quotes, sweeping
 from experiments.records.registry import RECORDS, measure
 from ngym_cli.errors import UserError, one_line, unknown
 from ngym_cli.sweeps import launchers
 from ngym_cli.sweeps.folder import SweepFolder
-from ngym_cli.sweeps.recipe import LaunchSettings, Recipe, tables_from_flags
+from ngym_cli.sweeps.recipe import LaunchSettings, Recipe, launch_settings
 
 #: Name of the record, item, seed.
 Job = tuple[str, str, int]
@@ -82,14 +81,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         asked = chosen(given.only)
-        where = tables_from_flags({"on": given.on, "workers": given.jobs, "slurm": given.slurm})
-        launch = LaunchSettings(**where["launch"])
+        launch = launch_settings(given.on, given.jobs, given.slurm)
         if given.make:
             launchers.find(launch)
     except UserError as error:
         parser.exit(2, f"{one_line(error)}\n")
-    except ValidationError as error:
-        parser.exit(2, f"--slurm: {error.errors()[0]['msg']}\n")
     missing = {}
     only_texts = given.texts and not (given.make or given.collect)
     for name, items in () if only_texts else asked.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -87,7 +87,8 @@ def flat(given: Mapping[str, Any], each: Callable[[Flag, Any], Any] | None = Non
         if value is None:
             continue
         if name == "stages":
-            found[name] = [nested(stage) for stage in value]
+            stages = value if isinstance(value, list | tuple) else [value]
+            found[name] = [nested(dictionary(name, stage)) for stage in stages]
             continue
         if name not in names:
             raise unknown("argument", name, [*names, "stages"])
@@ -105,26 +106,48 @@ def plain(flag: Flag, value: Any) -> Any:
     if flag.key == "wrappers":
         return stack(value)
     if flag.key in PARTS:
-        several = not isinstance(value, str) and isinstance(value, Iterable)
         kind = PARTS[flag.key]
-        return [reference_of(kind, part) for part in value] if several else reference_of(kind, value)
-    if flag.kind == "table" and not isinstance(value, Mapping):
-        raise UserError(f"{flag.name.strip('_')}: expected a dictionary, not {value!r}")
+        if flag.kind != "words":
+            return reference_of(kind, value)
+        return [reference_of(kind, part) for part in (value if isinstance(value, list | tuple) else [value])]
+    if flag.kind == "table":
+        dictionary(flag.name.strip("_"), value)
     value = simple(value)
     if flag.kind == "whole" and isinstance(value, float) and value.is_integer():
         return int(value)
     return [value] if flag.kind == "words" and isinstance(value, str) else value
 
 
+def dictionary(what: str, value: object) -> ValuesByName:
+    """Return a value that has to be a dictionary.
+
+    Args:
+        what: name of the argument, for the message.
+        value: the value.
+
+    Raises:
+        UserError: if the value is not a dictionary.
+    """
+    if not isinstance(value, Mapping):
+        raise UserError(f"{what}: expected a dictionary, not {value!r}")
+    return value
+
+
 def simple(value: Any) -> Any:
-    """Return arrays, tuples, ranges and numbers of NumPy as lists and numbers of Python."""
+    """Return arrays, tuples, ranges and numbers of NumPy as lists and numbers of Python.
+
+    Raises:
+        UserError: on a value that a configuration cannot hold, such as a function.
+    """
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
         return {str(key): simple(item) for key, item in value.items()}
     if isinstance(value, list | tuple | range | set):
         return [simple(item) for item in value]
-    return value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise UserError(f"expected numbers, words, lists and dictionaries, not {value!r}")
 
 
 def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
@@ -136,13 +159,14 @@ def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
     """
     if isinstance(wrappers, str):
         return parse_wrappers(wrappers)
-    found = []
-    for entry in [wrappers] if isinstance(wrappers, type) else wrappers:
+    found, entries = [], list[Any](wrappers if isinstance(wrappers, list | tuple) else [wrappers])
+    for entry in entries:
         if isinstance(entry, str):
             found += parse_wrappers(entry)
             continue
-        name, args = entry if isinstance(entry, tuple) else (entry, {})
-        found.append({"name": reference_of("wrapper", name), **simple(args)})
+        part, args = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
+        name = reference_of("wrapper", part)
+        found.append({"name": name, **simple(dictionary(f"arguments of wrapper {name}", args))})
     return found
 
 

@@ -15,6 +15,7 @@ from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
 from ngym_cli.config.flags import Flag
 from ngym_cli.errors import UserError
+from ngym_cli.runs import MANIFEST
 
 if TYPE_CHECKING:
     from ngym_cli.sweeps.folder import SweepFolder
@@ -26,7 +27,7 @@ def sweep(
     *,
     zip: Iterable[Iterable[str]] = (),
     search: Mapping[str, object] | None = None,
-    on: str = "local",
+    on: str | None = None,
     workers: int | None = None,
     slurm: Mapping[str, object] | None = None,
     name: str | None = None,
@@ -38,10 +39,11 @@ def sweep(
 
     Args:
         base: settings that all runs share: a dictionary with the arguments of `train`, a run, or a recipe (TOML file).
-        zip: groups of arguments that change together, as in ``[("units", "timesteps")]``.
+        zip: groups of arguments that change together, as in ``[("units", "timesteps")]``; entries of dictionaries by
+            dotted name, as in ``timing.stimulus``.
         search: settings of a search with Optuna: ``trials``, ``space`` (as in ``{"learning_rate": "log:1e-4:1e-2"}``),
             ``maximize``, ``sampler``, ``pruner``, ``seed``.
-        on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.
+        on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm (as in the recipe, else local).
         workers: largest number of runs at a time (one per core).
         slurm: options of sbatch.
         name: name of the sweep (made from its settings).
@@ -56,19 +58,22 @@ def sweep(
         >>> sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results  # doctest: +SKIP
     """
     from ngym_cli.sweeps import control, results
+    from ngym_cli.sweeps.recipe import zip_groups
 
     refuse_while_importing()
     threads.one()
     file = Path(base) if isinstance(base, str | Path) else None
-    given: dict[str, object] = {"zip": [[_key(word) for word in group] for group in zip]} if zip else {}
+    given: dict[str, object] = {}
+    if groups := zip_groups([settings.ALSO.get(word, word) for word in group] for group in zip):
+        given["zip"] = groups
     if search is not None:
         given["search"] = settings.simple(search)
     launch = {"on": on, "workers": workers, "slurm": settings.simple(slurm) if slurm else None}
     given["launch"] = {key: value for key, value in launch.items() if value is not None}
     if isinstance(base, Run):
         given["run"] = tomllib.loads(base.config.to_toml())
-    elif isinstance(base, Mapping):
-        given["run"] = settings.nested(base)
+    elif base is not None and file is None:
+        given["run"] = settings.nested(settings.dictionary("base", base))
     recipe = control.make_recipe(file, given, _values(varied), trust)
     made, launcher = control.open_sweep(recipe, control.name_of(recipe, name, file), Path(sweeps_root))
     rows, interrupted = control.do_jobs(made, launcher, trust=True)
@@ -78,11 +83,6 @@ def sweep(
     return Sweep(made.path)
 
 
-def _key(word: str) -> str:
-    (key,) = settings.flat({word: {}} if word in ("task_args", "hyperparameters") else {word: word}, lambda _, v: v)
-    return key
-
-
 def _values(varied: Mapping[str, object]) -> dict[str, list[object]]:
     """Return the values of arguments by dotted key; a single value is the same for all runs."""
     found: dict[str, list[object]] = {}
@@ -90,16 +90,15 @@ def _values(varied: Mapping[str, object]) -> dict[str, list[object]]:
         if isinstance(values, Mapping):
             found |= {f"{key}.{entry}": items for entry, items in values.items()}
         else:
-            found[key] = values
+            found[key] = [values] if key == "stages" else values
     return found
 
 
 def _alternatives(flag: Flag, value: object) -> dict[str, list[object]] | list[object]:
     """Return the alternatives of an argument; for a table, the alternatives of each entry."""
     if flag.kind == "table":
-        if not isinstance(value, Mapping):
-            raise UserError(f"{flag.name.strip('_')}: expected a dictionary, not {value!r}")
-        return {str(entry): _several(items) for entry, items in value.items()}
+        table = settings.dictionary(flag.name.strip("_"), value)
+        return {str(entry): _several(items) for entry, items in table.items()}
     several = [value] if isinstance(value, str | type | Mapping) or not isinstance(value, Iterable) else list(value)
     return [settings.plain(flag, each) for each in several]
 
@@ -152,7 +151,8 @@ class Sweep:
     @property
     def runs(self) -> list[Run]:
         """Runs that have begun."""
-        return [Run(row["id"], trust=True) for row in self._rows[1] if row["state"] != "queued" and row["id"]]
+        begun = (row["id"] for row in self._rows[1] if row["id"] and (Path(row["id"]) / MANIFEST).is_file())
+        return [Run(path, trust=True) for path in begun]
 
     def __repr__(self) -> str:
         """Return a short description."""
@@ -167,7 +167,7 @@ class Sweep:
 
 def reproduce(
     paper: str,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     *,
     seeds: int | None = None,
     first_seed: int = 0,
@@ -180,7 +180,7 @@ def reproduce(
 
     Args:
         paper: name of a paper (``ngym list papers``), or folder of your own.
-        only: parts or claims; all by default.
+        only: part or claim, or several; all by default.
         seeds: networks for each part (as in the paper).
         first_seed: first seed.
         on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.
@@ -194,12 +194,13 @@ def reproduce(
     """
     threads.one()
     from ngym_cli.papers import collection, requests
-    from ngym_cli.sweeps import control
+    from ngym_cli.sweeps import control, recipe
 
     root = Path(reproductions)
-    launch = requests.launch_settings(on, workers, None)
+    launch = recipe.launch_settings(on, workers, None)
     asked = requests.SeedRange(seeds, first_seed)
-    code = requests.reproduce(paper, only, asked, launch, root, trust, False)
+    chosen = [only] if isinstance(only, str) else only
+    code = requests.reproduce(paper, chosen, asked, launch, root, trust, False)
     if code == control.INTERRUPTED:
         raise KeyboardInterrupt("interrupted; the same call continues")
     place = root / collection.find(paper).id

@@ -123,9 +123,9 @@ class Run(WithFigures):
         clamp: PerturbedUnits = (),
         noise: PerturbedUnits = (),
         export: str | None = None,
-        compare: Path | None = None,
-        columns: Path | None = None,
-        compare_activity: Path | None = None,
+        compare: str | Path | None = None,
+        columns: str | Path | None = None,
+        compare_activity: str | Path | None = None,
         by: str | None = None,
         name: str | None = None,
         overwrite: bool = False,
@@ -171,7 +171,7 @@ class Run(WithFigures):
             trials, seed, deterministic, balanced, checkpoints,
             lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
             record=recorded, spike_rate=spike_rate, export=export,
-            compare=compare, columns=columns, compare_activity=compare_activity, by=by,
+            compare=_path(compare), columns=_path(columns), compare_activity=_path(compare_activity), by=by,
             changes=nested, name=name, overwrite=overwrite, trust=self._trust,
         )  # fmt: skip
         _, asked = request([str(self.path)], flags)
@@ -190,7 +190,7 @@ class Run(WithFigures):
         running.go_on(self.run, self._trust, progress)
         return self
 
-    def report(self, out: Path | None = None) -> Path:
+    def report(self, out: str | Path | None = None) -> Path:
         """Write an HTML page about the run and return the path of the page.
 
         Args:
@@ -198,7 +198,7 @@ class Run(WithFigures):
         """
         from ngym_cli.figures import report
 
-        return report.report(str(self.path), runs.ROOT, out, self._trust, overwrite=True)
+        return report.report(str(self.path), runs.ROOT, _path(out), self._trust, overwrite=True)
 
     @cached_property
     def agent(self) -> LoadedAgent:
@@ -292,6 +292,10 @@ class Run(WithFigures):
         with styled("screen"):
             figure.savefig(file, format="png", dpi=72)
         return f"<img src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def _words(given: PerturbedUnits) -> list[str]:

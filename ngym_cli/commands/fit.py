@@ -72,8 +72,9 @@ def command(
     elsewhere = None
     if on is not None or workers is not None or slurm:
         from ngym_cli.sweeps import fits
+        from ngym_cli.sweeps.recipe import launch_settings
 
-        elsewhere = fits.on({"on": on, "workers": workers, "slurm": slurm}, progress)
+        elsewhere = fits.on(launch_settings(on, workers, slurm), progress)
     hooks = requests.FitHooks(progress, err.print, elsewhere)
     found = requests.fit(
         table, model, hooks, units=units, folds=folds, seeds=seeds, seed=seed, subjects=subjects, test=test,

@@ -43,9 +43,10 @@ def command(
         reproductions: Folder of all reproductions.
     """
     from ngym_cli.papers import requests
+    from ngym_cli.sweeps.recipe import launch_settings
 
     if paper is None:
         raise typer.Exit(requests.show(json))
-    launch = requests.launch_settings(on, workers, slurm)
+    launch = launch_settings(on, workers, slurm)
     asked = requests.SeedRange(seeds, first_seed)
     raise typer.Exit(requests.reproduce(paper, only or (), asked, launch, reproductions, trust, json))

@@ -65,13 +65,13 @@ def command(
         json: Print JSON.
     """
     from ngym_cli.sweeps.control import SweepCommand
-    from ngym_cli.sweeps.recipe import from_flags, tables_from_flags
+    from ngym_cli.sweeps.recipe import from_flags, launch_from_flags, tables_from_flags
 
     searched = {
         "trials": search, "space": space, "maximize": maximize, "sampler": sampler, "pruner": pruner,
         "seed": search_seed,
     }  # fmt: skip
-    over = tables_from_flags({"on": on, "workers": workers, "slurm": slurm}, searched, zip)
+    over = tables_from_flags(launch_from_flags(on, workers, slurm), searched, zip)
     stacks = varied.pop("wrappers")
     asked = SweepCommand(
         what, sweep, from_flags(varied, stacks), over, sweeps, name,

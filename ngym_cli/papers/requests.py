@@ -67,18 +67,6 @@ def show(json_: bool) -> int:
     return 0
 
 
-def launch_settings(on: str, workers: int | None, slurm: Sequence[str] | None) -> LaunchSettings:
-    """Return where networks are trained, from the words of the command line.
-
-    Raises:
-        UserError: if an option of Slurm is none.
-    """
-    from ngym_cli.sweeps.recipe import build, tables_from_flags
-
-    where = {"on": on, "workers": workers, "slurm": list(slurm) if slurm else None}
-    return build(tables_from_flags(where), {}).launch
-
-
 def reproduce(
     reference: str,
     only: Sequence[str],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs, terminal
-from ngym_cli.config import RunConfig, merge, read_toml
+from ngym_cli.config import RunConfig, read_toml
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import locks
 from ngym_cli.processes import handling_signals
@@ -42,7 +42,7 @@ def make_recipe(
     data = read_toml(file) if file is not None else {}
     if data and not set(data) & set(Recipe.model_fields):  # the configuration of a run
         data = {"run": data}
-    recipe = recipes.build(merge(data, over), values, str(file) if file is not None else "")
+    recipe = recipes.build(recipes.override(data, over), values, str(file) if file is not None else "")
     if file is not None and not trust:
         validation.require_trust(recipe, file, recipes.build({}, values))
     return validation.ready(recipe)
@@ -213,7 +213,7 @@ class SweepCommand:
         if not self.trust:
             validation.require_trust(sweep.recipe, sweep.path / folder.RECIPE)
         data = sweep.recipe.model_dump(exclude_none=True)
-        recipe = recipes.build(merge(data, {"launch": dict(self.over.get("launch", {}))}), {})
+        recipe = recipes.build(recipes.override(data, {"launch": self.over.get("launch", {})}), {})
         return self._start(recipe, sweep.name, sweep.path.parent)
 
     def _plan(self, recipe: Recipe, name: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,8 @@ from ngym_cli.errors import UserError
 from ngym_cli.fitting import fitted
 from ngym_cli.fitting.folder import SUBJECTS, FitFolder
 from ngym_cli.fitting.requests import Elsewhere, FitProgress
-from ngym_cli.sweeps import launchers, recipe
+from ngym_cli.sweeps import launchers
+from ngym_cli.sweeps.recipe import LaunchSettings
 from ngym_cli.sweeps.worker import DONE, attempted
 
 
@@ -56,18 +56,17 @@ def perform(path: str, job: int, trust: bool = False) -> str:
     return attempted(do, Subjects(Path(path)).error_path(job))
 
 
-def on(launch: Mapping[str, object], progress: FitProgress | None = None) -> Elsewhere:
+def on(launch: LaunchSettings, progress: FitProgress | None = None) -> Elsewhere:
     """Return a function that fits subjects one by one with a launcher of sweeps.
 
     Args:
-        launch: ``on`` (local, ray, ray:auto, ray:HOST:PORT, slurm), ``workers`` and ``slurm``, as of ``ngym sweep``.
+        launch: launch settings, as of ``ngym sweep``.
         progress: called with the number of subjects that are done.
 
     Raises:
         UserError: if the launcher does not exist or cannot be had.
     """
-    given = {key: value for key, value in launch.items() if value}
-    launcher = launchers.find(recipe.build(recipe.tables_from_flags(given), {}).launch)
+    launcher = launchers.find(launch)
 
     def fit_all(folder: FitFolder, labels: list[str], table: Behaviour) -> None:
         work, total = Subjects(folder.path), len(table.subjects)

@@ -188,7 +188,7 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
     """
     found: dict[str, Sequence[object]] = {}
     for name, text in flags.items():
-        if not text:
+        if text is None or text == []:
             continue
         flag = FLAGS[name]
         if flag.kind != "table":
@@ -205,37 +205,80 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
 
 
 def tables_from_flags(
-    where: Mapping[str, Any], searched: Mapping[str, Any] | None = None, zipped: Iterable[str] | None = None
+    launch: Values, searched: Mapping[str, Any], zipped: Iterable[str] | None = None
 ) -> dict[str, object]:
     """Return the tables of a recipe that flags give, without undefined entries.
 
     Args:
-        where: flags of the launcher.
+        launch: from ``launch_from_flags``.
         searched: flags of the search.
-        zipped: groups of parameters that change together.
+        zipped: groups of parameters that change together, separated by commas.
     """
-    found: dict[str, object] = {}
-    if zipped:
-        found["zip"] = [[_key(part) for part in split_entries(group)] for group in zipped]
-    search = {key: value for key, value in (searched or {}).items() if value is not None}
+    search = {key: value for key, value in searched.items() if value is not None}
     if "space" in search:
         search["space"] = parse_assignments(search["space"], "--space", str)
-    if search:
-        found["search"] = search
-    launch = {key: value for key, value in where.items() if value is not None}
-    if "slurm" in launch:
-        pairs = (parse_assignment(text, "--slurm") for text in launch["slurm"])
-        launch["slurm"] = {key: value if ":" in value else parse_scalar(value) for key, value in pairs}
-    if launch:
-        found["launch"] = launch
+    found = {"zip": zip_groups(map(split_entries, zipped or ())), "search": search, "launch": launch}
+    return {name: table for name, table in found.items() if table}
+
+
+def launch_from_flags(on: str | None, workers: int | None, slurm: Iterable[str] | None) -> Values:
+    """Return the launch settings that flags give, without undefined entries.
+
+    Args:
+        on: launcher.
+        workers: most runs at a time.
+        slurm: each ``NAME=VALUE``.
+    """
+    pairs = (parse_assignment(text, "--slurm") for text in slurm or ())
+    options = {key: value if ":" in value else parse_scalar(value) for key, value in pairs}
+    given = {"on": on, "workers": workers, "slurm": options or None}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def launch_settings(on: str | None, workers: int | None, slurm: Iterable[str] | None) -> LaunchSettings:
+    """Return launch settings from flags; arguments as of ``launch_from_flags``.
+
+    Raises:
+        UserError: if a setting does not exist or does not fit.
+    """
+    return build({"launch": launch_from_flags(on, workers, slurm)}, {}).launch
+
+
+def zip_groups(groups: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Return groups of parameters that change together by dotted keys.
+
+    Args:
+        groups: names of flags, or keys as in a recipe.
+
+    Raises:
+        UserError: on a group of fewer than two names, or a name that cannot be a parameter.
+    """
+    found = [[_key(name) for name in group] for group in groups]
+    for group in found:
+        if len(group) < 2:
+            raise UserError(f"zip takes two parameters or more, as in units,timesteps, not '{','.join(group)}'")
     return found
 
 
 def _key(name: str) -> str:
+    name = name.strip().replace("-", "_")
     try:
-        return canonical(name.strip().replace("-", "_"))
+        return FLAGS[name].key if name in FLAGS else canonical(name)
     except ValueError as error:
-        raise UserError(f"--zip: {error}") from None
+        raise UserError(f"zip: {error}") from None
+
+
+def override(data: Mapping[str, object], tables: Mapping[str, object]) -> Values:
+    """Return the tables of a recipe, overridden by flags; a launcher of the flags gets no Slurm options of the recipe.
+
+    Args:
+        data: tables of the recipe.
+        tables: tables that flags give.
+    """
+    launch = tables.get("launch")
+    if isinstance(launch, Mapping) and launch.get("on", "slurm") != "slurm":
+        data = without(data, "launch.slurm")
+    return merge(data, tables)
 
 
 def build(data: Mapping[str, object], values: Mapping[str, Sequence[object]], source: str = "") -> Recipe:
@@ -252,7 +295,8 @@ def build(data: Mapping[str, object], values: Mapping[str, Sequence[object]], so
     zipped = data.get("zip", [])
     recipe = checked(Recipe, {key: value for key, value in data.items() if key != "zip"}, source)
     run, grid = recipe.run, dict[str, Sequence[object]](recipe.grid)
-    for key, items in values.items():
+    for key, given in values.items():
+        items = as_list(given, key)
         grid.pop(key, None)
         run = without(run, key)
         if len(items) > 1:

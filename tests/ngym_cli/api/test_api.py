@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 import ngym_cli as nc
-from ngym_cli.api import references, settings
+from ngym_cli.api import references, settings, sweeps
 from ngym_cli.config.flags import FLAGS
 
 PARTS = """
@@ -78,6 +79,9 @@ def test_objects_train_evaluate_and_draw(parts):
     found = run.evaluate(60, task_args={"cohs": [4, 20]})
     assert set(found.trials["coh"]) <= {4.0, 20.0} and found.summary["trials"] == 60
     assert isinstance(found.plot("learning"), matplotlib.figure.Figure)
+    Path("rat.csv").write_text("coh,choice,correct\n" + "6.4,0,1\n51.2,1,0\n" * 20)
+    assert run.evaluate(20, compare="rat.csv", name="beside").summary["trials"] == 20
+    assert run.report("page.html") == Path("page.html")
     assert "finished" in repr(run) and "\n" not in repr(run)
     assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in found._repr_html_()
     assert repr(nc.load("first")) == repr(run) and nc.load("first").act(run.make_env().reset(seed=0)[0])[0] in (0, 1, 2)
@@ -99,8 +103,30 @@ def test_sweep(parts):
         ("gru", 0), ("gru", 1), ("parts.py:Mine", 0), ("parts.py:Mine", 1),
     ]  # fmt: skip
     assert len(found.settings) == 2 and len(found.runs) == 4 and "4 of 4" in repr(found)
-    again = nc.sweep(found.runs[0], hyperparameters={"n_steps": [16, 32]}, workers=1)
-    assert list(again.results["n_steps"]) == [16, 32]
+    together = [("units", "hyperparameters.n_steps")]
+    again = nc.sweep(found.runs[0], units=[4, 5], hyperparameters={"n_steps": [16, 32]}, zip=together, workers=1)
+    assert list(again.results["n_steps"]) == [16, 32] and list(again.results["units"]) == [4, 5]
+    shutil.rmtree(again.runs[0].path)
+    (again.path / "errors").mkdir(exist_ok=True)
+    (again.path / "errors" / "00000.txt").write_text("its process died")
+    assert [run.config.units for run in nc.Sweep(again.path).runs] == [5]
+
+
+@pytest.mark.parametrize(
+    ("base", "arguments", "message"),
+    [
+        (None, {"seed": []}, "seed: the list is empty"),
+        (5, {"seed": [0, 1]}, "base: expected a dictionary"),
+        (None, {"units": [4, 8], "zip": [("units",)]}, "two parameters or more"),
+        (None, {"units": [4, 8], "zip": [("units", "learning_rate")]}, "'hyperparameters.learning_rate' has no list"),
+        ("elsewhere.toml", {}, "unknown launcher 'moon'"),
+    ],
+)
+def test_sweeps_refuse_what_the_command_refuses(parts, base, arguments, message):
+    Path("elsewhere.toml").write_text("[grid]\nseed = [0, 1]\n[launch]\non = 'moon'\n")
+    with pytest.raises(nc.UserError, match=message):
+        nc.sweep(base, **arguments)
+    assert not Path("sweeps").exists()
 
 
 @pytest.mark.parametrize(
@@ -113,6 +139,10 @@ def test_sweep(parts):
         ({"network": 3}, "expected a name or a class"),
         ({"network": type("Inner", (), {"__qualname__": "f.<locals>.Inner"})}, "at the top level"),
         ({"wrappers": "pass_rewrd"}, "did you mean 'pass_reward'?"),
+        ({"wrappers": {"pass_reward": {}}}, "expected a name or a class"),
+        ({"wrappers": [("pass_reward", 5)]}, "arguments of wrapper pass_reward: expected a dictionary"),
+        ({"stages": ["RDM-v0"]}, "stages: expected a dictionary"),
+        ({"timing": {"stimulus": len}}, "expected numbers, words, lists and dictionaries"),
     ],
 )
 def test_errors_are_exceptions_with_the_same_words(parts, arguments, message):
@@ -127,6 +157,12 @@ def test_settings_are_those_of_the_command_line():
     known = {name for flag in FLAGS.values() for name in (flag.name, flag.key)}
     assert names - {"stages"} <= known
     assert {flag.key for flag in FLAGS.values() if "." not in flag.key} <= names
+
+
+def test_callbacks_are_a_list_for_a_run_and_for_each_run_of_a_sweep():
+    assert settings.flat({"callbacks": "mine.py:Stop"}) == {"callbacks": ["mine.py:Stop"]}
+    assert sweeps._values({"callbacks": ["mine.py:Stop"]}) == {"callbacks": [["mine.py:Stop"]]}
+    assert sweeps._values({"stages": [{"task": "RDM-v0"}]}) == {"stages": [[{"task": "RDM-v0"}]]}
 
 
 def test_built_in_classes_have_their_own_names():

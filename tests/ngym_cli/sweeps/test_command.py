@@ -69,6 +69,8 @@ def test_a_recipe_is_planned_without_leaving_anything(ngym, tmp_path):
         (("--alg", "ppo,recurrent_ppo", "--network", "lstm"), "lstm"),
         (("--task", "RDM-v0,GoNgo-v0"), "GoNogo-v0"),
         (("--seed", "0:2", "--zip", "seed,units"), "units"),
+        (("--seed", "0:2", "--zip", "seed"), "two parameters or more"),
+        (("--task", "RDM-v0", "--seed", ""), "--seed: no value"),
         (("--search", "3"), "--space"),
         (("--search", "3", "--space", "learning_rat=log:1e-4:1e-2"), "learning_rate"),
         (("--space", "units=int:8:16"), "trials"),

@@ -57,6 +57,20 @@ def test_flags_are_laid_over_a_file():
     assert recipe.grid == {"hyperparameters.learning_rate": [1e-3, 1e-4], "timesteps": [10, 20]}
 
 
+def test_parameters_that_change_together_are_named_as_flags_or_as_keys():
+    groups = recipes.zip_groups([["eval-every", "learning_rate", "timing.stimulus"]])
+    assert groups == [["evaluation.every", "hyperparameters.learning_rate", "timing.stimulus"]]
+
+
+def test_another_launcher_gets_no_slurm_options_of_the_recipe():
+    data = {"launch": {"on": "slurm", "workers": 3, "slurm": {"partition": "gpu"}}}
+    assert recipes.override(data, {"launch": {"on": "local"}}) == {"launch": {"on": "local", "workers": 3}}
+    assert recipes.override(data, {"launch": {"slurm": {"time": 5}}})["launch"]["slurm"] == {
+        "partition": "gpu",
+        "time": 5,
+    }
+
+
 def test_a_recipe_survives_being_written():
     recipe = recipes.build(
         {
