@@ -37,7 +37,7 @@ def page(name: str, commands: Collection[str] = ()) -> str:
         return f"commands/{name}.html"
     known = [*task_names(), *reference.all_names(), *commands]
     if ":" in name or name.endswith(".py"):
-        raise UserError(f"'{name}' is a task of your own, which the site does not have; ngym info explains it")
+        raise UserError(f"'{name}' is a part of your own, which the site does not have; ngym info explains it")
     try:
         task = find_task(name)
     except UserError:

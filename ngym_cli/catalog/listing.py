@@ -297,6 +297,11 @@ LISTINGS = {
 MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs"}
 
 
+def singular(what: str) -> str:
+    """Return the word for a row of a listing; for parts a key of ``ngym_cli.config.parts.KINDS``."""
+    return {"algs": "algorithm", "analyses": "analysis"}.get(what, what.removesuffix("s"))
+
+
 def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: Path) -> tuple[str, list[Row]]:
     """Return the name of a listing and the rows.
 
@@ -329,7 +334,7 @@ def _offered(what: str, like: list[Row]) -> list[Row]:
         what: a listing.
         like: rows of built-in parts, which have the same keys.
     """
-    kind = {"algs": "algorithm"}.get(what, what.removesuffix("s"))
+    kind = singular(what)
     if kind not in parts.KINDS:
         return []
     blank: Row = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ngym_cli.catalog import reference
 from ngym_cli.config import parts
 from ngym_cli.config.docstrings import summary
 from ngym_cli.config.parts import place_of
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from neurogym.envs.contract import Subject
-
-#: Kinds of parts, other than tasks, that have a contract.
-CHECKED = ("network", "wrapper", "algorithm", "figure", "model")
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
 LONGEST = 30.0
@@ -58,16 +56,15 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> 
 
 def _found(name: str) -> Task:
     """Return a subject of checks by name: a task, or a part of another kind in the form of a task."""
-    python = parts.is_reference(name) or name.endswith(".py")
-    if not python and Path(name).is_file():
+    own = reference.own_part(name)
+    if own is None and Path(name).is_file():
         raise UserError(f"{name} is not a Python file; expected a task, path/to/file.py:Name or package.module:Name")
-    kinds = (parts.ANY,) if python else CHECKED
-    own = next((found for kind in kinds if (found := parts.find_own(kind, name)) is not None), None)
     kind = "task" if own is None else parts.kind_of(own)
-    if own is not None and kind in CHECKED:
+    if own is not None and kind in reference.OWN:
         return Task(name, name, own, own=True)
     if kind != "task":
-        raise UserError(f"{name} is a {kind}; ngym check takes tasks, {', '.join(f'{each}s' for each in CHECKED)}")
+        known = ", ".join(map(reference.plural, reference.OWN))
+        raise UserError(f"{name} is a {kind}; ngym check takes tasks, {known}")
     return find_task(name)
 
 
@@ -120,8 +117,8 @@ class Contract(NamedTuple):
 
 
 def _contract(kind: str) -> Contract:
-    """Return the checks of tasks, or of another kind of part in ``CHECKED``."""
-    if kind not in CHECKED:
+    """Return the checks of tasks, or of another kind of part in ``reference.OWN``."""
+    if kind not in reference.OWN:
         from neurogym.envs.contract import ADVICE, CHECKS, Subject
 
         return Contract(lambda task: Subject(task.name, _maker(task)), {"made": _made, **CHECKS}, ("made",), ADVICE)

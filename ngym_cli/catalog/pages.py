@@ -20,7 +20,7 @@ from ngym_cli import config as configuration
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
-from ngym_cli.config import docstrings
+from ngym_cli.config import docstrings, parts
 from ngym_cli.config.parts import keyword_parameters, user_errors
 from ngym_cli.config.tasks import Task, find_task, recommended, task_names
 from ngym_cli.environments.facts import facts_of
@@ -44,24 +44,32 @@ def describe(
         overwrite: replace that file.
 
     Raises:
-        UserError: if there is nothing of that name, with the nearest, or the file exists or cannot be written.
+        UserError: if there is nothing of that name, with the nearest, flags are given for anything but a task, or the
+            file exists or cannot be written.
     """
     if figure is not None:
         check_place(figure, overwrite)
+    page = _page(name)
+    if page is None:
+        return describe_task(name, flags, seed, figure)
+    if flags or figure is not None:
+        raise UserError(f"settings and --figure are for tasks; {name} is not a task but of kind {page['kind']}")
+    return page
+
+
+def _page(name: str) -> Row | None:
+    """Return the page of anything but a task; None for a task."""
     own = reference.own_page(name)
-    if own is not None:
+    if own is not None or parts.is_reference(name):
         return own
-    if ":" not in name:
-        try:
-            find_task(name)
-        except UserError as error:
-            if name.endswith(".py"):
-                raise error
-            page = reference.page(name)
-            if page is None:
-                raise unknown("name", name, [*task_names(), *reference.all_names()]) from None
-            return page
-    return describe_task(name, flags, seed, figure)
+    try:
+        find_task(name)
+    except UserError:
+        page = reference.page(name)
+        if page is None:
+            raise unknown("name", name, [*task_names(), *reference.all_names()]) from None
+        return page
+    return None
 
 
 def as_json(found: Row) -> Row:

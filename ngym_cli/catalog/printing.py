@@ -13,7 +13,8 @@ from neurogym.sampling.distributions import KINDS
 from ngym_cli import terminal
 from ngym_cli.agents.per_task import LineResult
 from ngym_cli.catalog import addresses
-from ngym_cli.catalog.listing import LISTINGS
+from ngym_cli.catalog.listing import LISTINGS, singular
+from ngym_cli.catalog.reference import plural
 from ngym_cli.config.values import write_value
 from ngym_cli.terminal import Row, cell, print_columns, printable
 
@@ -37,17 +38,15 @@ def print_rows(what: str, rows: Sequence[Row]) -> None:
     """Print a listing: a table on a terminal, with tasks by tag; elsewhere a tab-separated line per row."""
     out = terminal.console()
     names = LISTINGS[what].shown + (("ceiling",) if rows and "ceiling" in rows[0] else ())
-    if out.is_terminal:
-        shown = [name for name in names if out.width >= WIDE.get(name, 0)]
-        for group, members in _grouped(what, rows).items():
-            out.print(_table(what, shown, group, members))
-    else:
+    if not out.is_terminal:
         for row in rows:
             sys.stdout.write("\t".join(printable(cell(row.get(name))) for name in names) + "\n")
         return
-    noun = {"algs": "algorithms"}.get(what, what)
-    one = {"analyses": "analysis", "differences": "difference"}.get(noun, noun.removesuffix("s"))
-    out.print(f"{len(rows)} {noun if len(rows) != 1 else one}", style="dim")
+    shown = [name for name in names if out.width >= WIDE.get(name, 0)]
+    for group, members in _grouped(what, rows).items():
+        out.print(_table(what, shown, group, members))
+    one = singular(what)
+    out.print(f"{len(rows)} {one if len(rows) == 1 else plural(one)}", style="dim")
 
 
 def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Row]) -> Table:
@@ -55,7 +54,7 @@ def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Row]) -> 
     table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for name in names:
         whole = name in WHOLE or (name == "id" and what not in ("runs", "recipes"))
-        table.add_column(name, overflow="fold", no_wrap=whole, ratio=None)
+        table.add_column(name, overflow="fold", no_wrap=whole)
     for before, row in zip([{}, *rows], rows, strict=False):
         repeated = what == "differences" and before.get("task") == row["task"]
         cells = ["" if repeated and name == "task" else cell(row.get(name)) for name in names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.config import docstrings, parts
 from ngym_cli.config.options import about, is_optional, range_of
@@ -258,18 +258,29 @@ def plural(kind: str) -> str:
     return {"analysis": "analyses"}.get(kind, f"{kind}s")
 
 
+#: Kinds of a user's own parts other than tasks that have a page and a contract.
+OWN = ("network", "wrapper", "algorithm", "figure", "model")
+
+
+def own_part(name: str) -> Any | None:
+    """Return a user's own part of any kind; None for names of ngym and of tasks that packages offer.
+
+    Raises:
+        UserError: if the file, module or object does not exist or cannot be imported.
+    """
+    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else OWN
+    return next((found for kind in kinds if (found := parts.find_own(kind, name)) is not None), None)
+
+
 def own_page(name: str) -> Row | None:
     """Return the page of a user's own wrapper, network, algorithm, figure or model; None for tasks and unknown names.
 
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    for kind in ("network", "algorithm", "figure", "model"):
-        offered = name in parts.offered(kind)
-        if offered or parts.is_reference(name):
-            found = parts.kind_of(parts.find_own(kind, name))
-            return KINDS[found][1](name) if found in KINDS else None
-    return None
+    own = own_part(name)
+    kind = "task" if own is None else parts.kind_of(own)
+    return KINDS[kind][1](name) if kind in KINDS else None
 
 
 def page(name: str) -> Row | None:

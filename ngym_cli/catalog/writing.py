@@ -1,9 +1,10 @@
-"""Commented examples of users' own parts, written by ``ngym new``."""
+"""Commented examples of users' own parts and papers, written by ``ngym new``."""
 
 from __future__ import annotations
 
 import keyword
 import re
+import shlex
 from pathlib import Path
 
 from ngym_cli.config.parts import FUNCTIONS
@@ -30,6 +31,7 @@ NEXT = {
     "algorithm": ("ngym check {}", "ngym info {}", "ngym run --task RDM-v0 --alg {} --set value_penalty=0.02"),
     "figure": ("ngym check {}", "ngym plot latest {}"),
     "model": ("ngym fit TABLE --model logistic,{}", "ngym plot latest"),
+    "paper": ("ngym reproduce {}",),
 }
 
 
@@ -47,11 +49,11 @@ def object_name(kind: str, path: Path) -> str:
 
 
 def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
-    """Write an example file and return the reference of the example.
+    """Write an example and return the reference of the example.
 
     Args:
-        path: the file.
-        kind: a key of ``NAMES``.
+        path: the file, or the folder of a paper.
+        kind: a key of ``NEXT``.
         by_trial: write a task in the style of NeuroGym, one trial at a time.
 
     Raises:
@@ -59,6 +61,11 @@ def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
     """
     if by_trial and kind != "task":
         raise UserError(f"--by-trial is a way of writing tasks, not a {kind}")
+    if kind == "paper":
+        from ngym_cli.papers import collection
+
+        collection.new(path)
+        return str(path)
     name = object_name(kind, path)
     template = TEMPLATES / ("task_by_trial.py" if by_trial else f"{kind}.py")
     text = template.read_text(encoding="utf-8").replace(NAMES[kind], name).replace(f"my_{kind}.py", path.name)
@@ -74,4 +81,4 @@ def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
 
 def next_steps(kind: str, reference: str) -> list[str]:
     """Return commands for the next steps."""
-    return [command.format(reference) for command in NEXT[kind]]
+    return [command.format(shlex.quote(reference)) for command in NEXT[kind]]

@@ -31,12 +31,12 @@ def command(
         json: Print the statistics as JSON.
     """
     from ngym_cli import terminal
-    from ngym_cli.errors import UserError
+    from ngym_cli.errors import check_known
+    from ngym_cli.figures.files import FORMATS
     from ngym_cli.fitting import printing
     from ngym_cli.fitting.settings import read_table
 
-    if format not in ("png", "svg", "pdf"):
-        raise UserError(f"--format must be png, svg or pdf, not '{format}'")
+    check_known("format", format, FORMATS)
     behaviour = read_table(table, roles, columns)
     from neurogym.behaviour.describe import describe
 

@@ -24,25 +24,17 @@ def command(
     """
     from ngym_cli import terminal
     from ngym_cli.catalog import writing
-    from ngym_cli.errors import UserError, unknown
+    from ngym_cli.errors import UserError, check_known
 
     if file is None:
-        if kind in (*writing.NAMES, "paper"):
+        if kind in writing.NEXT:
             raise UserError(f"expected ngym new {kind} {'my_study' if kind == 'paper' else f'my_{kind}.py'}")
         kind, file = "task", Path(kind)
-    elif kind not in (*writing.NAMES, "paper"):
-        raise unknown("kind of part", kind, [*writing.NAMES, "paper"])
-    if kind == "paper":
-        from ngym_cli.papers import collection
-
-        collection.new(file)
-        made, steps = str(file), [f"ngym reproduce ./{file}"]
-    else:
-        made = writing.new(file, kind, by_trial)
-        steps = writing.next_steps(kind, made)
+    check_known("kind of part", kind, writing.NEXT)
+    made = writing.new(file, kind, by_trial)
     if json:
         terminal.print_json({"id": made, "path": str(file)})
     else:
         written = f"{file}/" if kind == "paper" else str(file)
-        text = f"{written} written\nnext: " + "\n      ".join(steps)
+        text = f"{written} written\nnext: " + "\n      ".join(writing.next_steps(kind, made))
         terminal.console().print(text, soft_wrap=True)

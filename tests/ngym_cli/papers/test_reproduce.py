@@ -281,6 +281,8 @@ def test_a_new_paper_works_as_it_stands(ngym, tmp_path):
     assert again.code == 2 and "exists" in again.err
     for wrong in (("paper",), ("my_task.py", "x"), ("paper", "roitman2002"), ("paper", "a b")):
         assert ngym("new", *wrong).code == 2
+    assert "--by-trial is a way of writing tasks" in ngym("new", "paper", "other", "--by-trial").err
+    assert f"next: ngym reproduce {tmp_path}" in ngym("new", "paper", tmp_path / "other").out
     result = ngym("reproduce", "./my_study", "--seeds", "1", *ONE, "--json")  # what ngym wrote needs no trust
     assert result.code == 0, result.err
     assert [row["verdict"] for row in json.loads(result.out)["claims"]] == ["reached in part", "cannot be tested"]
