@@ -55,7 +55,7 @@ class Script:
         if not self.path.is_file():
             return {}
         try:
-            tree = ast.parse(self.path.read_text(encoding="utf-8"))
+            tree = ast.parse(self.path.read_text(encoding="utf-8"), self.path.name)
         except (OSError, ValueError, SyntaxError) as error:
             raise UserError(f"{self.path}: {' '.join(str(error).split())}") from None
         found = {}
@@ -85,7 +85,9 @@ class Script:
             raise UserError(f"{where}: {unknown(kind, measure, [*own, *MEASURES])}")
         least, most = self.functions[measure] if measure in own else (1, 1)
         if not least <= parts <= most:
-            raise UserError(f"{where}: {measure} takes {most:g} runs, the claim names {parts} parts")
+            several = f"{least} or more" if most == float("inf") else f"{least} to {most}"
+            takes = str(least) if least == most else several
+            raise UserError(f"{where}: the claim names {parts} parts, {measure} takes {takes}")
 
     @cached_property
     def module(self) -> ModuleType:

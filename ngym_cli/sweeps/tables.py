@@ -66,7 +66,8 @@ class LiveTable:
         self._last = time.monotonic()
         self._pause = PATIENCE * (self._last - now)
         if self._live:
-            self._live.update(picture(rows, self.workers), refresh=True)
+            keys = self.observer.sweep.recipe.swept()
+            self._live.update(picture(rows, keys, self.workers), refresh=True)
         elif (line := headline(rows, self.workers)) != self._said:
             self._said = line
             self.console.print(line, soft_wrap=True)
@@ -81,24 +82,28 @@ def headline(rows: Sequence[RunRow], workers: int) -> str:
     return text + (f", about {in_words(left)} left" if left is not None and unfinished else "")
 
 
-def picture(rows: Sequence[RunRow], workers: int = 1) -> Group:
-    """Return the headline and the table of the runs that matter most."""
+def picture(rows: Sequence[RunRow], keys: Sequence[str], workers: int = 1) -> Group:
+    """Return the headline and the table of the runs that matter most; arguments as of ``table`` and ``headline``."""
     chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:MOST_ROWS]
-    lines: list[RenderableType] = [table(sorted(chosen, key=lambda row: row["name"]))]
+    lines: list[RenderableType] = [table(sorted(chosen, key=lambda row: row["name"]), keys)]
     if len(rows) > len(chosen):
         lines.append(Text(f"and {len(rows) - len(chosen):,} more", style="dim"))
     return Group(*lines, Text(headline(rows, workers)))
 
 
-def table(rows: Sequence[RunRow]) -> Table:
-    """Return a table with a line for each run."""
-    keys = list(dict.fromkeys(key for row in rows for key in row["values"]))
+def table(rows: Sequence[RunRow], keys: Sequence[str]) -> Table:
+    """Return a table with a line for each run.
+
+    Args:
+        rows: states of the runs.
+        keys: parameters that differ between runs; without any, as for the networks of a paper, names tell runs apart.
+    """
     numbers = ("performance", "steps", "time left")
-    shown = plain_table(["run", *plan.short_names(keys).values(), "state", *numbers, ""], numbers)
+    shown = plain_table(["run", *plan.short_names(list(keys)).values(), "state", *numbers, ""], numbers)
     for row in rows:
         performance, left, total = row["performance"], row["left"], row["timesteps"]
         shown.add_row(
-            row["name"].partition("-")[0],
+            row["name"].partition("-")[0] if keys else row["name"],
             *(word(row["values"].get(key)) for key in keys),
             row["state"],
             "-" if performance is None else f"{performance:.3f}",
@@ -142,7 +147,7 @@ def print_plan(out: Console, recipe: Recipe, found: Forecast) -> None:
 def print_progress(out: Console, sweep: SweepFolder, rows: list[RunRow], settings: Sequence[SettingRow]) -> None:
     """Print the state of all runs, and the results so far."""
     out.print(f"{sweep.path}", soft_wrap=True)
-    out.print(picture(rows))
+    out.print(picture(rows, sweep.recipe.swept()))
     if any(setting["n"] for setting in settings):
         out.print()
         print_settings(out, settings, sweep.recipe.search is not None)

@@ -190,7 +190,7 @@ def test_listing_checking_and_explaining_run_no_code(ngym, tmp_path, study):
         ('part = "first"', 'part = "frist"', ("claim number", "did you mean 'first'")),
         ('reached = "> 2"', 'reached = "good"', ("claim late: reached",)),
         ('reached = "> 2"', "", ("claim late: reached is missing",)),
-        ('part = ["first", "second"]', 'part = "first"', ("claim several: measure",)),
+        ('part = ["first", "second"]', 'part = "first"', ("claim several: measure", "1 parts, several takes 2")),
         ('after = "first"', 'after = "second"', ("parts.second.after",)),
         ('config = "first.toml"', 'config = "fist.toml"', ("parts.first.config",)),
         ('config = "first.toml"', 'config = "../first.toml"', ("../first.toml",)),
@@ -256,6 +256,7 @@ def test_a_mistake_in_a_measure_is_one_line(ngym, study, body, words):
     (study / "figures.py").write_text(text.replace("    return 0.5 + 0.01 * run.seed", f"    {body}"))
     result = ngym("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1")
     assert result.code == 2 and words in result.err and "Traceback" not in result.err
+    assert "<unknown>" not in result.err
 
 
 def test_a_number_that_the_trials_do_not_give_is_a_result(ngym, study):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
+from rich.console import Console
+
+from ngym_cli.sweeps import folder, status, tables
+from ngym_cli.sweeps.plan import Entry
+from ngym_cli.sweeps.recipe import Recipe
 
 FLAGS = (
     "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "512", "--eval-trials", "10", "--eval-every", "0",
@@ -90,6 +96,17 @@ def test_a_changed_recipe_is_refused_with_the_difference(ngym, make_sweep):
     result = ngym("sweep", *FLAGS, "--seed", "0:3", "--name", "night")
     assert result.code == 2
     assert "grid.seed: [0, 1] -> [0, 1, 2]" in result.err
+
+
+def test_runs_with_configurations_of_their_own_are_shown_by_name(tmp_path):
+    names = ("motion-s0-1a", "motion-s1-1a")
+    settings = {"task": "RDM-v0", "task_args": {"cohs": [6.4]}}
+    entries = [Entry(seed, name, {**settings, "seed": seed}) for seed, name in enumerate(names)]
+    sweep = folder.listed(tmp_path / "paper", entries, Recipe())
+    out = Console(width=100, file=io.StringIO())
+    tables.print_progress(out, sweep, status.StatusReader(sweep).rows(), [])
+    shown = out.file.getvalue()
+    assert all(name in shown for name in names) and "task_args" not in shown
 
 
 def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
