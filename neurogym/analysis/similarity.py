@@ -100,10 +100,15 @@ def linear_cka(a: ArrayLike, b: ArrayLike, *, debiased: bool = False) -> float:
         b: activity of the other for the same samples, shape (samples, other units).
         debiased: use the unbiased estimator of the Hilbert-Schmidt independence criterion, whose expectation is 0 for
             unrelated populations however few the samples (Song et al. 2012, JMLR 13:1393).
+
+    Raises:
+        ValueError: if the shapes do not fit, or a population does not vary between samples.
     """
     x, y = np.asarray(a, float), np.asarray(b, float)
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y) or len(x) < 4:
         raise ValueError(f"alignment needs two arrays (samples >= 4, units) of equal length, got {x.shape}, {y.shape}")
+    if not (np.ptp(x, axis=0).any() and np.ptp(y, axis=0).any()):
+        raise ValueError("alignment needs populations that vary between samples; all samples of one are equal")
     x, y = _centred(x), _centred(y)
     if debiased:
         kx, ky = x @ x.T, y @ y.T

@@ -122,10 +122,15 @@ class Evaluation(WithFigures):
 
     @cached_property
     def summary(self) -> Summary:
-        """Performance with interval, rewards, and results by condition, as in ``summary.json``."""
+        """Performance with interval, rewards, results by condition, and comparisons, as ``ngym eval --json`` prints."""
         from ngym_cli.files.reading import read_json
 
-        return read_json(self.folder / "summary.json")
+        found: Summary = read_json(self.folder / "summary.json")
+        if (path := self.folder / "comparison.json").is_file():
+            found["comparison"] = read_json(path)
+        if (path := self.folder / "activity_comparison.json").is_file():
+            found["activity"] = read_json(path)
+        return found
 
     @property
     def performance(self) -> float | None:

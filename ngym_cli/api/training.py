@@ -78,6 +78,8 @@ def simulate(
     task: settings.Part,
     wrappers: settings.Wrappers | None = None,
     *,
+    compare: str | Path | None = None,
+    columns: str | Path | None = None,
     runs_root: str | Path = runs.ROOT,
     **given: Any,
 ) -> Run:
@@ -87,9 +89,11 @@ def simulate(
         fit: folder or name of a fit, ``latest``, or the result of `ngym_cli.fit`.
         task: name of the task, or a class.
         wrappers: wrapper stack.
+        compare: table of an animal's or person's trials.
+        columns: map of the columns of ``compare``.
         runs_root: folder of all runs.
-        **given: fields of `ngym_cli.evaluation.simulation.SimulationRequest` (``model``, ``subject``, ``stimuli``,
-            ``trials``, ``seed``, ``name``, ...) and settings of the task (``task_args``, ``timing``, ...).
+        **given: other fields of `ngym_cli.evaluation.simulation.SimulationRequest` (``model``, ``subject``,
+            ``stimuli``, ``trials``, ``seed``, ``name``, ...) and settings of the task (``task_args``, ``timing``, ...).
 
     Returns:
         The simulation: a run with one evaluation.
@@ -100,7 +104,8 @@ def simulate(
     from ngym_cli.evaluation import simulation
 
     root = Path(runs_root)
-    own = {name: given.pop(name) for name in simulation.SimulationRequest.__dataclass_fields__ if name in given}
+    own: dict[str, Any] = {} if compare is None else {"compare": (Path(compare), columns and Path(columns))}
+    own |= {name: given.pop(name) for name in simulation.SimulationRequest.__dataclass_fields__ if name in given}
     changes = settings.nested({"task": task, "wrappers": wrappers, **given})
     found = simulation.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
     _, evaluation = simulation.simulate(found, root, simulation.SimulationRequest(changes, **own))

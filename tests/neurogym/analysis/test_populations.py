@@ -199,3 +199,9 @@ def test_alignment_ignores_rotation_and_scale(rng):
         assert analysis.linear_cka(x, 3 * x @ rotation + 1, debiased=debiased) == pytest.approx(1)
     unrelated = [analysis.linear_cka(x, rng.normal(size=(60, 40)), debiased=True) for _ in range(20)]
     assert abs(np.mean(unrelated)) < 0.03 < analysis.linear_cka(x, rng.normal(size=(60, 40)))
+
+
+@pytest.mark.parametrize("debiased", [False, True])
+def test_alignment_of_a_population_that_does_not_vary_is_refused(rng, debiased):
+    with pytest.raises(ValueError, match="vary between samples"):
+        analysis.linear_cka(rng.normal(size=(6, 2)), np.full((6, 3), 0.1), debiased=debiased)

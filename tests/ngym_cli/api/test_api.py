@@ -80,7 +80,8 @@ def test_objects_train_evaluate_and_draw(parts):
     assert set(found.trials["coh"]) <= {4.0, 20.0} and found.summary["trials"] == 60
     assert isinstance(found.plot("learning"), matplotlib.figure.Figure)
     Path("rat.csv").write_text("coh,choice,correct\n" + "6.4,0,1\n51.2,1,0\n" * 20)
-    assert run.evaluate(20, compare="rat.csv", name="beside").summary["trials"] == 20
+    beside = run.evaluate(20, compare="rat.csv", name="beside").summary
+    assert beside["trials"] == 20 and beside["comparison"]["data"] == "rat.csv"
     assert run.report("page.html") == Path("page.html")
     assert "finished" in repr(run) and "\n" not in repr(run)
     assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in found._repr_html_()

@@ -349,11 +349,13 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
         "between 1 and": {"trials": 0},
         "expected NAME=COLUMN": {"stimuli": "coh=coh*1.2.3"},
         "given twice": {"stimuli": "coh=coh,coh=coh*2"},
-        "no such table of trials": {"compare": (Path("nowhere.csv"), None)},
+        "no such table of trials": {"compare": "nowhere.csv"},
     }.items():
         with pytest.raises(UserError, match=message):
             nc.simulate(found, "RDM-v0", overwrite=True, **wrong)
     assert run.manifest()["status"] == "finished" and len(run.evaluations[0].trials) == 1500
+    beside = nc.simulate(found, "RDM-v0", stimuli="coh=signed coh*0.02", trials=100, name="c", compare=rat)
+    assert beside.evaluations[0].summary["comparison"]["data"] == str(rat)
 
 
 @pytest.fixture
