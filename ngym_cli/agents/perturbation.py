@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -25,6 +24,9 @@ KEYS = {
     "clamp": ("value", "units", "fraction", "period"),
     "noise": ("sd", "units", "fraction", "period"),
 }
+
+#: Largest size of a number: far beyond any activity, and small enough for products in single precision.
+LARGEST = 1_000_000
 
 #: Function from a period to a mask of the environments in which the period is active.
 Within = Callable[[str], np.ndarray]
@@ -107,9 +109,8 @@ def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
             raise UserError(f"--{kind} units count from 0, not {units[0]}")
         return units
     number = parse_scalar(text)
-    largest = sys.float_info.max  # whole numbers have no limit
-    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= largest:
-        raise UserError(f"--{kind} {key} must be a number, not '{text}'")
+    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= LARGEST:
+        raise UserError(f"--{kind} {key} must be a number between -{LARGEST:,} and {LARGEST:,}, not '{text}'")
     if key == "fraction" and not 0 < number <= 1:
         raise UserError(f"--{kind} fraction must lie between 0 and 1, not {text}")
     if key == "sd" and number <= 0:

@@ -72,9 +72,9 @@ def find(reference: str, root: Path) -> fits.FitFolder:
         UserError: if there is none.
     """
     every = fits.find_all(root)
-    if reference == "latest" and not every:
+    if reference == runs.LATEST and not every:
         raise UserError(f"there are no fits below '{root}' yet")
-    found = fits.FitFolder(every[-1]) if reference == "latest" else fits.named(reference, root)
+    found = fits.FitFolder(every[-1]) if reference == runs.LATEST else fits.named(reference, root)
     if found is None:
         raise unknown("fit", reference, [str(path) for path in every] + [path.name for path in every])
     return found

@@ -9,6 +9,7 @@ from ngym_cli.runs.folder import (
     CONFIG,
     EVALUATION,
     FIT,
+    LATEST,
     MANIFEST,
     MODEL,
     QUIET,

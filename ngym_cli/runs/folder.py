@@ -130,6 +130,9 @@ class RunFolder:
         return sorted(found, key=lambda path: (path / "summary.json").stat().st_mtime)
 
 
+#: Reference to the newest run, sweep or fit.
+LATEST = "latest"
+
 #: Longest name of a folder that is made from a task's (bytes); file systems take 255.
 LONGEST = 150
 
@@ -147,6 +150,8 @@ def plain_name(kind: str, name: str) -> str:
     plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) <= LONGEST
     if not plain_text or name != Path(name).name or name[0] == ".":
         raise UserError(f"{kind} name '{name}' must be a plain folder name")
+    if name == LATEST:
+        raise UserError(f"{kind} name '{LATEST}' stands for the newest; choose another name")
     return name
 
 
@@ -307,7 +312,7 @@ def find(reference: str, root: Path = ROOT, checked: bool = True, fits: bool = F
 def _find(reference: str, root: Path, fits: bool) -> RunFolder:
     path = Path(reference)
     try:
-        named_folder = path.is_dir() and reference != "latest" and any(path.iterdir())
+        named_folder = path.is_dir() and reference != LATEST and any(path.iterdir())
     except (OSError, ValueError) as error:
         raise UserError(f"no such run: {reference!r} ({error})") from None
     if named_folder and ((path / MANIFEST).exists() or (path / CONFIG).exists()):
@@ -317,7 +322,7 @@ def _find(reference: str, root: Path, fits: bool) -> RunFolder:
     if named_folder:
         raise UserError(f"{reference} is not a run folder: it has no {MANIFEST}")
     everything = find_all(root, fits)
-    if reference == "latest":
+    if reference == LATEST:
         if everything:
             return everything[-1]
         raise UserError(f"there are no runs below '{root}' yet")

@@ -239,7 +239,7 @@ def find(reference: str, root: Path = ROOT) -> SweepFolder:
         UserError: if there is none, with the nearest name.
     """
     found = _below(root)
-    if reference == "latest" and found:
+    if reference == runs.LATEST and found:
         return load(found[-1])
     sweep = named(reference, root)
     if sweep is not None:
@@ -252,7 +252,7 @@ def find(reference: str, root: Path = ROOT) -> SweepFolder:
 
 def named(word: str, root: Path = ROOT) -> SweepFolder | None:
     """Return the sweep that a word among runs and figures means, by folder or name; None if no sweep matches."""
-    if word == "latest":
+    if word == runs.LATEST:
         return None
     for path in (Path(word), root / word):
         if is_sweep(path):

@@ -74,6 +74,7 @@ TASK_FILES = {
         ([*RUN, "--reset-state", "block"], "report no blocks; expected auto, trial or never"),
         ([*RUN, "--device", "abacus"], "abacus"),
         ([*RUN, "--name", "../outside"], "plain folder name"),
+        ([*RUN, "--name", "latest"], "stands for the newest"),
         ([*RUN, "--config", "missing.toml"], "missing.toml"),
         (["run", "--task", "missing.py:Mine"], "missing.py"),
         (["run", "--task", "no_such_package.tasks:Mine"], "no_such_package"),

@@ -95,6 +95,7 @@ def test_noise_has_its_standard_deviation():
         ("noise", "-1", "positive"),
         ("noise", "period=delay", "standard deviation"),
         ("clamp", "units=1 value=nan", "must be a number"),
+        ("noise", "1e308", "between -1,000,000 and 1,000,000"),
     ],
 )
 def test_what_cannot_be_read_is_refused(kind, text, message):
