@@ -92,7 +92,7 @@ def command(
     from ngym_cli.evaluation.flags import EvaluationFlags, perform, request
 
     written = EvaluationFlags(
-        trials, seed, deterministic, balanced, checkpoints or checkpoint,
+        trials, seed, deterministic, balanced, checkpoint if checkpoints is None else checkpoints,
         lesion or (), silence or (), clamp or (), noise or (), simulate, model, subject, stimuli,
         record, spike_rate, export, compare, columns, compare_activity, by,
         flags.settings(**changed), name, overwrite, trust,

@@ -113,6 +113,7 @@ def test_several_runs_at_once(ngym, run, run_folder):
         (["--record", "spikes", "--spike-rate", "0"], "between 0 and 1,000 Hz"),
         (["--record", "activity", "--spike-rate", "20"], "add --record spikes"),
         (["--checkpoints", "77"], "unknown checkpoint"),
+        (["--checkpoints", ""], "unknown checkpoint"),
         (["--compare", "x.csv"], "no such table of trials"),
         (["--compare", "x.csv", "--columns", "y.toml"], "no such configuration file"),
         (["period=delay"], "not a run"),
