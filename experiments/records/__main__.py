@@ -22,7 +22,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-
 from experiments.records import quotes, sweeping
 from experiments.records.registry import RECORDS, measure
 from ngym_cli.errors import UserError, one_line, unknown

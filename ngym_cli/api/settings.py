@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -131,6 +132,11 @@ def dictionary(what: str, value: object) -> ValuesByName:
     if not isinstance(value, Mapping):
         raise UserError(f"{what}: expected a dictionary, not {value!r}")
     return value
+
+
+def path(given: str | Path | None) -> Path | None:
+    """Return a path, or None if none is given."""
+    return None if given is None else Path(given)
 
 
 def simple(value: Any) -> Any:

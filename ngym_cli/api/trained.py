@@ -171,7 +171,8 @@ class Run(WithFigures):
             trials, seed, deterministic, balanced, checkpoints,
             lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
             record=recorded, spike_rate=spike_rate, export=export,
-            compare=_path(compare), columns=_path(columns), compare_activity=_path(compare_activity), by=by,
+            compare=settings.path(compare), columns=settings.path(columns),
+            compare_activity=settings.path(compare_activity), by=by,
             changes=nested, name=name, overwrite=overwrite, trust=self._trust,
         )  # fmt: skip
         _, asked = request([str(self.path)], flags)
@@ -198,7 +199,7 @@ class Run(WithFigures):
         """
         from ngym_cli.figures import report
 
-        return report.report(str(self.path), runs.ROOT, _path(out), self._trust, overwrite=True)
+        return report.report(str(self.path), runs.ROOT, settings.path(out), self._trust, overwrite=True)
 
     @cached_property
     def agent(self) -> LoadedAgent:
@@ -292,10 +293,6 @@ class Run(WithFigures):
         with styled("screen"):
             figure.savefig(file, format="png", dpi=72)
         return f"<img src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
-
-
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
 
 
 def _words(given: PerturbedUnits) -> list[str]:

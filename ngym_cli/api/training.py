@@ -102,10 +102,11 @@ def simulate(
         UserError: if the fit keeps no such model, or the task does not suit the model.
     """
     from ngym_cli.evaluation import simulation
+    from ngym_cli.evaluation.flags import comparison_of
 
     root = Path(runs_root)
-    own: dict[str, Any] = {} if compare is None else {"compare": (Path(compare), columns and Path(columns))}
-    own |= {name: given.pop(name) for name in simulation.SimulationRequest.__dataclass_fields__ if name in given}
+    own = {name: given.pop(name) for name in simulation.SimulationRequest.__dataclass_fields__ if name in given}
+    own["compare"] = comparison_of(settings.path(compare), settings.path(columns))
     changes = settings.nested({"task": task, "wrappers": wrappers, **given})
     found = simulation.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
     _, evaluation = simulation.simulate(found, root, simulation.SimulationRequest(changes, **own))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from ngym_cli import runs
 from ngym_cli.agents import perturbation
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known
@@ -80,7 +81,7 @@ def request(references: Sequence[str], flags: EvaluationFlags) -> tuple[list[str
         from ngym_cli.evaluation.simulation import SimulationRequest
 
         flags.refuse_for_fitted_models()
-        return list(references) or ["latest"], SimulationRequest(
+        return list(references) or [runs.LATEST], SimulationRequest(
             {"task": flags.simulate, **flags.changes}, flags.model, flags.subject, flags.stimuli, flags.trials,
             flags.seed, bool(flags.deterministic), comparison_of(flags.compare, flags.columns), flags.overwrite,
             flags.name, flags.trust,
@@ -105,7 +106,7 @@ def request(references: Sequence[str], flags: EvaluationFlags) -> tuple[list[str
     exports = tuple(split_entries(flags.export or ""))
     for word in exports:
         check_known("export format", word, EXPORTS)
-    names = [word for word in references if word not in loose] or ["latest"]
+    names = [word for word in references if word not in loose] or [runs.LATEST]
     recording = flags.compare_activity
     return names, RequestedEvaluation(
         **{name: getattr(flags, name) for name in AS_WRITTEN},

@@ -53,7 +53,7 @@ def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
             except UserError:
                 if not Path(word).exists() and "/" not in word:
                     raise _neither(word, root) from None
-    return references or ["latest"], figures
+    return references or [runs.LATEST], figures
 
 
 def _is_figure(word: str) -> bool:
@@ -129,7 +129,7 @@ def comparison(
     for path in files:
         if not path.is_file():
             raise UserError(f"there is no file {path}")
-    rest = [word for word in references if Path(word).suffix not in ENDINGS] or ["latest"]
+    rest = [word for word in references if Path(word).suffix not in ENDINGS] or [runs.LATEST]
     return rest, ComparisonRequest(tuple(split_entries(metrics or "")), across or "", tuple(files))
 
 

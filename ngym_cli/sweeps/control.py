@@ -182,7 +182,7 @@ class SweepCommand:
         if what in ACTIONS:
             if self.values or "zip" in self.over or "search" in self.over or self.name is not None or self.dry_run:
                 raise UserError(f"ngym sweep {what} takes a sweep as it is; no other settings go with it")
-            found = folder.find(reference or "latest", self.root)
+            found = folder.find(reference or runs.LATEST, self.root)
             return self._show(found) if what == "status" else self._resume(found)
         if reference is not None:
             raise UserError(

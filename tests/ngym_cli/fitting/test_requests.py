@@ -350,6 +350,7 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
         "expected NAME=COLUMN": {"stimuli": "coh=coh*1.2.3"},
         "given twice": {"stimuli": "coh=coh,coh=coh*2"},
         "no such table of trials": {"compare": "nowhere.csv"},
+        "which --compare names": {"columns": "map.toml"},
     }.items():
         with pytest.raises(UserError, match=message):
             nc.simulate(found, "RDM-v0", overwrite=True, **wrong)
