@@ -110,8 +110,7 @@ def _without_class_means(activity: FloatArray, labels: np.ndarray) -> FloatArray
     residual = activity.copy()
     for label in np.unique(labels):
         rows = residual[labels == label]
-        known = np.maximum(np.isfinite(rows).sum(axis=0), 1)
-        residual[labels == label] -= np.nansum(rows, axis=0) / known
+        residual[labels == label] -= np.nansum(rows, axis=0) / np.maximum(np.isfinite(rows).sum(axis=0), 1)
     return residual
 
 
@@ -187,18 +186,16 @@ def decode(
     if len(classes) < 2 or counts.min() < folds:
         raise ValueError(f"decoding needs two classes with {folds} trials or more each, got {counts.tolist()}")
     known = np.asarray(np.isfinite(a).all(axis=2))
-    corrected = False
     scorer = _Scorer(None if decoder is None else lambda: clone(decoder), across_time, level)
-    if groups is not None:
-        sessions = np.unique(np.asarray(groups), return_inverse=True)[1]
-        accuracy, low, high = scorer.accuracy(a, y, _folds_of_groups(y, sessions, folds, seed), sessions)
-    elif not (corrected := drifts(a, y, seed)):
-        accuracy, low, high = scorer.accuracy(a, y, _folds(y, folds, seed))
-    else:
+    sessions = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    corrected = sessions is None and drifts(a, y, seed)
+    if corrected:
         accuracy, low, high = scorer.corrected_accuracy(a, y, folds, np.random.default_rng(seed))
+    else:
+        accuracy, low, high = scorer.accuracy(a, y, _folds(y, sessions, folds, seed), sessions)
     if not across_time:
         accuracy, low, high = (matrix[:, 0] for matrix in (accuracy, low, high))
-    n_groups = 0 if groups is None else len(np.unique(np.asarray(groups)))
+    n_groups = 0 if sessions is None else len(np.unique(sessions))
     return Decoding(accuracy, low, high, float(counts.max() / len(y)), known.sum(axis=0), classes, n_groups, corrected)
 
 
@@ -274,17 +271,12 @@ def _discriminant(x: FloatArray) -> Any:
     return LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=_ShrunkCovariance(floor))
 
 
-def _folds(y: np.ndarray, folds: int, seed: int | None) -> Iterable[Fold]:
-    """Trials to train on and to test on, fold by fold."""
-    from sklearn.model_selection import StratifiedKFold
+def _folds(y: np.ndarray, groups: IntArray | None, folds: int, seed: int | None) -> Iterable[Fold]:
+    """Trials to train on and to test on, fold by fold; with groups, whole sessions are left out."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-    return StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
-
-
-def _folds_of_groups(y: np.ndarray, groups: IntArray, folds: int, seed: int | None) -> Iterable[Fold]:
-    """Trials to train on and to test on, fold by fold, with whole sessions left out."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
+    if groups is None:
+        return StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
     fewest = min(len(np.unique(groups[y == label])) for label in np.unique(y))
     if fewest < 2:
         raise ValueError("decoding leaves whole sessions out, and one of the classes comes in a single session")
@@ -293,8 +285,7 @@ def _folds_of_groups(y: np.ndarray, groups: IntArray, folds: int, seed: int | No
 
 def _intervals(right: FloatArray, groups: IntArray | None, level: float) -> tuple[FloatArray, ...]:
     """Accuracy and confidence interval at every pair of steps; ``right`` is nan for untested trials."""
-    tested = np.isfinite(right)
-    hits, n = np.nansum(right, axis=0, dtype=float), tested.sum(axis=0)
+    hits, n = np.nansum(right, axis=0, dtype=float), np.isfinite(right).sum(axis=0)
     accuracy = np.divide(hits, n, out=np.full(hits.shape, np.nan), where=n > 0)
     if groups is None:
         return accuracy, *wilson(hits, n, level)

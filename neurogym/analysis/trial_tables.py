@@ -116,10 +116,8 @@ def groups(data: TrialData, by: Sequence[str] | str) -> Iterator[tuple[Condition
     for combination in np.unique(np.stack(codes, axis=1), axis=0):
         rows = np.all(np.stack(codes, axis=1) == combination, axis=1)
         values = (level[code] for level, code in zip(levels, combination, strict=True))
-        yield (
-            dict(zip(names, (v.item() if isinstance(v, np.generic) else v for v in values), strict=True)),
-            select(table, rows),
-        )
+        plain = (value.item() if isinstance(value, np.generic) else value for value in values)
+        yield dict(zip(names, plain, strict=True)), select(table, rows)
 
 
 def sessions(data: TrialData) -> IntArray:
@@ -134,9 +132,8 @@ def sessions(data: TrialData) -> IntArray:
     if "session_trial" not in table:
         return env.astype(np.int64)
     order = np.lexsort((table.get("trial", np.arange(n)), env))
-    begins = numbers(table["session_trial"])[order] == 0
     started = np.empty(n, np.int64)
-    started[order] = np.cumsum(begins)
+    started[order] = np.cumsum(numbers(table["session_trial"])[order] == 0)
     return np.unique(env * (n + 1) + started, return_inverse=True)[1].astype(np.int64)
 
 

@@ -58,8 +58,7 @@ class SubjectDescription(Result):
 
 def describe(table: Behaviour) -> list[SubjectDescription]:
     """Return the statistics of each subject and, of several subjects, of all together first."""
-    subjects = table.subjects
-    each = [_describe(name, table.of(name)) for name in subjects]
+    each = [_describe(name, table.of(name)) for name in table.subjects]
     return each if len(each) == 1 else [_describe("all", table), *each]
 
 
@@ -119,11 +118,8 @@ def _fitted(table: Behaviour, valid: np.ndarray, session: np.ndarray) -> dict[st
     if np.isfinite(rt).any():
         size, at = _levels(np.abs(evidence[valid]))
         timed = np.isfinite(rt)
-        out["chronometric"] = Curve.estimates(
-            size,
-            [Estimate.mean(rt[timed & (at == k)]) for k in range(len(size))],
-            [int((timed & (at == k)).sum()) for k in range(len(size))],
-        )
+        times = [rt[timed & (at == k)] for k in range(len(size))]
+        out["chronometric"] = Curve.estimates(size, list(map(Estimate.mean, times)), list(map(len, times)))
     return out
 
 

@@ -172,19 +172,10 @@ class _Builder:
         stimuli, names = _with_sign(stimuli, names, truth)
         rt = self.numbers(self.roles.get("rt"))
         rt = rt / 1000 if np.isfinite(rt).any() and np.nanmedian(rt) > SLOWEST else rt
-        none = np.zeros(self.n, bool)
-        state = self.labels("state", none)[0] if "state" in self.roles else np.full(self.n, -1)
-        choice2 = self.labels("choice2", none)[0] if "choice2" in self.roles else np.full(self.n, -1)
-        arrays = {
-            "choice": choice,
-            "reward": reward,
-            "correct": correct,
-            "truth": truth,
-            "stimuli": stimuli,
-            "rt": rt,
-            "state": state,
-            "choice2": choice2,
-        }
+        arrays = {"choice": choice, "reward": reward, "correct": correct, "truth": truth, "stimuli": stimuli, "rt": rt}
+        for role in ("state", "choice2"):
+            known = role in self.roles
+            arrays[role] = self.labels(role, np.zeros(self.n, bool))[0] if known else np.full(self.n, -1)
         sessions = [
             Session(subject, name, **{key: value[rows] for key, value in arrays.items()})
             for subject, name, rows in self.groups()
@@ -226,8 +217,7 @@ class _Builder:
         known = {key for key in keys if key is not None}
         if {-1, 1} <= known <= {-1, 0, 1} and 0 in known:  # 0 between -1 and 1 is a trial without a choice
             keys, known = [None if key == 0 else key for key in keys], known - {0}
-        kinds = {isinstance(key, str) for key in known}
-        if len(kinds) > 1 or (not words and len(known) > MOST_CHOICES):
+        if len({isinstance(key, str) for key in known}) > 1 or (not words and len(known) > MOST_CHOICES):
             raise TableError(
                 f"column {name!r}: found {len(known)} different values, expected 2 to {MOST_CHOICES} {role}s"
             )
@@ -279,13 +269,12 @@ class _Builder:
             if is_missed(value):
                 continue
             word = str(value).strip().lower()
-            if word not in YES and word not in NO:
-                graded = isinstance(value, float) and 0 <= value <= 1
-                if not graded:
-                    raise self.fail(name, row, value, "0 or 1")
+            if word in YES or word in NO:
+                out[row] = float(word in YES)
+            elif isinstance(value, float) and 0 <= value <= 1:
                 out[row] = float(value > 0.5)
             else:
-                out[row] = float(word in YES)
+                raise self.fail(name, row, value, "0 or 1")
         return out
 
     def counted_sessions(self, subject: list[str], trial: np.ndarray) -> list[str]:
@@ -303,9 +292,9 @@ class _Builder:
 
     def groups(self) -> list[tuple[str, str, np.ndarray]]:
         """Return subject, name and rows of each session, rows in the order of the trials."""
-        subject = (
-            [_word(v) for v in self.column("subject")[1].tolist()] if "subject" in self.roles else ["subject"] * self.n
-        )
+        subject = ["subject"] * self.n
+        if "subject" in self.roles:
+            subject = [_word(value) for value in self.column("subject")[1].tolist()]
         trial = self.numbers(self.roles["trial"]) if self.is_number("trial") else np.full(self.n, np.nan)
         if "session" in self.roles:
             name = [_word(value) for value in self.column("session")[1].tolist()]
@@ -322,12 +311,8 @@ class _Builder:
                 again = np.flatnonzero(np.diff(trial[order]) == 0)
                 if len(again):
                     row = int(order[again[0] + 1])
-                    raise self.fail(
-                        str(self.roles["trial"]),
-                        row,
-                        int(trial[row]),
-                        f"each trial number once in session {what} of {who}",
-                    )
+                    expected = f"each trial number once in session {what} of {who}"
+                    raise self.fail(str(self.roles["trial"]), row, int(trial[row]), expected)
             found.append((who, what, order))
         return found
 

@@ -63,8 +63,7 @@ def is_numeric(values: np.ndarray) -> bool:
     if values.dtype.kind in "biuf":
         return True
     known = [value for value in values.tolist() if not is_missed(value)]
-    good = sum(_number(value) is not None for value in known)
-    return bool(known) and good > 0.5 * len(known)
+    return bool(known) and sum(_number(value) is not None for value in known) > 0.5 * len(known)
 
 
 def _number(value: object) -> float | None:
@@ -109,9 +108,7 @@ def _fits(role: str, values: np.ndarray) -> bool:
         return 0 < len(distinct) <= 12
     if role == "rt":
         return is_numeric(values) and len(distinct) > 2
-    if role == "reward":
-        return is_numeric(values) or len(distinct) <= 4
-    return True
+    return role != "reward" or is_numeric(values) or len(distinct) <= 4
 
 
 def _is_choice(values: np.ndarray) -> bool:

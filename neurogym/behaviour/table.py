@@ -159,8 +159,7 @@ PADDING: dict[str, float] = {"choice": -1, "reward": 0, "stimuli": 0, "state": -
 
 def rectangle(parts: Sequence[np.ndarray], value: float) -> np.ndarray:
     """Return arrays of different sizes as one array with a new first axis, filled up with a value."""
-    shape = np.max([part.shape for part in parts], axis=0)
-    out = np.full((len(parts), *shape), value, parts[0].dtype)
+    out = np.full((len(parts), *np.max([part.shape for part in parts], axis=0)), value, parts[0].dtype)
     for row, part in zip(out, parts, strict=True):
         row[tuple(map(slice, part.shape))] = part
     return out

@@ -28,9 +28,7 @@ def old_name(path: str, name: str) -> object:
         AttributeError: If there is neither.
     """
     names = table.names_in(path)
-    if name in names:
-        return _found(names[name])
-    return _submodule(path, name)
+    return _found(names[name]) if name in names else _submodule(path, name)
 
 
 def _submodule(path: str, name: str) -> ModuleType:
@@ -54,8 +52,7 @@ def _found(target: str) -> object:
 def _present(path: str) -> ModuleType:
     """Module loaded from a path, even if a script has put another module in that place."""
     if path not in _LOADED and path in sys.modules:
-        spec = getattr(sys.modules[path], "__spec__", None)
-        if getattr(spec, "name", None) != path:
+        if getattr(getattr(sys.modules[path], "__spec__", None), "name", None) != path:
             planted = sys.modules.pop(path)
             try:
                 return importlib.import_module(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,9 @@ _GROUPS = {
 def __getattr__(name: str) -> Any:
     """Make a list, or find the class behind an old id, on access."""
     if name in _GROUPS:
-        return _entry_points(*_GROUPS[name])
+        from neurogym.envs.registration import every_task, group
+
+        return {id_: str(gym.registry[id_].entry_point) for id_ in every_task() if group(id_) in _GROUPS[name]}
     if name == "ALL_WRAPPERS":
         from neurogym.wrappers import WRAPPERS, module_of
 
@@ -41,24 +42,12 @@ def __getattr__(name: str) -> Any:
     if name == "LOCAL_DIR":
         return Path.cwd() / "runs"
     if "-v" in name:
-        return _task(name)
+        from neurogym.compat.changes import ALIASES
+        from neurogym.envs.registration import entry
+
+        target, arguments = ALIASES[name]
+        return functools.partial(entry(target), **arguments) if arguments else entry(target)
     raise AttributeError(f"module 'neurogym.compat.lists' has no attribute {name!r}")
-
-
-def _entry_points(*groups: str) -> dict[str, str]:
-    """Id to ``module:name`` of every task of some groups."""
-    from neurogym.envs.registration import every_task, group, gym
-
-    return {id_: str(gym.registry[id_].entry_point) for id_ in every_task() if group(id_) in groups}
-
-
-def _task(id_: str) -> Callable[..., gym.Env]:
-    """Class behind an old id, with the arguments implied by the id."""
-    from neurogym.compat.changes import ALIASES
-    from neurogym.envs.registration import entry
-
-    target, arguments = ALIASES[id_]
-    return functools.partial(entry(target), **arguments) if arguments else entry(target)
 
 
 def all_tasks() -> list[str]:

@@ -6,7 +6,8 @@ import ast
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from neurogym.compat import table
@@ -92,7 +93,8 @@ class _Reader(ast.NodeVisitor):
         if table.module_of(path) is not None:
             self.note(node, path, WORKS, str(table.module_of(path)))
         elif not _is_module(path):
-            known = [*table.MODULES, *table.flat_modules(), *_present_modules()]
+            present = pkgutil.walk_packages(importlib.import_module("neurogym").__path__, "neurogym.")
+            known = [*table.MODULES, *table.flat_modules(), *(found.name for found in present)]
             self.note(node, path, FAILS, _hint("no such module", path, known))
             return False
         return True
@@ -108,12 +110,8 @@ class _Reader(ast.NodeVisitor):
         module = importlib.import_module(path)
         if hasattr(module, name) or _is_module(f"{path}.{name}"):
             return True
-        self.note(
-            node,
-            f"{path}.{name}",
-            FAILS,
-            _hint("no such name", name, [*names, *dir(module), *vars(module).get("__all__", ())]),
-        )
+        known = [*names, *dir(module), *vars(module).get("__all__", ())]
+        self.note(node, f"{path}.{name}", FAILS, _hint("no such name", name, known))
         return False
 
     # -- what is done with them ---------------------------------------------------------------------------------------
@@ -126,13 +124,9 @@ class _Reader(ast.NodeVisitor):
             self.sign(node, f".{node.attr}")
         elif self.imported and node.attr in MEMBERS:
             self.note(node, f".{node.attr}", WORKS, MEMBERS[node.attr])
-        elif self._is_outside(node.value):
+        elif not (isinstance(node.value, ast.Name) and node.value.id in self.others):  # may be an environment
             self.sign(node, f".{node.attr}")
         self.generic_visit(node)
-
-    def _is_outside(self, node: ast.AST) -> bool:
-        """Whether an expression may be an environment, not an imported module."""
-        return not (isinstance(node, ast.Name) and node.id in self.others)
 
     def path_of(self, node: ast.AST) -> str | None:
         """Path of the module named by an expression such as ``ngym.utils``, or None."""
@@ -272,14 +266,6 @@ def _is_module(path: str) -> bool:
         return importlib.util.find_spec(path) is not None
     except (ImportError, ValueError):
         return False
-
-
-def _present_modules() -> Iterator[str]:
-    import pkgutil
-
-    import neurogym
-
-    return (module.name for module in pkgutil.walk_packages(neurogym.__path__, "neurogym."))
 
 
 def _hint(what: str, name: str, valid: Iterable[object]) -> str:

@@ -137,9 +137,7 @@ def _expanded(value: object) -> Any:
         return os.path.expandvars(value)
     if isinstance(value, list):
         return [_expanded(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _expanded(item) for name, item in value.items()}
-    return value
+    return {name: _expanded(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _from_environment() -> dict[str, object]:

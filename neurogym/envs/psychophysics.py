@@ -111,5 +111,4 @@ def choice_ceiling(env: TrialEnv, cohs: Sequence[float] | np.ndarray, sigma: flo
         else np.where(np.asarray(cohs, float)[:, None] > 0, np.inf, 0.0) * np.ones(len(samples))
     )
     accuracy = np.vectorize(lambda z: 0.5 * (1 + erf(z / sqrt(2))))(d_prime)
-    performance = float(np.average(accuracy.mean(axis=0), weights=weight))
-    return exact_ceiling(env, performance, "sum of Gaussian samples")
+    return exact_ceiling(env, float(np.average(accuracy.mean(axis=0), weights=weight)), "sum of Gaussian samples")

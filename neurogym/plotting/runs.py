@@ -125,8 +125,7 @@ def visualize_run(
     ob = np.asarray(ob)
     if ob.ndim not in (2, 4):
         raise ValueError(f"can draw observations that are vectors or images, not of shape {ob.shape[1:]}")
-    first = ob[:1] if initial_ob is None else np.asarray(initial_ob)[None]
-    ob = np.concatenate([first, ob[:-1]])
+    ob = np.concatenate([ob[:1] if initial_ob is None else np.asarray(initial_ob)[None], ob[:-1]])
     if ob.ndim == 4:
         return plot_env_3dbox(ob, "" if fname is None else str(fname), env)
     return plot_env_1dbox(
@@ -211,8 +210,7 @@ def draw_observations(
     else:
         ax.imshow(ob.T, aspect="auto", origin="lower", extent=_extent(steps, ob), interpolation="nearest")
         names = names_of(env.observation_space) if env is not None else {}
-        places = {float(np.mean(index)): label for label, index in names.items()}
-        name_ticks(ax, places)
+        name_ticks(ax, {float(np.mean(index)): label for label, index in names.items()})
     ax.set_ylabel("Obs.")
 
 
@@ -292,8 +290,7 @@ def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) 
 
     movie = animation.FuncAnimation(figure, show, frames=len(frames), interval=interval, blit=True)
     if fname:
-        path = fname if Path(fname).suffix else f"{fname}.mp4"
-        movie.save(path, fps=round(1000 / interval), dpi=300)
+        movie.save(fname if Path(fname).suffix else f"{fname}.mp4", fps=round(1000 / interval), dpi=300)
     return movie
 
 

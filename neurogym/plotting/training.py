@@ -112,8 +112,7 @@ def draw_history(
         axes[0, 0].set(xlabel="Trials", ylabel="Reward")
         axes[0, 0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
         if performance:
-            scores = [np.nanmean(part["performance"]) for part in parts]
-            axes[0, 1].plot(trials, scores, "o-", color=COLOURS[2])
+            axes[0, 1].plot(trials, [np.nanmean(part["performance"]) for part in parts], "o-", color=COLOURS[2])
             axes[0, 1].set(xlabel="Trials", ylabel="Mean performance", ylim=(-0.05, 1.05))
         figure.suptitle(f"{name}: {len(parts)} files, {trials[-1]} trials")
         save_figure(figure, fname)

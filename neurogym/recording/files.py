@@ -34,7 +34,6 @@ def order_by_sufix(file_list: Sequence[str | Path]) -> list[str]:
 
 def concatenate_files(folder: str | Path) -> dict[str, np.ndarray]:
     """Concatenate all files that a Monitor saved in a folder: an array per key, in the order of trials."""
-    files = order_by_sufix(list(Path(folder).glob("trial_*.npz")))
-    parts = [dict(np.load(file)) for file in files]
+    parts = [dict(np.load(file)) for file in order_by_sufix(list(Path(folder).glob("trial_*.npz")))]
     keys = [key for key in (parts[0] if parts else ()) if all(key in part for part in parts)]
     return {key: np.concatenate([np.atleast_1d(part[key]) for part in parts]) for key in keys}

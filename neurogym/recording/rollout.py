@@ -159,12 +159,11 @@ def run_env(
         enough = len(steps) >= num_steps if num_trials is None else len(starts) > num_trials
         if enough or len(steps) == MOST_STEPS:
             break
-    actions = [step.action for step in steps]
     return {
         "ob": np.array([step.ob for step in steps], dtype=float),
         "ob_cum": np.array(sums, dtype=float),
         "rewards": np.array([step.reward for step in steps]),
-        "actions": np.array(actions),
+        "actions": np.array([step.action for step in steps]),
         "perf": np.array([float(step.info.get("performance", -1)) if step.over else -1.0 for step in steps]),
         "actions_end_of_trial": np.array([s.action if s.over else np.full(np.shape(s.action), -1) for s in steps]),
         "gt": np.array([step.info.get("gt", 0) for step in steps]),
@@ -215,10 +214,9 @@ def evaluate(
             trial_ended()
         if len(rows) >= num_trials:
             break
-    kept = {key: np.array([row.get(key, np.nan) for row in rows]) for key in rows[0]} | {"trial": trials}
     result: dict[str, Any] = {f"{name}s": [row[name] for row in rows] for name in ("reward", "performance")}
     result["cum_rewards"] = [row["cum_reward"] for row in rows]
     for name in ("reward", "cum_reward", "performance"):
         values = np.array(result[f"{name}s"], dtype=float)
         result[f"mean_{name}"] = float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
-    return kept, result
+    return {key: np.array([row.get(key, np.nan) for row in rows]) for key in rows[0]} | {"trial": trials}, result

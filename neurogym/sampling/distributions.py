@@ -176,8 +176,7 @@ class Patterns(Sequence[tuple[object, ...]]):
 
     def __len__(self) -> int:
         """Number of patterns."""
-        factors = [len(self.values) - (i if self.distinct else 0) for i in range(self.length)]
-        return int(np.prod(factors))
+        return int(np.prod([len(self.values) - (i if self.distinct else 0) for i in range(self.length)]))
 
     def __getitem__(self, index: Any) -> Any:
         """The pattern at a position; the last item changes fastest."""

@@ -168,8 +168,7 @@ class Trials(RowArrays):
 
     def scalars(self) -> dict[str, np.ndarray]:
         """Scalars that describe the trials, as arrays of shape (n,): conditions, then period durations in ms."""
-        columns = {name: value for name, value in self.info.items() if _is_scalar(value)}
-        return {**columns, **self.durations()}
+        return {name: value for name, value in self.info.items() if _is_scalar(value)} | self.durations()
 
     def durations(self) -> dict[str, np.ndarray]:
         """Durations of each period (ms, shape (n,)), with keys ``period_`` followed by the period's name."""
@@ -282,6 +281,4 @@ def _entries(values: np.ndarray) -> list[Any]:
 
 def _is_scalar(value: np.ndarray) -> bool:
     """Whether each trial has a number or word, rather than an array, a tuple or a dictionary."""
-    if value.ndim != 1:
-        return False
-    return value.dtype != object or not isinstance(value[0], (tuple, list, dict, np.ndarray))
+    return value.ndim == 1 and (value.dtype != object or not isinstance(value[0], (tuple, list, dict, np.ndarray)))

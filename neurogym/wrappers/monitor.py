@@ -186,7 +186,8 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
     def reset_data(self) -> None:
         """Discard the data collected since the last file."""
         self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
-        self.steps_since_save, self._recorded = 0, _nothing()
+        kept = ("ob", "actions", "rewards", "gt", "performance", "starts", "initial", "trial")
+        self.steps_since_save, self._recorded = 0, {key: [] for key in kept}
 
     # -- figures ------------------------------------------------------------------------------------------------------
 
@@ -289,8 +290,3 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
                 result["mean_performance"],
             )
         return result
-
-
-def _nothing() -> dict[str, list[Any]]:
-    keys = ("ob", "actions", "rewards", "gt", "performance", "starts", "initial", "trial")
-    return {key: [] for key in keys}

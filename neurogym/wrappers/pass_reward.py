@@ -51,8 +51,7 @@ class PassAction(TrialWrapper):
     def __init__(self, env: gym.Env, one_hot: bool = False):
         super().__init__(env)
         space = env.action_space
-        discrete = isinstance(space, gym.spaces.Discrete)
-        if one_hot and not discrete:
+        if one_hot and not isinstance(space, gym.spaces.Discrete):
             raise ValueError(f"one_hot needs discrete actions, not {space}")
         self._codes = np.eye(int(space.n), dtype=np.float32) if one_hot else None  # type: ignore[attr-defined]
         self._axes = len(space.shape or ())
@@ -61,9 +60,7 @@ class PassAction(TrialWrapper):
 
     def appended(self, action: Action, reward: Reward, field: Field) -> np.ndarray | float:
         """The action, its code, or the flattened action vector."""
-        if self._codes is not None:
-            return self._codes[action]
-        return _flattened(action, self._axes)
+        return self._codes[action] if self._codes is not None else _flattened(action, self._axes)
 
 
 class PassGT(TrialWrapper):

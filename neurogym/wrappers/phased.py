@@ -43,6 +43,7 @@ class Phased(TrialWrapper):
     """
 
     decides = ("the training phase", "period_fixation")
+    punishing_ph = 0  # first phase with negative rewards
     task: NoisyTask
 
     def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: Count, th: float, perf_w: Count):
@@ -71,8 +72,7 @@ class Phased(TrialWrapper):
     def step(self, action: Action) -> StepResult:
         """Act; the first answer of a trial is remembered."""
         task = self.task
-        answered = self._first is None and task.in_period("decision") and action != self._hold
-        if answered:
+        if self._first is None and task.in_period("decision") and action != self._hold:
             self._first = bool(action == task.gt_now)
         first = self._first
         ob, reward, terminated, truncated, info = super().step(action)
@@ -97,8 +97,7 @@ class Phased(TrialWrapper):
         if info["outcome"] in ("correct", "error") and info["choice"] != self._hold:
             choice = int(info["choice"])
             self._choice, self._reps = choice, self._reps + 1 if choice == self._choice else 1
-        full = len(self._window) == self.perf_w
-        if full and np.mean(self._window) >= self.th and self.curr_ph < self.last_ph:
+        if len(self._window) == self.perf_w and np.mean(self._window) >= self.th and self.curr_ph < self.last_ph:
             self.curr_ph, self._window = self.curr_ph + 1, []
 
     def silence(self, quiet: bool) -> None:
@@ -130,12 +129,14 @@ class Phased(TrialWrapper):
 
         trials.set_action_reward("decision", answers, pay, lambda rows: is_right(rows).astype(float), is_right)
 
-    def spare(self, trials: Trials) -> None:
-        """No negative rewards."""
-        trials.rewards = {event: np.maximum(amount, 0) for event, amount in trials.rewards.items()}
-
-    def record(self, trials: Trials) -> None:
-        """Record the phase."""
+    def revise(self, trials: Trials) -> None:
+        """Set the rewards of the present phase, and record the phase."""
+        if self.curr_ph == 0:
+            self.reward_any(trials)
+        elif self.curr_ph == 1:
+            self.ignore_errors(trials)
+        if self.curr_ph < self.punishing_ph:
+            trials.rewards = {event: np.maximum(amount, 0) for event, amount in trials.rewards.items()}
         trials.info[self._column] = np.full(trials.n, self.curr_ph)
 
 
@@ -168,6 +169,7 @@ class Shaping(Phased):
     """
 
     metadata = WrapperInfo(order="any")
+    punishing_ph = 5
     ceiling_effect = unknown("the trials depend on the training phase")
 
     def __init__(
@@ -202,16 +204,6 @@ class Shaping(Phased):
         drawn = Distribution.of(spec).sample(self.task.np_random, n)
         return np.maximum(drawn * short / mean_duration(spec), self.task.dt)
 
-    def revise(self, trials: Trials) -> None:
-        """Set the rewards of the present phase."""
-        if self.curr_ph == 0:
-            self.reward_any(trials)
-        elif self.curr_ph == 1:
-            self.ignore_errors(trials)
-        if self.curr_ph < 5:
-            self.spare(trials)
-        self.record(trials)
-
 
 CLEAR = 100.0  #: coherence of an unambiguous stimulus (percent)
 
@@ -245,6 +237,7 @@ class CurriculumLearning(Phased):
     metadata = WrapperInfo(doi="10.1038/s41586-019-0919-7", order="any")
     ceiling_effect = unknown("the trials depend on the training phase")
     decides = ("the training phase", "coh")
+    punishing_ph = 2
 
     def __init__(
         self, env: gym.Env, perf_w: Count = 1000, max_num_reps: Count = 3, init_ph: Whole = 0, th: Number = 0.8
@@ -267,15 +260,10 @@ class CurriculumLearning(Phased):
     def revise(self, trials: Trials) -> None:
         """Set stimuli and rewards for the present phase."""
         if self.curr_ph == 0:
-            labels = [label for label in self.task.observation_space.name if label.startswith("stim")]
-            for label in labels:
-                trials.set_ob(0, "stimulus", where=label)
-            self.reward_any(trials)
-        elif self.curr_ph == 1:
-            self.ignore_errors(trials)
-        if self.curr_ph < 2:
-            self.spare(trials)
-        self.record(trials)
+            for label in self.task.observation_space.name:
+                if label.startswith("stim"):
+                    trials.set_ob(0, "stimulus", where=label)
+        super().revise(trials)
 
 
 def mean_duration(spec: object) -> float:

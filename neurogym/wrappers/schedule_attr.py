@@ -85,8 +85,7 @@ class ScheduleAttr(TrialWrapper):
             column = np.empty(n, dtype=object)
             for k, i in enumerate(index):
                 column[k] = self.attr_list[i][name]
-            plain = all(np.isscalar(value) for value in column)
-            scheduled[name] = np.array(column.tolist()) if plain else column
+            scheduled[name] = np.array(column.tolist()) if all(np.isscalar(value) for value in column) else column
         return {**given, **scheduled}
 
     def revise(self, trials: Trials) -> None:

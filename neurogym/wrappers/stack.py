@@ -55,8 +55,7 @@ class Stack:
 
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:
         """Remove all wrappers except the given wrappers."""
-        kept = [wrapper for wrapper in self.wrappers if wrapper in wrappers]
-        self._take(kept)
+        self._take([wrapper for wrapper in self.wrappers if wrapper in wrappers])
 
     @property
     def shows(self) -> bool:

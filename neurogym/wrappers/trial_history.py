@@ -123,8 +123,7 @@ class TrialHistory(TrialWrapper):
         n = len(matrices)
         following = np.full((n, n), 1 / n) if self.rand_blcks else np.roll(np.eye(n), 1, axis=1)
         if clock is None:  # the first block has no end
-            alike = n == 1
-            return Effect("ground truth", process=BlockProcess(matrices, np.eye(n), hazard=0.0 if alike else 1e-12))
+            return Effect("ground truth", process=BlockProcess(matrices, np.eye(n), hazard=0.0 if n == 1 else 1e-12))
         return Effect("ground truth", process=BlockProcess(matrices, following, *clock.lengths))
 
     def trial_ended(self, info: Info) -> None:
@@ -202,8 +201,7 @@ class TrialHistory(TrialWrapper):
         """Return the matrix among the choices in play; when these change, draw block and last choice again."""
         if self._active is not None and active != self._active:
             self._first_block()
-            in_play = np.flatnonzero(np.isin(self.choices, active))
-            self.prev = int(self.task.np_random.choice(in_play))
+            self.prev = int(self.task.np_random.choice(np.flatnonzero(np.isin(self.choices, active))))
             matrix = self._matrix
         self._active = active
         return restrict(matrix, self.choices, [active] * self.n_ch)

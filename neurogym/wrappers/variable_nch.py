@@ -105,8 +105,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         for first, end in zip(bounds, bounds[1:], strict=False):
             if begins[first : first + 1].any() or not self._active:
                 self._active = self._draw_active()
-            shown = tuple(self.choices[list(self._active)].tolist())
-            active += [shown] * (end - first)
+            active += [tuple(self.choices[list(self._active)].tolist())] * (end - first)
             drawn += [self._active] * (end - first)
         self._drawn = np.fromiter(drawn, object, n)
         if self._passes_on:

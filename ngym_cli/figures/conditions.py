@@ -154,7 +154,8 @@ def task_bars(parts: Sequence[Series], panel: ConditionScores) -> Figure:
         if places:
             y, levels = np.array(places).T
             axes.vlines(levels, y - 0.45, y + 0.45, color="black", linestyle=line, linewidth=1.2, label=name)
-    axes.set_yticks([at[index] for index in at], [_task_name(panel.values[index]) for index in at])
+    names = [panel.values[index].rpartition(".")[2].removesuffix("-v0") for index in at]  # without collection, version
+    axes.set_yticks(list(at.values()), names)
     axes.invert_yaxis()
     for family, middle in middles.items():
         axes.annotate(family, (1.02, middle), xycoords=("axes fraction", "data"), va="center", color=style.GREY)
@@ -171,11 +172,6 @@ def _family(task: str) -> str:
         return str(find_task(task).metadata.get("family", ""))
     except UserError:
         return ""
-
-
-def _task_name(task: str) -> str:
-    """Return the name of a task without collection and version."""
-    return task.rpartition(".")[2].removesuffix("-v0")
 
 
 def _one_answer(view: View) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,9 @@ def _recurrent(view: View) -> None:
         raise Unavailable("a memoryless agent has no recurrent dynamics")
 
 
+_figure = partial(registry.figure, record=NEEDED, check=_recurrent)
+
+
 def _dots(axes: Axes, places: np.ndarray, stable: np.ndarray, colour: str, size: float) -> None:
     """Draw points of shape (n, 2), filled if stable and open if not."""
     axes.plot(*places[stable].T, "o", color=colour, markerfacecolor=colour, markersize=size)
@@ -55,9 +59,7 @@ def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label:
         plane.plot([], [], "o", color=colour, label=label)
 
 
-@registry.figure(
-    "fixed and slow points of the network under the mean input of a period", record=NEEDED, check=_recurrent
-)
+@_figure("fixed and slow points of the network under the mean input of a period")
 def fixed_points(view: View) -> Figure:
     """Draw the fixed and slow points for the mean input of each condition and period, on common axes, and paths."""
     found = dynamics_of(view)
@@ -81,10 +83,7 @@ def fixed_points(view: View) -> Figure:
     return figure
 
 
-@registry.figure(
-    "flow of the activity in a plane under the mean input of each period",
-    record=NEEDED, check=_recurrent, on_request=True,
-)  # fmt: skip
+@_figure("flow of the activity in a plane under the mean input of each period", on_request=True)
 def flow(view: View) -> Figure:
     """Draw the flow field in a plane for each input, with points and paths of trials."""
     found = dynamics_of(view)
@@ -108,21 +107,18 @@ def flow(view: View) -> Figure:
     return figure
 
 
-@registry.figure(
-    "eigenvalues and time constants of the network at its points",
-    record=NEEDED, check=_recurrent, on_request=True,
-)  # fmt: skip
+@_figure("eigenvalues and time constants of the network at its points", on_request=True)
 def modes(view: View) -> Figure:
     """Draw the eigenvalues of all points, and the first time constants of a stable point if there is any."""
     found = dynamics_of(view)
-    dt = found.population.activity.dt
     figure, (spectrum, constants) = new_figure(1, 2, width=4.0, height=3.8)
     _unit_circle(spectrum)
     for (each, points), colour in zip(found.searched, _colours(len(found.searched)), strict=True):
         values = points.eigenvalues.ravel()
         spectrum.plot(values.real, values.imag, ".", markersize=3, color=colour, alpha=0.6)
         of = int(np.argmax((points.speed <= FIXED) & points.stable))  # the first if none is
-        constant, grows = points.time_constants(dt)[of, :MODES], np.abs(points.eigenvalues[of, :MODES]) > 1
+        constant = points.time_constants(found.population.activity.dt)[of, :MODES]
+        grows = np.abs(points.eigenvalues[of, :MODES]) > 1
         rank = np.arange(1, len(constant) + 1)
         shape = describe_attractor(points).kind if len(points) else ""
         constants.plot(rank, constant, "o-", color=colour, label=f"{each.label}: {shape}")
@@ -134,7 +130,7 @@ def modes(view: View) -> Figure:
     return figure
 
 
-@registry.figure("points followed from one input to another", record=NEEDED, check=_recurrent, on_request=True)
+@_figure("points followed from one input to another", on_request=True)
 def bifurcation(view: View) -> Figure:
     """Draw the points while the input goes from that of the first condition or period to that of the last."""
     found = dynamics_of(view)

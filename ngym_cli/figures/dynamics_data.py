@@ -86,7 +86,8 @@ class Dynamics:
             weights = read_outs(self.policy)
             if int(number) < len(weights):
                 padded = np.zeros(self.system.units)
-                first = self._top_layer(weights.shape[1])
+                # The hidden units of the top layer come first in its part of the state, which is the last.
+                first = self.system.units - int(getattr(self.system, "layers", [self.system])[-1].units)
                 padded[first : first + weights.shape[1]] = weights[int(number)]
                 return padded
         if axis in self.names or (kind == "input" and number and int(number) < self.system.inputs):
@@ -98,11 +99,6 @@ class Dynamics:
             f"unknown axis '{axis}'; expected pc1 to pc{last[0]}, output0 to output{last[1]}, input0 to input{last[2]},"
             f" or a channel: {', '.join(map(str, self.names))}"
         )
-
-    def _top_layer(self, hidden: int) -> int:
-        """Return the position of the hidden units of the top layer in the state."""
-        layers = getattr(self.system, "layers", [self.system])
-        return self.system.units - int(layers[-1].units) if len(layers) > 1 else 0
 
     @property
     def labels(self) -> list[str]:

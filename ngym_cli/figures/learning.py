@@ -177,8 +177,7 @@ def _by_condition(axes: Axes, source: Source) -> None:
     rows = [(step, row) for step, evaluated in found for row in evaluated.summary["conditions"]]
     names = list(dict.fromkeys(row["condition"] for _, row in rows))
     name = "coh" if "coh" in names else names[0] if names else None
-    values: list[Any] = [row["value"] for _, row in rows if row["condition"] == name]
-    values = sorted(set(values))
+    values: list[Any] = sorted({row["value"] for _, row in rows if row["condition"] == name})
     for value, colour in zip(values, style.shades(len(values)), strict=True):
         line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
         words = wording.Wording(source.facts.labels).phrase(str(name), value)
@@ -254,5 +253,5 @@ def _losses(axes: Axes, found: list[EvaluationRow], colours: dict[str, str]) -> 
     axes.plot([], [], "ko", markersize=5, label="best earlier evaluation")
     axes.plot([], [], "ks", markersize=5, label="last evaluation")
     style.legend_below(axes, side="right")
-    title = f"mean forgetting {np.mean(losses):.2f}"
-    axes.set(ylabel="performance", ylim=(0, 1.05), xlim=(-0.5, len(names) - 0.5), title=title)
+    axes.set_title(f"mean forgetting {np.mean(losses):.2f}")
+    axes.set(ylabel="performance", ylim=(0, 1.05), xlim=(-0.5, len(names) - 0.5))

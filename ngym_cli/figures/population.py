@@ -87,8 +87,7 @@ def population(view: View, series: Series | None = None) -> Population:
         activity = Activity(values, offsets, recording.dt)
         event = next((name for name in ("stimulus", "stim", "sample", "ready") if name in recording.events), "")
         at = recording.events[event][:n] / recording.dt if event else np.zeros(n)
-        after = activity.lengths - at
-        stop = max(2, int(np.nanquantile(after, 1 - REACHED)))
+        stop = max(2, int(np.nanquantile(activity.lengths - at, 1 - REACHED)))
         start = -int(min(np.nanmin(at), max(2, stop // 4)))
         columns = {name: table[name] for name in _conditions(view, table)}
         view.memory[key] = Population(activity, table, event, at, start, stop, columns)
@@ -238,8 +237,7 @@ def trajectories(view: View) -> Figure:
 def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
     """Return the variables to decode: the choice, and the task's conditions with a few values."""
     found = {}
-    wanted = list(view.by) or ["choice", *view.facts.conditions]
-    for name in wanted:
+    for name in view.by or ("choice", *view.facts.conditions):
         if name not in table or table[name].ndim != 1:
             continue
         values = table[name].astype(str) if table[name].dtype == object else numbers(table[name])
@@ -291,8 +289,7 @@ def decoding(view: View) -> Figure:
     style.legend_below(left)
     image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1, rasterized=True)
     figure.colorbar(image, ax=right, label="accuracy")
-    right.set(ylabel="trained at (ms)", title=f"{short(across[0])} across time")
-    right.set_xlabel("tested at (ms)")
+    right.set(xlabel="tested at (ms)", ylabel="trained at (ms)", title=f"{short(across[0])} across time")
     return figure
 
 
@@ -311,8 +308,7 @@ def selectivity(view: View) -> Figure:
     with style.unavailable_on(ValueError):
         table = selectivity_table(rate, targets)
     figure, (left, right) = style.new_figure(1, 2)
-    share = (table.p < table.alpha).mean(axis=0)
-    left.barh(range(len(table.terms)), share, color=style.COLOURS[0])
+    left.barh(range(len(table.terms)), (table.p < table.alpha).mean(axis=0), color=style.COLOURS[0])
     left.set_yticks(range(len(table.terms)), [" x ".join(map(short, term.split(":"))) for term in table.terms])
     left.invert_yaxis()
     left.set(

@@ -156,8 +156,7 @@ def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[html.PageFig
         if figure is None:
             left_out.append((spec.name, str(why)))
         else:
-            caption = f"{spec.summary[:1].upper()}{spec.summary[1:]}."
-            found.append(html.drawing(figure, spec.name, caption))
+            found.append(html.drawing(figure, spec.name, f"{spec.summary[:1].upper()}{spec.summary[1:]}."))
     return found, left_out
 
 

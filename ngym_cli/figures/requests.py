@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from ngym_cli import runs
 from ngym_cli.config import parts
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, one_line, unknown
+from ngym_cli.errors import UserError, check_known, one_line, unknown
 from ngym_cli.figures.files import FigureFiles, FigureRow, save_with_table
 from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
 from ngym_cli.runs.recordings import ENDINGS
@@ -52,7 +52,8 @@ def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
                 runs.find(word, root)
             except UserError:
                 if not Path(word).exists() and "/" not in word:
-                    raise _neither(word, root) from None
+                    names = [*FIGURES, *(run.name for run in runs.find_all(root))]
+                    raise unknown("figure or run", word, names) from None
     return references or [runs.LATEST], figures
 
 
@@ -60,11 +61,6 @@ def _is_figure(word: str) -> bool:
     """Return whether a word names a figure: built in, a reference to a user's own, or offered by a package."""
     own = parts.is_reference(word) or word.endswith(".py") or word in parts.offered("figure")
     return (word in FIGURES or own) and not Path(word).is_dir()
-
-
-def _neither(word: str, root: Path) -> UserError:
-    names = [*FIGURES, *(run.name for run in runs.find_all(root))]
-    return unknown("figure or run", word, names)
 
 
 def view(
@@ -91,9 +87,8 @@ def view(
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.view import View
 
-    if compare is not None and compare not in COMPARE:
-        raise unknown("word of --compare", compare, COMPARE)
-    split = tuple(split_entries(by or ""))
+    if compare is not None:
+        check_known("word of --compare", compare, COMPARE)
     named = tuple(split_entries(evaluations or ""))
     sources = [Source(runs.find(reference, root), trust) for reference in references]
     for source in sources:
@@ -102,7 +97,15 @@ def view(
     plane = split_entries(axes or "pc1,pc2")
     if len(plane) != 2:
         raise UserError(f"--axes takes two axes, as in pc1,output0; got '{axes}'")
-    return View(sources, split, compare, named, _pair(pair), held=tuple(held), axes=(plane[0], plane[1]))
+    return View(
+        sources,
+        tuple(split_entries(by or "")),
+        compare,
+        named,
+        _pair(pair),
+        held=tuple(held),
+        axes=(plane[0], plane[1]),
+    )
 
 
 def comparison(
@@ -250,10 +253,8 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> FigureResult:
     try:
         with styled(style):
             return FigureResult(spec.draw(seen), None, False)
-    except Unavailable as reason:
-        return FigureResult(None, str(reason), False)
-    except UserError as error:
-        return FigureResult(None, str(error), True)
+    except (Unavailable, UserError) as error:
+        return FigureResult(None, str(error), isinstance(error, UserError))
     except Exception as error:
         logger.debug("figure %s", spec.name, exc_info=True)
         return FigureResult(None, f"the drawing failed: {one_line(error)}", False)

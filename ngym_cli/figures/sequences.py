@@ -67,8 +67,7 @@ def history(view: View) -> Figure:
                 lags = [k for k in range(1, LAGS + 1) if f"{kind}_{k}" in fit.weights]
                 curve = Curve.estimates(lags, [fit.weights[f"{kind}_{k}"] for k in lags], fit.n)
                 style.interval_points(axis, curve, linewidth=1.5, **look)
-        reset = found.reset_index
-        text = f"{part.label}: reset index {style.in_words(reset)}, "
+        text = f"{part.label}: reset index {style.in_words(found.reset_index)}, "
         text += f"win-stay {shift.win_stay.value:.2f}, lose-shift {shift.lose_shift.value:.2f}"
         axes[0].plot([], [], " ", label=text)
     titles = ("past correct choices", "past wrong choices", "past transitions, both correct")
@@ -98,12 +97,11 @@ def stay(view: View) -> Figure:
         names = [name.replace("_", "\n") for name in found.stay]
         text = f"{part.label}: model-based {style.in_words(found.model_based)},\n"
         text += f"model-free {style.in_words(found.model_free)}; n = {sum(found.n.values()):,}"
-        offset = style.dodge(k, len(parts), 0.15)
         if len(parts) == 1:
-            colours = [style.COLOURS[0], style.COLOURS[1], style.COLOURS[0], style.COLOURS[1]]
-            axes.bar(names, [e.value for e in found.stay.values()], color=colours, alpha=0.6, width=0.6)
+            heights = [estimate.value for estimate in found.stay.values()]
+            axes.bar(names, heights, color=[*style.COLOURS[:2]] * 2, alpha=0.6, width=0.6)
         style.interval_bars(axes, names, list(found.stay.values()), color="black" if len(parts) == 1 else part.colour,
-                      label=text, offset=offset)  # fmt: skip
+                      label=text, offset=style.dodge(k, len(parts), 0.15))  # fmt: skip
     style.guide(axes, y=0.5)
     axes.set(ylabel="P(stay)", ylim=(0, 1.05), title="stay probability, 95 % intervals", xlabel="trial before")
     style.legend_below(axes)
@@ -130,8 +128,7 @@ def regret(view: View) -> Figure:
     parts = [_sessions(part) for part in view.parts()]
     analysis = lambda part: from_trials.cumulative_regret(part.table, _arms(part), n_boot=view.draws(200))  # noqa: E731
     for part, curve in view.analysed(parts, analysis):
-        label = f"{part.label}, {int(curve.n[0])} sessions"
-        style.interval_line(axes, curve, part.colour, label)
+        style.interval_line(axes, curve, part.colour, f"{part.label}, {int(curve.n[0])} sessions")
         expected = np.stack([part.table[name] for name in _arms(part)], axis=1)
         random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
         if part is parts[0]:
@@ -177,8 +174,7 @@ def reversal(view: View) -> Figure:
         return from_trials.reversal_curve({**part.table, "choice": chosen, "best": better})
 
     figure, axes = style.new_figure(width=4.6)
-    parts = [_sessions(part) for part in view.parts()]
-    for part, found in view.analysed(parts, analysis):
+    for part, found in view.analysed([_sessions(part) for part in view.parts()], analysis):
         text = f"{part.label}: {found.n_reversals:,} reversals, "
         s = found.trials_to_switch
         text += f"{s.value:.1f} trials to switch [{s.low:.1f}, {s.high:.1f}]"
@@ -221,8 +217,8 @@ def indifference(view: View) -> Figure:
         axes.axvline(v.value, color=part.colour, linestyle="--", linewidth=0.8)
     style.guide(axes, y=0.5)
     axes.set_xscale("log")
-    ticks = [0.25, 0.5, 1, 2, 4]
-    inside = [tick for tick in ticks if 1.5 * ends[0] < tick < ends[1] / 1.5]  # clear of the words at both ends
+    # Ticks are clear of the words at both ends.
+    inside = [tick for tick in (0.25, 0.5, 1, 2, 4) if 1.5 * ends[0] < tick < ends[1] / 1.5]
     axes.set_xticks([ends[0], *inside, ends[1]], ["only\nA", *(f"{tick:g}" for tick in inside), "only\nB"])
     axes.minorticks_off()
     axes.set(
@@ -253,8 +249,7 @@ def interval(view: View) -> Figure:
     ):
         rows = responded(part.table) & np.isfinite(part.table["rt"])
         target, produced = part.table["production"][rows], part.table["rt"][rows]
-        rng = np.random.default_rng(0)
-        shown = rng.permutation(len(target))[:500]
+        shown = np.random.default_rng(0).permutation(len(target))[:500]
         left.plot(target[shown], produced[shown], ".", color=part.colour, markersize=2, alpha=0.4)
         text = f"{part.label}, n = {len(target):,}: slope {style.in_words(found.slope)}, "
         text += f"Weber fraction {found.weber_fraction.value:.3f}"

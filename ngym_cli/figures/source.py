@@ -153,8 +153,7 @@ class Source:
         found = [each for each in behaviour if not each.along_training] or behaviour
         if not found:
             raise Unavailable("the run has no evaluation yet; ngym eval makes one")
-        intact = [each for each in found if each.intact]
-        return (intact or found)[-1]
+        return ([each for each in found if each.intact] or found)[-1]
 
     def named(self, name: str) -> Evaluated:
         """Return an evaluation by name.

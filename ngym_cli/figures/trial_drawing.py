@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,8 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
         width: of the figure, inches; more where there are many trials.
     """
     first = trials[0]
-    panels = [name for name in names or PANELS if _there(name, first)]
+    missing = {"units": first.activity is None, "policy": first.policy is None, "value": first.values is None}
+    panels = [name for name in names or PANELS if not missing.get(name)]
     each, heights = max(2.6, width / len(trials)), [PANELS[name].height for name in panels]
     if panels[0] == "inputs":
         heights[0] = min(max(heights[0], 0.75 + 0.24 * first.observations.shape[1]), 3.4)
@@ -80,28 +81,17 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
         high = _name_periods(axes[0][column], trial, room=each)
         axes[-1][column].set_xlabel("time (ms)")
         axes[-1][column].set_xlim(0, len(trial) * trial.dt)
-        axes[0][column].set_title(_title(trial, words), fontsize="small", pad=4 + high)
+        title = [*trial.in_words(words)[:MOST_CONDITIONS], str(trial.record.get("outcome", ""))]
+        axes[0][column].set_title("\n".join(title), fontsize="small", pad=4 + high)
     for row, name in enumerate(panels):
         axes[row][0].set_ylabel("units, sorted\nby time of peak" if name == "units" else name)
     figure.align_ylabels()
     return figure
 
 
-def _there(name: str, trial: TrialView) -> bool:
-    needed = {"units": trial.activity, "policy": trial.policy, "value": trial.values}
-    return needed.get(name, trial.rewards) is not None
-
-
-def _title(trial: TrialView, words: Wording) -> str:
-    """Return the conditions and the outcome of a trial."""
-    shown = trial.in_words(words)[:MOST_CONDITIONS]
-    return "\n".join([*shown, str(trial.record.get("outcome", ""))])
-
-
 def by_peak(activity: np.ndarray) -> np.ndarray:
     """Return the units ordered by the time of the largest deviation from the mean; shape (units,)."""
-    away = np.abs(activity - activity.mean(axis=0))
-    return np.argsort(away.argmax(axis=0), kind="stable")
+    return np.argsort(np.abs(activity - activity.mean(axis=0)).argmax(axis=0), kind="stable")
 
 
 def _edges(trial: TrialView) -> np.ndarray:
@@ -146,6 +136,12 @@ def _lines(names: Sequence[tuple[float, str]], letter: float) -> list[int]:
     return found
 
 
+def _note(axis: Axes, text: str, height: float, **options: Any) -> None:
+    """Write small words to the right of a panel."""
+    look = {"xycoords": "axes fraction", "va": "center", "fontsize": "small", **options}
+    axis.annotate(text, (1, height), xytext=(3, 0), textcoords="offset points", **look)
+
+
 def _inputs(panel: TrialPanel) -> None:
     axis, trial, labels = panel.axis, panel.trial, panel.trial.labels.get("observation", {})
     image = channel_image(axis, _edges(trial), trial.observations, labels, panel.scale)
@@ -179,9 +175,7 @@ def _policy(panel: TrialPanel) -> None:
     for action in range(n):
         axis.stairs(trial.policy[:, action], _edges(trial), color=COLOURS[action], baseline=None)
         if panel.last:
-            axis.annotate(names.get(action, f"action {action}"), (1, (action + 0.5) / n), xycoords="axes fraction",
-                          xytext=(3, 0), textcoords="offset points", va="center", color=COLOURS[action],
-                          fontsize="small")  # fmt: skip
+            _note(axis, names.get(action, f"action {action}"), (action + 0.5) / n, color=COLOURS[action])
     axis.set_ylim(-0.05, 1.05)
 
 
@@ -203,8 +197,7 @@ def _choice(panel: TrialPanel) -> None:
         axis.set_yticks(sorted(names), [names[index] for index in sorted(names)])
         axis.set_ylim(min(names) - 0.4, max(names) + 0.4)
     if panel.last and trial.ground_truth is not None:
-        axis.annotate("grey: correct", (1, 0.5), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
-                      va="center", color=GREY, fontsize="small")  # fmt: skip
+        _note(axis, "grey: correct", 0.5, color=GREY)
 
 
 def _reward(panel: TrialPanel) -> None:
@@ -289,7 +282,4 @@ def channel_image(
 def scale_words(axes: Axes, scale: np.ndarray, labels: Mapping[str, object]) -> None:
     """Write the largest absolute value of each group of channels to the right of the group's rows."""
     for _, where in groups(labels, len(scale)):
-        axes.annotate(
-            f"{scale[where[0]]:.2g}", (1, where.mean() + 0.5), xycoords=("axes fraction", "data"),
-            xytext=(3, 0), textcoords="offset points", va="center", fontsize="small",
-        )  # fmt: skip
+        _note(axes, f"{scale[where[0]]:.2g}", where.mean() + 0.5, xycoords=("axes fraction", "data"))

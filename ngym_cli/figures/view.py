@@ -168,9 +168,7 @@ class View:
         Raises:
             Unavailable: if nothing was recorded.
         """
-        if self.named:
-            return self.series[0]
-        return self.recorded_of(self.first)
+        return self.series[0] if self.named else self.recorded_of(self.first)
 
     def recorded_of(self, source: Source, quantities: Sequence[str] = ()) -> Series:
         """Return the latest recorded evaluation of a run, preferably of the intact network.

@@ -173,11 +173,10 @@ def code_of(paper: Paper) -> list[str]:
 def folders() -> Iterator[Path]:
     """Yield the folders of the papers that come with ngym, and of papers in the current folder."""
     here = sorted(path.parent for path in Path().glob(f"*/{model.FILE}"))
-    seen = set()
+    found: dict[Path, Path] = {}
     for folder in (*(library() / id_ for id_ in ids()), *here):
-        if folder.resolve() not in seen:
-            seen.add(folder.resolve())
-            yield folder
+        found.setdefault(folder.resolve(), folder)
+    yield from found.values()
 
 
 TEMPLATE = Path(__file__).parent / "template"
@@ -200,5 +199,4 @@ def new(folder: Path) -> None:
         raise UserError(f"{folder} exists; nothing was written") from None
     except OSError as error:
         raise UserError(f"cannot write {folder}: {error.strerror}") from None
-    code = trust.signed(code_of(load(folder)))
-    write_json(folder / MADE_HERE, {"code": code})
+    write_json(folder / MADE_HERE, {"code": trust.signed(code_of(load(folder)))})

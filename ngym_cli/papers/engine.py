@@ -110,6 +110,4 @@ def _job(name: str) -> int:
 
 def is_done(path: Path) -> bool:
     """Return whether a run exists and is finished."""
-    if not (path / runs.MANIFEST).exists():
-        return False
-    return bool(runs.RunFolder(path).manifest()["status"] == "finished")
+    return (path / runs.MANIFEST).exists() and runs.RunFolder(path).manifest()["status"] == "finished"

@@ -48,8 +48,7 @@ def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[html.PageFi
             raise
         except Exception as error:
             raise UserError(f"{paper.script.path}: {function}: {one_line(error)}") from error
-        caption = " ".join((inspect.getdoc(drawer) or name).split())
-        found.append(html.drawing(figure, name, caption))
+        found.append(html.drawing(figure, name, " ".join((inspect.getdoc(drawer) or name).split())))
     return found, left_out
 
 
@@ -119,8 +118,7 @@ def _strategies(paper: Paper) -> Iterator[tuple[str, str]]:
     """Yield the controls: name, and what it is."""
     yield UNTRAINED, "the same networks before training"
     for name in dict.fromkeys(name for claim in paper.config.claims for name in claim.control):
-        words = " ".join((inspect.getdoc(paper.script.control(name)) or "").split())
-        yield name.replace("_", " "), words
+        yield name.replace("_", " "), " ".join((inspect.getdoc(paper.script.control(name)) or "").split())
 
 
 def _criteria(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
@@ -138,7 +136,6 @@ def _networks(paper: Paper, document: Row) -> Iterator[tuple[str, ...]]:
 
     for row in document["runs"]:
         part = paper.config.parts[row["part"]]
-        run = PaperRun(runs.RunFolder(row["id"]), row["seed"], part.evaluations)
-        found = run.manifest
+        found = PaperRun(runs.RunFolder(row["id"]), row["seed"], part.evaluations).manifest
         reached, trials = cell(found.get("performance")), cell(found.get("trials"))
         yield row["part"], part.what, str(row["seed"]), reached, trials, row["id"]

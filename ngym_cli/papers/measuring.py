@@ -6,11 +6,12 @@ import hashlib
 import json
 import math
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,14 +149,14 @@ def _measure_seed(
     threads.one()
     paper = collection.load(Path(folder))
     found: list[ClaimResult] = []
-    opened = _Opened(paper, seed, paths)
+    opened = _opener(paper, seed, paths)
     for claim in paper.config.claims:
         key = keys.get(claim.id)
         if key is None:
             continue
         known = _read(place, claim.id, seed, key)
         if known is None:
-            known = _measure(paper, claim, seed, [opened.run(part) for part in claim.part])
+            known = _measure(paper, claim, seed, [opened(part) for part in claim.part])
             known = replace(known, controls=_controls(paper, claim, seed, opened))
             kept = {"key": key, "value": known.value, "why": known.why, "controls": dict(known.controls)}
             write_json(_file(place, claim.id, seed), kept)
@@ -163,8 +164,8 @@ def _measure_seed(
     return found
 
 
-class _Opened:
-    """Runs of a seed, and controls made from these, each opened once.
+def _opener(paper: Paper, seed: int, paths: Mapping[str, Path]) -> Callable[..., PaperRun]:
+    """Return a function that returns the run of a part, or a control of this run; each is opened once.
 
     Args:
         paper: the paper.
@@ -172,28 +173,21 @@ class _Opened:
         paths: run folder of each part.
     """
 
-    def __init__(self, paper: Paper, seed: int, paths: Mapping[str, Path]):
-        self.paper, self.seed, self.paths = paper, seed, paths
-        self._found: dict[tuple[str, str], PaperRun] = {}
+    @cache
+    def opened(part: str, control: str = "") -> PaperRun:
+        if control:
+            return paper.script.control(control)(opened(part))
+        return PaperRun.evaluated(runs.RunFolder(paths[part]), seed, paper.config.parts[part].evaluations)
 
-    def run(self, part: str, control: str = "") -> PaperRun:
-        """Return the run of a part, or a control of this run."""
-        if (part, control) not in self._found:
-            if control:
-                found = self.paper.script.control(control)(self.run(part))
-            else:
-                requested = self.paper.config.parts[part].evaluations
-                found = PaperRun.evaluated(runs.RunFolder(self.paths[part]), self.seed, requested)
-            self._found[part, control] = found
-        return self._found[part, control]
+    return opened
 
 
-def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: _Opened) -> dict[str, Value]:
+def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: Callable[..., PaperRun]) -> dict[str, Value]:
     """Return the value of a claim for each control; None where the control does not give the number."""
     found: dict[str, Value] = {}
     for name in (UNTRAINED, *claim.control):
         try:
-            given = [opened.run(part, name) for part in claim.part]
+            given = [opened(part, name) for part in claim.part]
         except ValueError as error:
             raise UserError(f"{paper.script.path}: control {name}, seed {seed}: {one_line(error)}") from error
         with suppress(UserError):  # a control may lack what the measure takes for granted, as trials of a condition

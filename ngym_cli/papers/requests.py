@@ -135,7 +135,7 @@ def require_trust(paper: Paper, place: Path, trusted: bool) -> trust.Code | None
         return None
     records = (place / CLAIMS, paper.folder / collection.MADE_HERE)
     known: set[str] = set()
-    for record in records if _below_here(paper.folder) else ():
+    for record in records if paper.folder.resolve().is_relative_to(Path.cwd().resolve()) else ():
         said = read_json(record) if record.is_file() else None
         known |= set(trust.unchanged_references(said.get("code") if isinstance(said, dict) else None))
     for name in names:
@@ -145,10 +145,6 @@ def require_trust(paper: Paper, place: Path, trusted: bool) -> trust.Code | None
                 "or has changed since; say --trust if you know it"
             )
     return trust.signed(names)
-
-
-def _below_here(folder: Path) -> bool:
-    return folder.resolve().is_relative_to(Path.cwd().resolve())
 
 
 def _train(
@@ -167,8 +163,7 @@ def _train(
     rows: list[status.RunRow] = []
     here = [each for each in planned.values() if each.path.is_relative_to(place)]  # other runs are complete
     for wave in filter(None, engine.waves(paper, here)):
-        sweep = engine.as_sweep(place, wave, launch)
-        found, interrupted = control.do_jobs(sweep, launcher, True)
+        found, interrupted = control.do_jobs(engine.as_sweep(place, wave, launch), launcher, True)
         rows += found
         if interrupted:
             return rows, True
@@ -214,7 +209,8 @@ def finish(
         "runs": [{"part": each.part, "seed": each.seed, "id": str(each.path)} for each in trained],
         "code": code,
     }
-    made = hashlib.sha256(json.dumps([document, paper.script.digest, _source(paper)], sort_keys=True).encode())
+    source = json.dumps(paper.config.model_dump(), sort_keys=True, default=str)
+    made = hashlib.sha256(json.dumps([document, paper.script.digest, source], sort_keys=True).encode())
     document["digest"] = made.hexdigest()[:16]
     old = read_json(place / CLAIMS) if (place / CLAIMS).is_file() else {}
     if isinstance(old, dict) and old.get("digest") == document["digest"] and (place / PAGE).is_file():
@@ -226,11 +222,6 @@ def finish(
     document["not_drawn"] = [{"figure": name, "why": why} for name, why in left_out]
     write_json(place / CLAIMS, document)
     return read_json(place / CLAIMS)
-
-
-def _source(paper: Paper) -> str:
-    """Return the content of `paper.toml` as text, for the digest of the page."""
-    return json.dumps(paper.config.model_dump(), sort_keys=True, default=str)
 
 
 def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[PaperRun]]:

@@ -233,7 +233,6 @@ def rows() -> list[Row]:
             found.append(_damaged(folder, str(error)))
             continue
         seeds = {} if paper.own else known.get(paper.id, {})
-        counts = Counter(verdict.state for verdict in verdicts(paper, seeds).values())
         found.append(
             {
                 "id": str(paper.folder) if paper.own else paper.id,
@@ -243,7 +242,7 @@ def rows() -> list[Row]:
                 "link": f"https://doi.org/{paper.config.doi}",
                 "parts": list(paper.config.parts),
                 "claims": len(paper.config.claims),
-                "verdicts": dict(counts),
+                "verdicts": dict(Counter(verdict.state for verdict in verdicts(paper, seeds).values())),
                 "minutes": minutes(paper, seeds),
             }
         )

@@ -147,8 +147,7 @@ class Criterion:
 
     def met_by_seed(self, values: Mapping[str, float | None], published: Mapping[str, float | None]) -> bool:
         """Return whether the numbers of a single seed meet the criterion."""
-        good = [v is not None and self.met(v, published.get(name)) for name, v in values.items()]
-        return self._enough(good)
+        return self._enough([v is not None and self.met(v, published.get(name)) for name, v in values.items()])
 
     def _enough(self, good: Sequence[bool]) -> bool:
         return _most(good) if self.numbers == "most numbers" else bool(good) and all(good)

@@ -130,8 +130,7 @@ def _categories(axes: Axes, done: Sequence[RunRow], key: str) -> None:
         axes.plot(place + rng.uniform(-0.12, 0.12, len(scores)), scores, "o", color=COLOURS[0], markersize=3, alpha=0.5)
         mean = float(scores.mean())
         low, high = statistics(scores)["mean_ci"] or (mean, mean)
-        error = [[mean - low], [high - mean]]
-        axes.errorbar(place + 0.25, mean, error, fmt="s", color=COLOURS[1], markersize=4)
+        axes.errorbar(place + 0.25, mean, [[mean - low], [high - mean]], fmt="s", color=COLOURS[1], markersize=4)
     category_ticks(axes, [word(value) for value in values])
     axes.set_xlim(-0.5, len(values) - 0.5)
 

@@ -246,8 +246,7 @@ def find(reference: str, root: Path = ROOT) -> SweepFolder:
         return sweep
     if not found:
         raise UserError(f"no such sweep: {reference}; there are none below '{root}' yet")
-    names = [path.name for path in found]
-    raise UserError(f"no such sweep: {reference}" + did_you_mean(reference, names))
+    raise UserError(f"no such sweep: {reference}" + did_you_mean(reference, [path.name for path in found]))
 
 
 def named(word: str, root: Path = ROOT) -> SweepFolder | None:

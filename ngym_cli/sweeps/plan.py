@@ -112,8 +112,7 @@ def _axes(recipe: Recipe) -> list[list[Values]]:
 def _name(number: int, values: Mapping[str, object]) -> str:
     """Return a folder name made from the settings specific to a run."""
     parts = [f"{key.rpartition('.')[2]}={_word(value)}" for key, value in values.items()]
-    text = re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *parts]))
-    return text[:LONGEST_NAME].rstrip("._-")
+    return re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *parts]))[:LONGEST_NAME].rstrip("._-")
 
 
 def _word(value: object) -> str:

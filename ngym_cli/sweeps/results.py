@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -71,15 +72,14 @@ class SettingRow(Spread):
 
 def table(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     """Return a flat row per run: folder, state, parameters under short names, and results."""
-    keys = sweep.recipe.swept()
-    names = plan.short_names(keys)
+    names = plan.short_names(sweep.recipe.swept())
     found = []
     for row in rows:
         record = _record(row)
         low, high = record.pop("performance_ci") or (None, None)
         line: Row = {"run": row["name"], "path": row["id"], "state": row["state"], "error": row["error"]}
         line |= record | {"performance_low": low, "performance_high": high}
-        line |= {names[key]: plain_text(row["values"].get(key)) for key in keys}
+        line |= {name: plain_text(row["values"].get(key)) for key, name in names.items()}
         found.append(line)
     return found
 
@@ -87,10 +87,8 @@ def table(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
 def _record(row: RunRow) -> Row:
     manifest: Mapping[str, object] = {}
     if row["id"] is not None and row["state"] != "queued":
-        try:
+        with contextlib.suppress(UserError):
             manifest = runs.RunFolder(Path(row["id"])).manifest()
-        except UserError:
-            pass
     return {name: manifest.get(name) for name in RECORDED}
 
 

@@ -66,8 +66,7 @@ class LiveTable:
         self._last = time.monotonic()
         self._pause = PATIENCE * (self._last - now)
         if self._live:
-            keys = self.observer.sweep.recipe.swept()
-            self._live.update(picture(rows, keys, self.workers), refresh=True)
+            self._live.update(picture(rows, self.observer.sweep.recipe.swept(), self.workers), refresh=True)
         elif (line := headline(rows, self.workers)) != self._said:
             self._said = line
             self.console.print(line, soft_wrap=True)

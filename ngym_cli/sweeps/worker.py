@@ -176,8 +176,7 @@ def prepare(sweep: SweepFolder) -> None:
             study.enqueue_trial(values)
         return
     recorded = {(sweep.drawn(job) or {}).get("number") for job in sweep.jobs}
-    running = study.get_trials(deepcopy=False, states=(optuna().trial.TrialState.RUNNING,))
-    for trial in running:
+    for trial in study.get_trials(deepcopy=False, states=(optuna().trial.TrialState.RUNNING,)):
         started = trial.datetime_start
         if trial.number not in recorded and started is not None and datetime.now() - started > FORGOTTEN:
             study.tell(trial.number, state=optuna().trial.TrialState.FAIL)
@@ -241,8 +240,7 @@ def _watch(trial: Trial, metric: SearchMetric, before: list[float], steps: int) 
     done = list(before)
 
     def watch(step: int, summary: Summary) -> str | None:
-        place = len(done) * steps + step
-        trial.report(float(np.mean([*done, summary[metric]])), place)
+        trial.report(float(np.mean([*done, summary[metric]])), len(done) * steps + step)
         return PRUNED if step < steps and trial.should_prune() else None
 
     return watch

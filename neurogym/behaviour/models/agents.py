@@ -269,10 +269,8 @@ def _fit(
     starts = np.take_along_axis(points, order[..., None], 1).reshape(count * STARTS, d)
     origin = np.repeat(np.arange(count), STARTS)
     x, value = minimise(lambda which, tried: loss(origin[which], tried), starts)
-    best = value.reshape(count, STARTS).argmin(1) + STARTS * np.arange(count)
-    x = x[best]
-    curvature = hessian(loss, x)
-    covariance = np.stack([_inverse(each, sd[k]) for k, each in enumerate(curvature)])
+    x = x[value.reshape(count, STARTS).argmin(1) + STARTS * np.arange(count)]  # the best start of each problem
+    covariance = np.stack([_inverse(each, sd[k]) for k, each in enumerate(hessian(loss, x))])
     return x, likelihood(np.arange(count), x[:, None])[:, 0], covariance
 
 

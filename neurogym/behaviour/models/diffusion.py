@@ -107,8 +107,7 @@ class Diffusion(OneByOne):
         curvature = hessian(lambda _, tried: np.array([[scaled(point) for point in tried[0]]]), z[None], 1e-3)[0]
         se = np.sqrt(np.maximum(np.diag(np.linalg.pinv(curvature / np.outer(scale, scale))), 0))
         estimates = {p.name: p.estimate(*ends) for p, *ends in zip(PARAMETERS, z * scale, se, strict=True)}
-        natural = np.array([each.value for each in estimates.values()])
-        policy = DiffusionPolicy(natural)
+        policy = DiffusionPolicy(np.array([each.value for each in estimates.values()]))
         p = policy.probabilities(0, x[valid, None])
         score = float(np.log(np.clip(p[np.arange(len(p)), choice[valid]], 1e-12, 1)).sum())
         return Fitted(self.name, policy, estimates, score)

@@ -157,8 +157,7 @@ def smooth(walk: Walk, x: FloatArray, choice: np.ndarray, around: FloatArray | N
     for t in range(trials - 2, -1, -1):
         gain = covariance[t] @ ahead[t]
         after = covariance[t + 1]
-        moved = mean[t + 1] - mean[t]
-        new_mean = mean[t] + np.einsum("sij,sj->si", gain, moved)
+        new_mean = mean[t] + np.einsum("sij,sj->si", gain, mean[t + 1] - mean[t])
         new = covariance[t] + gain @ (after - covariance[t] - np.diag(walk.step)) @ gain.transpose(0, 2, 1)
         cross = np.einsum("sij,sji->si", gain, after)  # diagonal of the covariance of neighbours
         square = (mean[t + 1] - new_mean) ** 2 + np.diagonal(after, 0, 1, 2) + np.diagonal(new, 0, 1, 2) - 2 * cross
@@ -189,8 +188,7 @@ def fit_walk(x: FloatArray, choice: np.ndarray, first: Walk, iterations: int = I
         size = np.clip(np.where(turned, 0.5 * size, np.where(before == 0, size, 1.2 * size)), 1e-3, 1.5)
         change = np.where(turned, 0.0, np.sign(slope) * size)
         before = np.where(turned, 0.0, slope)
-        logs = np.log(np.r_[walk.start, walk.step]) + change
-        start, step = np.maximum(np.exp(logs), FLOOR).reshape(2, -1)
+        start, step = np.maximum(np.exp(np.log(np.r_[walk.start, walk.step]) + change), FLOOR).reshape(2, -1)
         walk = Walk(mean, start, step)
         found = smooth(walk, x, choice)
         value = found.log_likelihood - 0.5 * float((np.log(walk.step / first.step) ** 2).sum()) / SPREAD**2

@@ -82,8 +82,7 @@ def expected_states(chain: Chain, x: FloatArray, choice: np.ndarray) -> Posterio
     smoothed, pairs = forward.copy(), np.zeros((states, states))
     for t in range(trials - 2, -1, -1):
         ahead = likelihood[:, t + 1] * backward / scale[t + 1][:, None]
-        counted = (t < last)[:, None]
-        pairs += chain.transitions * ((forward[t] * counted).T @ ahead)
+        pairs += chain.transitions * ((forward[t] * (t < last)[:, None]).T @ ahead)
         backward = ahead @ chain.transitions.T
         smoothed[t] = forward[t] * backward
     return Posterior(smoothed.transpose(1, 0, 2), pairs, float(np.log(scale).sum()))
@@ -203,11 +202,8 @@ class GlmHmm(OneByOne):
 
 def _ordered(chain: Chain, posterior: Posterior, stimuli: int) -> tuple[Chain, Posterior]:
     """Put the state with the largest stimulus weights first, then sort by bias."""
-    engaged = (
-        int((chain.weights[:, 1 : 1 + stimuli] ** 2).sum(1).argmax())
-        if stimuli
-        else int(np.abs(chain.weights).sum(1).argmax())
-    )
+    size = (chain.weights[:, 1 : 1 + stimuli] ** 2).sum(1) if stimuli else np.abs(chain.weights).sum(1)
+    engaged = int(size.argmax())
     rest = sorted(set(range(len(chain.weights))) - {engaged}, key=lambda k: float(chain.weights[k, 0]))
     order = np.array([engaged, *rest])
     chain = Chain(chain.weights[order], chain.transitions[order][:, order], chain.start[order])

@@ -202,14 +202,12 @@ class TwoStepLearner(Agent):
         if not (trial.choice2 >= 0).any():  # tables without second choices: both actions have the state's value
             second = np.where(trial.state[..., None] >= 0, 1.0, 0.0) * np.ones(2)
         taken = reached[..., None] * second[..., None, :]
-        count = np.maximum(taken.sum((-1, -2)), 1)[..., None]
-        value = (state["q2"] * taken).sum((-1, -2))[..., None] / count
+        value = (state["q2"] * taken).sum((-1, -2))[..., None] / np.maximum(taken.sum((-1, -2)), 1)[..., None]
         error = trial.reward[..., None] - value
         q2 = state["q2"] + p["alpha2"][..., None] * taken * error[..., None]
         mf = state["mf"]
         if self.w != 1:
-            first = value - mf
-            mf = mf + chosen * p["alpha1"] * (first + p["lambda"] * error)
+            mf = mf + chosen * p["alpha1"] * (value - mf + p["lambda"] * error)
         side = (2 * chosen[..., 1:] - 1) * (2 * reached[..., 1:] - 1)
         valid = (trial.choice >= 0)[..., None] & (trial.state >= 0)[..., None]
         new = {"mf": mf, "q2": q2, "last": chosen, "seen": state["seen"] + side}

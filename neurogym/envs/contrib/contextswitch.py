@@ -20,8 +20,7 @@ class _HiddenContext(TrialEnv):
             return trials.draw("context")
         if self.context is None:
             self.context = int(trials.rng.integers(2))
-        changes = trials.rng.random(trials.n) < p_change
-        context = trials.info["context"] = (self.context + np.cumsum(changes)) % 2
+        context = trials.info["context"] = (self.context + np.cumsum(trials.rng.random(trials.n) < p_change)) % 2
         self.context = int(context[-1])
         return context
 
@@ -60,8 +59,7 @@ class ContextSwitch(_HiddenContext):
 
     def _new_trials(self, trials: Trials) -> None:
         stimulus = trials.draw("stimulus")
-        context = self._contexts(trials, self.p_switch)
-        answer = trials.info["ground_truth"] = stimulus ^ context
+        answer = trials.info["ground_truth"] = stimulus ^ self._contexts(trials, self.p_switch)
         trials.add_period("decision", self.dt)
         trials.add_ob(np.eye(2)[stimulus], "decision")
         trials.set_groundtruth(answer, "decision")

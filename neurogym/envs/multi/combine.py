@@ -162,8 +162,7 @@ class Combine(JointParameters, TrialEnv):
         kind = self._drawn_kind() if kind is None else int(kind)
         asked: list[dict[str, object]] = [{}, {}]
         for name, value in kwargs.items():
-            prefixed = name.startswith("distractor_")
-            asked[prefixed][name.removeprefix("distractor_")] = value
+            asked[name.startswith("distractor_")][name.removeprefix("distractor_")] = value
         self._running = [kind != 1, kind != 0]
         record: Info = {"combine_type": kind, "task_type": TYPES[kind]}
         for env, part, given, runs in zip(self.envs, self._parts, asked, self._running, strict=True):
@@ -206,9 +205,7 @@ class Combine(JointParameters, TrialEnv):
 
     def _joint(self, main: Action, other: Action) -> Action:
         """Correct joint action, given the correct actions of both tasks."""
-        if self.share_action_space:
-            return np.where(main != 0, main, other)
-        return main * self._sizes[1] + other
+        return np.where(main != 0, main, other) if self.share_action_space else main * self._sizes[1] + other
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 

@@ -191,8 +191,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             self.schedule.seed(int(self.np_random.integers(2**31)))
         if self._all_ahead and self._records is None:
             self._records = Records.of(self.tasks)
-            room = STOCK_BYTES / (len(self.tasks) * self._records.size)
-            self._stock_size = int(np.clip(room, 4, MOST_IN_STOCK))
+            self._stock_size = int(np.clip(STOCK_BYTES / (len(self.tasks) * self._records.size), 4, MOST_IN_STOCK))
         for env, task in zip(self.envs, self.tasks, strict=True):
             seed = int(self.np_random.integers(2**31))
             if self._all_ahead:

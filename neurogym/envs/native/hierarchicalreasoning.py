@@ -59,22 +59,16 @@ class HierarchicalReasoning(TrialEnv):
         """Draw the rule of the first block."""
         self._rule, self._left = int(self.np_random.integers(2)), 0
 
-    def _rules(self, trials: Trials) -> np.ndarray:
-        """The hidden rule of each trial, shape (n,)."""
-
+    def _new_trials(self, trials: Trials) -> None:
         def begin(present: int) -> tuple[int, int]:
             return 1 - present, int(trials.rng.integers(BLOCK[0], BLOCK[1] + 1))
 
         hidden, self._rule, self._left = in_blocks(trials.n, self._rule, self._left, begin)
-        return trials.given.get("rule", hidden)
-
-    def _new_trials(self, trials: Trials) -> None:
-        rule = trials.info["rule"] = self._rules(trials)
+        rule = trials.info["rule"] = trials.given.get("rule", hidden)
         interval = trials.sample_time("delay")
         interval = trials.info["interval"] = trials.given.get("interval", interval)
         stimulus = trials.draw("stimulus")
-        undecided = trials.rng.uniform(-0.5, 0.5, trials.n)
-        long = trials.info["long_interval"] = interval > self.mid_point + undecided
+        long = trials.info["long_interval"] = interval > self.mid_point + trials.rng.uniform(-0.5, 0.5, trials.n)
         pro = trials.info["pro_choice"] = long == rule
         trials.info["rule_choice"] = np.zeros(trials.n, int)
         durations = [interval if name == "delay" else None for name in self.default_timing]

@@ -56,8 +56,7 @@ class Reaching1D(TrialEnv):
 
     def _direction(self, to: float | np.ndarray) -> np.ndarray:
         """The action that brings the own angle closest to the target, ``to`` away (rad, signed)."""
-        turn = self.speed * self.dt / 1000
-        return np.where(np.abs(to) <= turn / 2 + 1e-9, 0, np.where(to > 0, 1, 2))
+        return np.where(np.abs(to) <= self.speed * self.dt / 1000 / 2 + 1e-9, 0, np.where(to > 0, 1, 2))
 
     def _shortest_way(self, away: float | np.ndarray, step: np.ndarray) -> np.ndarray:
         """Signed distance to the target (rad) before each step, without detour."""
@@ -75,8 +74,7 @@ class Reaching1D(TrialEnv):
         trials.go, trials.go_period = trials.starts["reach"], "reach"
 
         def to_go(rows: Rows) -> np.ndarray:
-            step = np.maximum(rows.step - trials.starts["reach"][rows.trial], 0)
-            return self._shortest_way(away[rows.trial], step)
+            return self._shortest_way(away[rows.trial], np.maximum(rows.step - trials.starts["reach"][rows.trial], 0))
 
         # Until the agent acts, rows show the shortest way: with the ground truth they can be learned from.
         planned = trials.fields["angle"] = target[trials.rows().trial] - to_go(trials.rows())
@@ -120,8 +118,7 @@ class Reaching1D(TrialEnv):
         """Show the agent's own angle in place of the angle on the shortest path."""
         planned = self.field("angle")
         if not info["new_trial"] and planned != self._angle:
-            shift = np.cos(self.theta - self._angle) - np.cos(self.theta - planned)
-            ob[self._own] += shift.astype(ob.dtype)
+            ob[self._own] += (np.cos(self.theta - self._angle) - np.cos(self.theta - planned)).astype(ob.dtype)
         return ob, reward, terminated, truncated, info
 
 

@@ -12,6 +12,14 @@ from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, sp
 from neurogym.parameters.arguments import Count, Probability
 from neurogym.trials.single import NOW
 
+INFO = TaskInfo(
+    tags=["two-alternative", "value-based", "learning"],
+    needs_reward=True,
+    probabilistic=True,
+    necessary=("history",),
+    measures=("two_step",),
+)
+
 
 class TwoStep(SessionsInSequence):
     """Choose between two options that usually lead to different second stages, only one of which is usually rewarded.
@@ -34,14 +42,7 @@ class TwoStep(SessionsInSequence):
     Source: Wang et al. 2018, 10.1038/s41593-018-0147-8, after Daw et al. 2011, 10.1016/j.neuron.2011.02.027.
     """
 
-    metadata = TaskInfo(
-        doi="10.1038/s41593-018-0147-8",
-        tags=["two-alternative", "value-based", "learning"],
-        needs_reward=True,
-        probabilistic=True,
-        necessary=("history",),
-        measures=("two_step",),
-    )
+    metadata = INFO.replace(doi="10.1038/s41593-018-0147-8")
     default_rewards = {"correct": 1.0, "fail": 0.0, "miss": -0.1}
 
     @usual_arguments(tables=("rewards",), abort=False)
@@ -62,16 +63,13 @@ class TwoStep(SessionsInSequence):
         """Reset the better stage, which is drawn again at the next trial."""
         self._done, self._better = 0, 1
 
-    def _better_stage(self, trials: Trials, first: np.ndarray) -> np.ndarray:
-        """The better stage of each trial, drawn again in the ``first`` trials of a session."""
-        switched = np.cumsum(trials.rng.random(trials.n) < np.where(first, 0.5, self.p_switch)) % 2 == 1
-        better = np.where(switched, 3 - self._better, self._better)
-        self._better = int(better[-1])
-        return trials.given["better"].astype(int) if "better" in trials.given else better
-
     def _new_trials(self, trials: Trials) -> None:
         place = self.session_trials(trials)
-        better = self._better_stage(trials, place == 0)
+        switched = np.cumsum(trials.rng.random(trials.n) < np.where(place == 0, 0.5, self.p_switch)) % 2 == 1
+        better = np.where(switched, 3 - self._better, self._better)
+        self._better = int(better[-1])
+        if "better" in trials.given:
+            better = trials.given["better"].astype(int)
         trials.info.update(better=better, ground_truth=better, session_trial=place)
         trials.draw("common", (1, 0), p=(self.p_common, 1 - self.p_common))
         p = np.where(np.arange(1, 3) == better[:, None], self.p_reward, 1 - self.p_reward)
@@ -119,14 +117,7 @@ class DawTwoStep(TrialEnv):
     10.1038/s41593-018-0147-8.
     """
 
-    metadata = TaskInfo(
-        doi="10.1016/j.neuron.2011.02.027",
-        tags=["two-alternative", "value-based", "learning"],
-        needs_reward=True,
-        probabilistic=True,
-        necessary=("history",),
-        measures=("two_step",),
-    )
+    metadata = INFO.replace(doi="10.1016/j.neuron.2011.02.027")
     default_rewards = {"abort": -0.1, "correct": 1.0}
     no_rt = None  # a first step may end a trial, and Gymnasium's checker compares infos of first steps: nan is not nan
 
