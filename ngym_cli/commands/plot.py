@@ -71,17 +71,18 @@ def command(
     from ngym_cli.sweeps import folder
 
     files = FigureFiles(format, style, out, overwrite)
-    sweep = folder.named((words or ["latest"])[0], sweeps)
+    first, *further = words or ["latest"]
+    sweep = folder.named(first, sweeps)
     if sweep is not None:
         from ngym_cli.sweeps import figures as of_sweep
         from ngym_cli.sweeps.degeneracy import OutsideTraining
 
         elsewhere = OutsideTraining(outside or (), trust, terminal.console(stderr=True).print)
-        rows = of_sweep.draw(sweep, (words or [])[1:], by, files, elsewhere)
-    elif (fitted := fits.named((words or ["latest"])[0], runs)) is not None:
+        rows = of_sweep.draw(sweep, further, by, files, elsewhere)
+    elif (fitted := fits.named(first, runs)) is not None:
         from ngym_cli.fitting import figures as of_fit
 
-        rows = of_fit.draw(fitted, (words or [])[1:], files)
+        rows = of_fit.draw(fitted, further, files)
     else:
         references, figures = requests.words(words or [], runs)
         references, seen_as = requests.comparison(references, metric, across)
