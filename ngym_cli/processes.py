@@ -27,16 +27,14 @@ _LOCK = threading.Lock()
 @contextlib.contextmanager
 def _safe_environment() -> Iterator[None]:
     with _LOCK:
-        before = {name: os.environ.get(name) for name in SAFE_ENVIRONMENT}
+        before = {name: os.environ[name] for name in SAFE_ENVIRONMENT if name in os.environ}
         os.environ.update(SAFE_ENVIRONMENT)
         try:
             yield
         finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
+            os.environ.update(before)
+            for name in SAFE_ENVIRONMENT.keys() - before.keys():
+                del os.environ[name]
 
 
 @contextlib.contextmanager

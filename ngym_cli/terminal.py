@@ -47,9 +47,9 @@ def console(stderr: bool = False) -> Console:
     Where there is no terminal, lines are not folded at 80.
     """
     out = SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False)
-    if not out.is_terminal:
-        out = SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False, width=WIDTH)
-    return out
+    if out.is_terminal:
+        return out
+    return SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False, width=WIDTH)
 
 
 def left_in_words(seconds: float) -> str:
@@ -125,11 +125,9 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
     if not every:
         return
     every = [[printable(text) for text in row] for row in every]
-    numbers = len(every[0]) - right
+    columns, numbers = list(zip(*every, strict=True)), len(every[0]) - right
     if out.is_terminal:
-        longest = [
-            max(len(word) for text in column for word in text.split() or [""]) for column in zip(*every, strict=True)
-        ]
+        longest = [max(len(word) for text in column for word in text.split() or [""]) for column in columns]
         gap = 2 if sum(longest) + 2 * len(longest) <= out.width else 1
         table = Table(box=None, show_header=False, padding=(0, gap, 0, 0))
         for place, word in enumerate(longest):
@@ -140,12 +138,10 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
             table.add_row(*(Text(" " * indent * (not place) + text) for place, text in enumerate(row)))
         out.print(table)
         return
-    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    widths = [max(map(len, column)) for column in columns]
     for row in every:
-        cells = [
-            text.rjust(width) if place >= numbers else text.ljust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        placed = enumerate(zip(row, widths, strict=True))
+        cells = [text.rjust(width) if place >= numbers else text.ljust(width) for place, (text, width) in placed]
         out.print(" " * indent + "  ".join(cells).rstrip(), soft_wrap=True)
 
 

@@ -94,8 +94,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     from ngym_cli.environments.trial_batch import batch_of
 
     tensors, learner = training_state(model)
-    bad = not_finite(tensors)
-    if bad:
+    if bad := not_finite(tensors):
         raise FloatingPointError(f"{bad} is not finite")
     arrays: dict[str, Tensor] = {}
     state = {
@@ -119,7 +118,8 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
         state["sha256"] = {name: digest(temporary / name) for name in (WEIGHTS, ARRAYS)}
         (temporary / STATE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
         for name in FILES:
-            _to_disk(temporary / name)
+            with (temporary / name).open("rb") as file:  # on the disk, not only in memory
+                os.fsync(file.fileno())
     return path
 
 
@@ -132,18 +132,10 @@ def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return found
 
 
-def _to_disk(path: Path) -> None:
-    """Make sure that a file is on the disk, not only in memory."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
 def not_finite(tensors: dict[str, Tensor]) -> str | None:
     """Return the name of a weight or a number of the optimiser that is not finite, or None."""
-    for name, value in tensors.items():
-        if name.startswith(("policy/", "optimizer/")) and not bool(value.isfinite().all()):
-            return name
-    return None
+    checked = ((name, value) for name, value in tensors.items() if name.startswith(("policy/", "optimizer/")))
+    return next((name for name, value in checked if not bool(value.isfinite().all())), None)
 
 
 def found_in(folder: Path) -> list[Path]:
@@ -154,9 +146,7 @@ def found_in(folder: Path) -> list[Path]:
 
 def best_of(folder: Path) -> records.Best | None:
     """Return the record of the best checkpoint, or None if there is none."""
-    if not (folder / BEST).is_file():
-        return None
-    return records.read(folder / BEST, records.Best)
+    return records.read(folder / BEST, records.Best) if (folder / BEST).is_file() else None
 
 
 def mark_best(folder: Path, path: Path, step: int, performance: float) -> None:
@@ -228,8 +218,7 @@ def read(path: Path) -> Saved:
                 raise UserError(f"checkpoint {path}: {name} is damaged (its checksum differs)")
         tensors = {f"policy/{name}": value for name, value in reading.read_tensors(path / WEIGHTS).items()}
         tensors.update(reading.read_tensors(path / ARRAYS))
-        bad = not_finite(tensors)
-        if bad:
+        if bad := not_finite(tensors):
             raise UserError(f"checkpoint {path}: {bad} holds numbers that are not finite")
         tensors = split(tensors, state.get("joined", {}))  # earlier versions joined none
         environments, session = (restore_tree(state[part], tensors) for part in ("environments", "session"))

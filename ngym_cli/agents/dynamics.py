@@ -129,12 +129,8 @@ def points_of_sets(
     """
     visited, of_step = visited_states(system, activity, observations)
     near = [visited[np.isin(of_step, each.steps)] for each in sets]
-    found = search_points(
-        system,
-        [states if len(states) >= 2 else visited for states in near],
-        np.array([each.inputs for each in sets]),
-        **search,
-    )
+    states = [part if len(part) >= 2 else visited for part in near]
+    found = search_points(system, states, np.array([each.inputs for each in sets]), **search)
     return [(each, found.of(k)) for k, each in enumerate(sets) if (found.condition == k).any()]
 
 
@@ -206,10 +202,9 @@ def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Scalar]
     """Return the values of each condition and the member trials, shape (trials,) bool."""
     found: list[tuple[dict[str, Scalar], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
     for name in by:
-        values = [value for value in dict.fromkeys(sorted(table[name].tolist(), key=str)) if value == value]
-        found = [
-            ({**before, name: value}, members & (table[name] == value)) for before, members in found for value in values
-        ]
+        column = table[name]
+        values = [value for value in dict.fromkeys(sorted(column.tolist(), key=str)) if value == value]
+        found = [({**before, name: value}, rows & (column == value)) for before, rows in found for value in values]
     return [(values, members) for values, members in found if members.any()]
 
 

@@ -139,10 +139,8 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
     if given is None:
         usual = {**usual, "n_steps": max(MIN_STEPS, min(steps, -(-timesteps // n_envs)))}
     if "batch_size" in known:
-        usual = {
-            **usual,
-            "batch_size": max(MIN_STEPS, min(known["batch_size"], n_envs * int(given or usual["n_steps"]))),
-        }
+        most = n_envs * int(given or usual["n_steps"])
+        usual = {**usual, "batch_size": max(MIN_STEPS, min(known["batch_size"], most))}
     return n_envs, usual
 
 

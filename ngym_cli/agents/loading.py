@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import Env, Space
+from gymnasium import Env
 from sb3_contrib.qrdqn.policies import QRDQNPolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor, nn
@@ -39,9 +39,9 @@ class StepModule(nn.Module):
 
     def example(self, n: int = 1) -> tuple[Tensor, ...]:
         """Return inputs of the right shapes for ``n`` environments: an observation of zeros, and the zero state."""
-        observation: Any = self.policy.obs_to_tensor(_zeros(self.policy.observation_space, n))[0]
-        state = [part for network in self.networks for part in network.initial_state(n)]
-        return (observation, *state)
+        space = self.policy.observation_space
+        observation: Any = self.policy.obs_to_tensor(np.zeros((n, *(space.shape or ())), space.dtype))[0]
+        return (observation, *(part for network in self.networks for part in network.initial_state(n)))
 
     def forward(self, observation: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         """Advance by a single step.
@@ -69,10 +69,6 @@ class StepModule(nn.Module):
         logits = policy.action_net(policy.mlp_extractor.forward_actor(tops[0]))
         value = policy.value_net(policy.mlp_extractor.forward_critic(tops[-1])).squeeze(-1)
         return (logits, value, *after)
-
-
-def _zeros(space: Space, n: int) -> np.ndarray:
-    return np.zeros((n, *(space.shape or ())), space.dtype)
 
 
 #: State of a network; None at the beginning of a trial or session, and without memory.

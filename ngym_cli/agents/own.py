@@ -97,8 +97,7 @@ def _meanings(cls: type) -> dict[str, str]:
 
 def summary_of(cls: type, default: str) -> str:
     """Return the first line of a class docstring without the full stop."""
-    first = (vars(cls).get("__doc__") or "").strip().partition("\n")[0].strip().rstrip(".")
-    return first or default
+    return (vars(cls).get("__doc__") or "").strip().partition("\n")[0].strip().rstrip(".") or default
 
 
 def constructor_parameters(
@@ -185,10 +184,8 @@ def algorithm_class(name: str) -> type | None:
     parameters, _ = constructor_parameters(found)
     missing = [needed for needed in NEEDED if needed not in {parameter.name for parameter in parameters}]
     if missing:
-        raise UserError(
-            f"algorithm {name}: its constructor does not take {', '.join(missing)}; "
-            "end the signature with **kwargs and pass kwargs to super().__init__"
-        )
+        hint = "end the signature with **kwargs and pass kwargs to super().__init__"
+        raise UserError(f"algorithm {name}: its constructor does not take {', '.join(missing)}; {hint}")
     return found
 
 

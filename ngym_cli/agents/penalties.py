@@ -65,9 +65,8 @@ class Penalties:
     def on_weights(self, policy: RecurrentPolicy) -> Tensor:
         """Penalty on every weight matrix of the acting network, summed over matrices."""
         matrices = [*policy.networks[0].matrices(), policy.action_net.weight]
-        return torch.stack(
-            [self.l1_weight * matrix.abs().mean() + self.l2_weight * matrix.square().mean() for matrix in matrices]
-        ).sum()
+        costs = [self.l1_weight * each.abs().mean() + self.l2_weight * each.square().mean() for each in matrices]
+        return torch.stack(costs).sum()
 
 
 def participation(rates: Tensor) -> Tensor:

@@ -83,7 +83,9 @@ def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgor
             raise UserError(f"the model was trained with {name} {trained}, but the task now has {here}")
     tensors = read_weights(folder / WEIGHTS)
     _refuse_small(folder / WEIGHTS, config)
-    model = build_model(_small(config), venv)
+    sizes = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}  # a learner that only acts needs no experience
+    smaller = {name: sizes.get(name, value) for name, value in config.hyperparameters.items()}
+    model = build_model(config.model_copy(update={"hyperparameters": smaller}), venv)
     fill(model.policy, tensors, folder / WEIGHTS)
     return model, int(description.get("steps", 0))
 
@@ -103,13 +105,6 @@ def _refuse_small(path: Path, config: RunConfig) -> None:
     numbers = units * min(units, int(config.network_args.get("rank") or units)) if square else units
     if path.is_file() and path.stat().st_size < 4 * numbers:
         raise UserError(f"{path} is too small for a network of {units:,} units")
-
-
-def _small(config: RunConfig) -> RunConfig:
-    """Return a configuration with minimal experience buffers, for a learner that only acts."""
-    sizes = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}
-    smaller = {name: size for name, size in sizes.items() if name in config.hyperparameters}
-    return config.model_copy(update={"hyperparameters": {**config.hyperparameters, **smaller}})
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
@@ -170,11 +165,8 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder
     if any(description.get(name) != space for name, space in spaces.items()):
         found = {name: value for name, value in found.items() if name in mine and value.shape == mine[name].shape}
     fill(model.policy, {name: found.get(name, value) for name, value in mine.items()}, folder / WEIGHTS)
-    return {
-        "run": str(run.path.resolve()),
-        "steps": description.get("steps"),
-        "fresh": [name for name in mine if name not in found],
-    }
+    fresh = [name for name in mine if name not in found]
+    return {"run": str(run.path.resolve()), "steps": description.get("steps"), "fresh": fresh}
 
 
 def load_policy(run: runs.RunFolder, config: RunConfig) -> tuple[BasePolicy, int]:

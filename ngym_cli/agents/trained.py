@@ -153,8 +153,7 @@ def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
     folder, network, units = run.path / runs.MODEL, str(config.network), int(config.units or 0)
     if network not in ROWS or not (folder / WEIGHTS).is_file() or not kernels.available():
         return None
-    described = NETWORKS[network].described
-    args = options.complete(described, {}, config.network_args, f"argument of network {network}")
+    args = options.complete(NETWORKS[network].described, {}, config.network_args, f"argument of network {network}")
     if args.get("critic_reads") == "activity":
         return None
     batch = build_batch(config, 1)

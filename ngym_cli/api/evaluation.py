@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.api import running, settings
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import ROOT
 from ngym_cli.runs.trial_table import Table, read_trials
 
@@ -74,8 +74,7 @@ class WithFigures:
         from ngym_cli.figures.registry import find_figure
 
         for name in options:
-            if name not in ("input", "axes"):
-                raise unknown("option of a figure", name, ["input", "axes"])
+            check_known("option of a figure", name, ["input", "axes"])
         spec = find_figure(figure)
         run = self.folder if self._evaluation is None else self.folder.parent.parent
         given = options.get("input", ())

@@ -47,7 +47,8 @@ def reference_of(kind: str, part: str | type | FunctionType) -> str:
     if part.__module__ == "__main__" and file is None:
         return f"{_saved(kind, part).as_posix()}:{name}"
     if part.__module__ == "__main__" or part.__module__.startswith("ngym_own_"):
-        return f"{_short(Path(str(file)))}:{name}"
+        path, here = Path(str(file)).resolve(), Path.cwd().resolve()
+        return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{name}"
     return f"{part.__module__}:{name}"
 
 
@@ -69,12 +70,6 @@ def _built_in(kind: str, part: type | FunctionType) -> str | None:
         table: Any = NETWORKS if kind == "network" else ALGORITHMS
         return next((spec.name for spec in table.values() if spec.load() is part), None)
     return None
-
-
-def _short(path: Path) -> Path:
-    """Return a path relative to the current folder if inside, else the absolute path."""
-    path, here = path.resolve(), Path.cwd().resolve()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def refuse_while_importing() -> None:
@@ -128,8 +123,12 @@ class _Source:
                 return
             text = source_of(value)
             self.definitions[name] = ""  # keeps its place behind what it needs, and ends recursion
+            names = vars(sys.modules["__main__"])
             for used in _free_names(text):
-                self._look_up(used, name)
+                if used in names:
+                    self._add(used, names[used])
+                elif not hasattr(builtins, used):
+                    raise UserError(f"{self.kind} {name} uses {used}, which the notebook does not define")
             del self.definitions[name]
             self.definitions[name] = text
         elif isinstance(value, bool | int | float | str | tuple | list | dict | type(None)):
@@ -141,13 +140,6 @@ class _Source:
                 f"{self.kind}: {name} ({type(value).__name__}) of the notebook cannot be written to a file; "
                 "put the class and all that it uses in a file"
             )
-
-    def _look_up(self, used: str, by: str) -> None:
-        names = vars(sys.modules["__main__"])
-        if used in names:
-            self._add(used, names[used])
-        elif not hasattr(builtins, used):
-            raise UserError(f"{self.kind} {by} uses {used}, which the notebook does not define")
 
 
 def source_of(part: Any) -> str:
@@ -165,12 +157,8 @@ def source_of(part: Any) -> str:
         for node in ast.walk(ast.parse("".join(_python(lines)))):
             if not isinstance(node, ast.ClassDef | ast.FunctionDef) or node.name != part.__name__:
                 continue
-            if (
-                min([node.lineno, *(d.lineno for d in node.decorator_list)])
-                <= code.co_firstlineno
-                <= (node.end_lineno or 0)
-            ):
-                first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            if first <= code.co_firstlineno <= (node.end_lineno or 0):
                 return "".join(_python(lines)[first - 1 : node.end_lineno]).rstrip()
     name = part.__name__
     raise UserError(f"the source of {name} is not known; put it in a file and name it as file.py:{name}")

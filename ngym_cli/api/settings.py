@@ -12,7 +12,7 @@ from ngym_cli.api.references import reference_of
 from ngym_cli.config import nest
 from ngym_cli.config.flags import FLAGS, Flag
 from ngym_cli.config.values import parse_wrappers
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs.trial_table import to_arrow
 
 if TYPE_CHECKING:
@@ -66,12 +66,6 @@ class RunSettings(TypedDict, total=False):
     stages: Sequence[ValuesByName]
 
 
-def _names() -> dict[str, Flag]:
-    """Return the flag of every argument name, both flag names and configuration keys."""
-    found = {flag.name.strip("_"): flag for flag in FLAGS.values()}
-    return found | {flag.key: flag for flag in FLAGS.values() if "." not in flag.key}
-
-
 def flat(given: Mapping[str, Any], each: Callable[[Flag, Any], Any] | None = None) -> dict[str, Any]:
     """Return arguments as dotted keys of a configuration.
 
@@ -82,18 +76,16 @@ def flat(given: Mapping[str, Any], each: Callable[[Flag, Any], Any] | None = Non
     Raises:
         UserError: on an unknown name, with the nearest, or a value that has no written form.
     """
-    names, found = _names(), dict[str, Any]()
-    for name, value in given.items():
-        name = ALSO.get(name, name)
-        if value is None:
-            continue
+    names = {flag.name.strip("_"): flag for flag in FLAGS.values()}
+    names |= {flag.key: flag for flag in FLAGS.values() if "." not in flag.key}
+    found: dict[str, Any] = {}
+    for name, value in ((ALSO.get(word, word), value) for word, value in given.items() if value is not None):
         if name == "stages":
             stages = value if isinstance(value, list | tuple) else [value]
             found[name] = [nested(dictionary(name, stage)) for stage in stages]
-            continue
-        if name not in names:
-            raise unknown("argument", name, [*names, "stages"])
-        found[names[name].key] = (each or plain)(names[name], value)
+        else:
+            check_known("argument", name, [*names, "stages"])
+            found[names[name].key] = (each or plain)(names[name], value)
     return found
 
 
@@ -182,7 +174,9 @@ SHOWN = 12
 
 def frame_of_trials(table: Mapping[str, np.ndarray]) -> DataTable:
     """Return a trial table as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
-    return _frame(to_arrow(table) if table else None)
+    import pyarrow as pa
+
+    return _frame(to_arrow(table) if table else pa.table({}))
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, object]]) -> DataTable:
@@ -192,10 +186,7 @@ def frame_of_rows(rows: Sequence[Mapping[str, object]]) -> DataTable:
     return _frame(pa.Table.from_pylist([dict(row) for row in rows]))
 
 
-def _frame(table: pa.Table | None) -> DataTable:
-    import pyarrow as pa
-
-    table = pa.table({}) if table is None else table
+def _frame(table: pa.Table) -> DataTable:
     try:
         import pandas  # noqa: F401
     except ModuleNotFoundError:
@@ -207,8 +198,6 @@ def html(title: str, rows: Mapping[str, object]) -> str:
     """Return a small HTML table of names and values."""
     from html import escape
 
-    cells = "".join(
-        f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>"
-        for name, value in list(rows.items())[:SHOWN]
-    )
+    shown = list(rows.items())[:SHOWN]
+    cells = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in shown)
     return f"<div><b>{escape(title)}</b><table>{cells}</table></div>"

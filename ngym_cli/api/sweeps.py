@@ -98,14 +98,10 @@ def _alternatives(flag: Flag, value: object) -> dict[str, list[object]] | list[o
     """Return the alternatives of an argument; for a table, the alternatives of each entry."""
     if flag.kind == "table":
         table = settings.dictionary(flag.name.strip("_"), value)
-        return {str(entry): _several(items) for entry, items in table.items()}
+        lists = {str(entry): settings.simple(items) for entry, items in table.items()}
+        return {entry: items if isinstance(items, list) else [items] for entry, items in lists.items()}
     several = [value] if isinstance(value, str | type | Mapping) or not isinstance(value, Iterable) else list(value)
     return [settings.plain(flag, each) for each in several]
-
-
-def _several(value: object) -> list[object]:
-    found = settings.simple(value)
-    return found if isinstance(found, list) else [found]
 
 
 class Sweep:
@@ -145,8 +141,7 @@ class Sweep:
         """Results with a row per setting: mean performance and intervals over seeds."""
         from ngym_cli.sweeps import results
 
-        rows = results.settings(*self._rows)
-        return settings.frame_of_rows([settings.simple(row) for row in rows])
+        return settings.frame_of_rows([settings.simple(row) for row in results.settings(*self._rows)])
 
     @property
     def runs(self) -> list[Run]:
@@ -198,9 +193,8 @@ def reproduce(
 
     root = Path(reproductions)
     launch = recipe.launch_settings(on, workers, None)
-    asked = requests.SeedRange(seeds, first_seed)
     chosen = [only] if isinstance(only, str) else only
-    code = requests.reproduce(paper, chosen, asked, launch, root, trust, False)
+    code = requests.reproduce(paper, chosen, requests.SeedRange(seeds, first_seed), launch, root, trust, False)
     if code == control.INTERRUPTED:
         raise KeyboardInterrupt("interrupted; the same call continues")
     place = root / collection.find(paper).id

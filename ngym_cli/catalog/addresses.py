@@ -35,13 +35,12 @@ def page(name: str, commands: Collection[str] = ()) -> str:
             return f"{reference.plural(kind)}/{name}.html"
     if name in commands:
         return f"commands/{name}.html"
-    known = [*task_names(), *reference.all_names(), *commands]
     if ":" in name or name.endswith(".py"):
         raise UserError(f"'{name}' is a part of your own, which the site does not have; ngym info explains it")
     try:
         task = find_task(name)
     except UserError:
-        raise unknown("name", name, known) from None
+        raise unknown("name", name, [*task_names(), *reference.all_names(), *commands]) from None
     return "tasks/index.html" if task.several else f"tasks/{task.id}.html"
 
 
@@ -51,8 +50,7 @@ def published() -> str | None:
         entries = metadata.metadata("ngym").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
         return None
-    addresses = dict(entry.split(", ", 1) for entry in entries)
-    found = addresses.get("Documentation")
+    found = dict(entry.split(", ", 1) for entry in entries).get("Documentation")
     return None if found is None else f"{found.rstrip('/')}/"
 
 

@@ -44,8 +44,7 @@ def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
     context = processes.spawn_context()
     ours, theirs = context.Pipe(duplex=False)
     longest = own_tasks.LONGEST
-    arguments = (list(names), everything, longest, theirs)
-    process = context.Process(target=_work, args=arguments, daemon=True)
+    process = context.Process(target=_work, args=(list(names), everything, longest, theirs), daemon=True)
     process.start()
     theirs.close()
     try:

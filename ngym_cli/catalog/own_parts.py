@@ -104,15 +104,13 @@ class PartSubject:
     def behaviour(self) -> Behaviour:
         """Two sessions of random choices with rewards, graded evidence and missed trials."""
         rng = np.random.default_rng(0)
-        like = Behaviour((), stimuli=("coh",))
         found = []
         for name in ("1", "2"):
             coh, choice = rng.choice([-0.2, 0.0, 0.2], 50), rng.integers(0, 2, 50)
             choice[[0, 20]] = -1
-            found.append(
-                session(choice, name=name, stimuli=coh[:, None], reward=np.where(choice == (coh > 0), 1.0, 0.0))
-            )
-        return like.only(found)
+            reward = np.where(choice == (coh > 0), 1.0, 0.0)
+            found.append(session(choice, name=name, stimuli=coh[:, None], reward=reward))
+        return Behaviour((), stimuli=("coh",)).only(found)
 
     def fit(self) -> Fitted:
         """Return a fit to the random choices.

@@ -22,8 +22,6 @@ from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
-    import gymnasium as gym
-
     from neurogym.envs.contract import Subject
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
@@ -119,9 +117,13 @@ class Contract(NamedTuple):
 def _contract(kind: str) -> Contract:
     """Return the checks of tasks, or of another kind of part in ``reference.OWN``."""
     if kind not in reference.OWN:
+        from neurogym.envs import registration
         from neurogym.envs.contract import ADVICE, CHECKS, Subject
 
-        return Contract(lambda task: Subject(task.name, _maker(task)), {"made": _made, **CHECKS}, ("made",), ADVICE)
+        def subject(task: Task) -> Subject:
+            return Subject(task.name, task.entry if task.own else functools.partial(registration.make, task.name))
+
+        return Contract(subject, {"made": _made, **CHECKS}, ("made",), ADVICE)
     from ngym_cli.catalog import own_cells, own_parts
 
     def named(functions: Iterable[Callable]) -> dict[str, Callable]:
@@ -158,12 +160,6 @@ def _checks(task: Task, longest: float) -> Iterator[Row]:
 
 def _call(function: Callable[..., None], subject: Callable[[], object]) -> None:
     function(subject())
-
-
-def _maker(task: Task) -> Callable[..., gym.Env]:
-    from neurogym.envs import registration
-
-    return task.entry if task.own else functools.partial(registration.make, task.name)
 
 
 def _made(subject: Subject) -> None:

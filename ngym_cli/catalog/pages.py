@@ -15,6 +15,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.multi.make import make_multi, task_ids
 from neurogym.messages.plain_data import plain
+from neurogym.sampling.distributions import Distribution, Vectors
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.from_config import default_steps
@@ -94,7 +95,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     if figure is not None:
         _save_trial(trial, figure)
     arguments, meaning = _arguments(task)
-    meta, advised = task.metadata, None if task.own else recommended(task.id)
+    meta, advised, other = task.metadata, None if task.own else recommended(task.id), ELSEWHERE.get(task.id)
     return {
         "id": task.id,
         "kind": "task",
@@ -106,7 +107,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "differences": list(meta.get("differences", [])),
         "carries": facts.links_trials,
         "dt": facts.dt,
-        "periods": _periods(inner),
+        "periods": [{"id": name, "duration": Distribution.of(spec).phrase()} for name, spec in inner.timing.items()],
         "trial_steps": lengths,
         "trial_ms": {key: value * facts.dt for key, value in lengths.items()},
         "observation": _space(env.observation_space),
@@ -123,9 +124,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
         "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
-        "learned_elsewhere": "by {by}; missing here: {missing}".format(**other)
-        if (other := ELSEWHERE.get(task.id))
-        else None,
+        "learned_elsewhere": "by {by}; missing here: {missing}".format(**other) if other else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "arguments": arguments,
         "meaning": meaning,
@@ -152,33 +151,19 @@ def _arguments(task: Task) -> tuple[Row, dict[str, str]]:
     entries, given = [task.entry], Row()
     if task.several:
         session = inspect.signature(make_multi).parameters.values()
-        given = {
-            p.name: p.default for p in session if p.kind is not p.VAR_KEYWORD and p.name not in ("ids", "schedule")
-        }
+        named = [each for each in session if each.kind is not each.VAR_KEYWORD]
+        given = {each.name: each.default for each in named if each.name not in ("ids", "schedule")}
         entries = [registration.entry(id_) for id_ in task_ids(task.name)]
-    meaning = docstrings.arguments(make_multi) if given else {}
+    meaning, common = docstrings.arguments(make_multi) if given else {}, docstrings.arguments(TrialEnv)
     for entry in entries:
         rows = reference.arguments(entry, ("dt", "timing", "rewards"))
         given = {**{row["id"]: row["default"] for row in rows}, **given}
-        meaning = {**_meanings(entry), **meaning}
+        usual = {name: common[name] for name in keyword_parameters(entry) or () if name in common}
+        meaning = {**usual, **docstrings.arguments(entry), **meaning}
     return given, meaning
 
 
-def _meanings(entry: object) -> dict[str, str]:
-    """Return the meaning of each argument of a task; common arguments are documented in the base class."""
-    own, usual = docstrings.arguments(entry), docstrings.arguments(TrialEnv)
-    return {**{name: usual[name] for name in keyword_parameters(entry) or () if name in usual}, **own}
-
-
-def _periods(env: TrialEnv) -> list[Row]:
-    from neurogym.sampling.distributions import Distribution
-
-    return [{"id": period, "duration": Distribution.of(spec).phrase()} for period, spec in env.timing.items()]
-
-
 def _values(value: Any) -> object:
-    from neurogym.sampling.distributions import Distribution, Vectors
-
     if isinstance(value, Vectors):
         return repr(value)
     if isinstance(value, Distribution):

@@ -138,18 +138,15 @@ def _default(value: object) -> str:
 
 def _task_rows(found: Row) -> Row:
     steps, ms = found["trial_steps"], found["trial_ms"]
-    length = f"{steps['mean']:g} steps, {ms['mean']:g} ms" + (
-        f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
-        if steps["std"]
-        else ""
-    )
-    action = found["action"]
+    varies = f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
+    action, advised, exception = found["action"], found["recommended"], found["learned_with"]
+    settings = ", ".join(f"{name}={value}" for name, value in exception["settings"].items()) if exception else ""
     return {
         "also called": found["aliases"],
         "tags": found["tags"],
         "time step": f"{found['dt']:g} ms",
         "periods (ms)": ", ".join(f"{period['id']} {period['duration']}" for period in found["periods"]),
-        "trial": length,
+        "trial": f"{steps['mean']:g} steps, {ms['mean']:g} ms{varies if steps['std'] else ''}",
         "observation": f"{tuple(found['observation']['shape'])}  " + _named(found["observation"]["names"]),
         "action": (f"{action['n']} choices  " if "n" in action else f"{tuple(action['shape'])}  ")
         + _named(action["names"]),
@@ -163,8 +160,8 @@ def _task_rows(found: Row) -> Row:
         "learned by": f"supervised: {found['taught']}" if found["taught"] else None,
         "learned": _learned(found),
         "learned elsewhere": found["learned_elsewhere"],
-        "recommended": _recommended(found["recommended"]),
-        "learned with": _exception(found["learned_with"]) if found["learned_with"] else None,
+        "recommended": f"{advised['flags']} (--recommended): {advised['reason']}" if advised else None,
+        "learned with": f"{settings}: {exception['reason']}" if exception else None,
         "differences": "; ".join(found["differences"]),
     }
 
@@ -175,11 +172,6 @@ def _learned(found: Row) -> str:
     usual = rows.pop("default", None)
     text = str(usual) if usual else f"{found['steps']:,} steps by default; not measured yet"
     return text + "".join(f"; {name} {row.share}" for name, row in rows.items())
-
-
-def _recommended(row: Row | None) -> str | None:
-    """Return the settings that ``--recommended`` stands for, and why."""
-    return f"{row['flags']} (--recommended): {row['reason']}" if row else None
 
 
 def _blind(score: float | None) -> str | None:
@@ -196,11 +188,6 @@ def _ceiling(found: Row) -> str:
         return f"not known: {found['no_ceiling']}"
     text = f"{ceiling['performance']:.4f}, {ceiling['method']}"
     return text if full is None else f"{text}; with the last reward as input {full['performance']:.4f}"
-
-
-def _exception(exception: Row) -> str:
-    settings = ", ".join(f"{name}={value}" for name, value in exception["settings"].items())
-    return f"{settings}: {exception['reason']}"
 
 
 def _named(names: Mapping[str, object]) -> str:
@@ -240,17 +227,19 @@ def print_checked(found: Row, in_full: bool) -> None:
     out = terminal.console()
     failed = [row for row in found["checks"] if row["status"] == "failed"]
     errors, advice = ([row for row in failed if row["kind"] == kind] for kind in ("error", "advice"))
-    said = "does not work" if errors else "works"
     made = [row for row in found["checks"] if row["status"] != "nothing to check"]
     score = f"{sum(row['status'] == 'ok' for row in made)} of {len(made)} checks passed"
-    out.print(f"{found['id']:<48} {said:<14} {score:<23} {found['seconds']:>6.1f} s", soft_wrap=True)
+    out.print(
+        f"{found['id']:<48} {'does not work' if errors else 'works':<14} {score:<23} {found['seconds']:>6.1f} s",
+        soft_wrap=True,
+    )
     for kind, rows in (("error", errors), ("advice", advice)):
         for row in rows:
             place = f"{row['place']}: " if row["place"] else ""
             out.print(Text.assemble("  ", (f"{kind:<7}", "bold"), f" {place}{row['problem']}"), soft_wrap=True)
             out.print(f"          {row['id']}: {row['description']}", style="dim", soft_wrap=True)
     if in_full:
-        for row in found["checks"]:
+        for row in made:
             if row["status"] == "ok":
                 out.print(f"  ok      {row['id']}: {row['description']}", soft_wrap=True)
         for row in found["checks"]:

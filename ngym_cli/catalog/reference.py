@@ -226,9 +226,7 @@ def paper(name: str) -> Row:
             }
             for claim in config.claims
         ],
-        "settings": [
-            {**setting.model_dump(), "provenance": PROVENANCE[setting.provenance]} for setting in config.settings
-        ],
+        "settings": [{**each.model_dump(), "provenance": PROVENANCE[each.provenance]} for each in config.settings],
         "example": f"ngym reproduce {name}",
     }
 
@@ -285,10 +283,7 @@ def own_page(name: str) -> Row | None:
 
 def page(name: str) -> Row | None:
     """Return the page of a name, or None if the name is unknown."""
-    for names, describe in KINDS.values():
-        if name in names():
-            return describe(name)
-    return None
+    return next((describe(name) for names, describe in KINDS.values() if name in names()), None)
 
 
 def all_names() -> list[str]:

@@ -32,9 +32,6 @@ def command(
         kind, file = "task", Path(kind)
     check_known("kind of part", kind, writing.NEXT)
     made = writing.new(file, kind, by_trial)
-    if json:
-        terminal.print_json({"id": made, "path": str(file)})
-    else:
-        written = f"{file}/" if kind == "paper" else str(file)
-        text = f"{written} written\nnext: " + "\n      ".join(writing.next_steps(kind, made))
-        terminal.console().print(text, soft_wrap=True)
+    written = f"{file}/" if kind == "paper" else str(file)
+    text = f"{written} written\nnext: " + "\n      ".join(writing.next_steps(kind, made))
+    terminal.print_outcome({"id": made, "path": str(file)}, text, json)

@@ -161,9 +161,8 @@ def _annotation(flag: Flag, many: bool, panel: str | None) -> Any:
     """Return the annotation of a command parameter: type and option."""
     several = flag.kind in ("table", "words") or (many and flag.kind == "wrappers")
     kind: Any = list[str] if several else str
-    more: dict[str, Any] = {}
+    more = dict(WHOLE) if flag.kind == "whole" and not many else {}
     if not many:
-        more = dict(WHOLE) if flag.kind == "whole" else {}
         kind = {"whole": int, "number": float, "switch": bool}.get(flag.kind, kind)
     text = flag.help[0].upper() + flag.help[1:] + "."
     if many and flag.kind == "wrappers":

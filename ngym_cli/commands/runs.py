@@ -86,9 +86,8 @@ def tag(
 
     found = room.find(run, runs, fits=True)
     after = managing.tag(found, tags, remove)
-    terminal.print_outcome(
-        {"id": str(found.path), "tags": after}, f"{found.path}: {', '.join(after) or 'no tags'}", json
-    )
+    said = f"{found.path}: {', '.join(after) or 'no tags'}"
+    terminal.print_outcome({"id": str(found.path), "tags": after}, said, json)
 
 
 @app.command("note", epilog="Examples:\n\nngym runs note latest 'without pass_action'\n\nngym runs note latest ''")

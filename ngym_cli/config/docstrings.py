@@ -29,9 +29,8 @@ def sections(docstring: str | None) -> tuple[str, dict[str, dict[str, str]]]:
         heading, _, body = section.partition(":\n")
         inside = re.split(r"\n(?=\S)", body)[0]
         entries = map(_ENTRY.fullmatch, re.split(r"\n(?=\S)", textwrap.dedent(inside).strip()))
-        explained[heading] = {
-            name.strip(" *"): " ".join(entry[2].split()) for entry in entries if entry for name in entry[1].split(",")
-        }
+        named = [(name, entry[2]) for entry in entries if entry for name in entry[1].split(",")]
+        explained[heading] = {name.strip(" *"): " ".join(meaning.split()) for name, meaning in named}
     return text, explained
 
 

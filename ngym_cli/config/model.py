@@ -128,14 +128,10 @@ class RunConfig(TaskSettings):
         tables = ("task_args", "timing", "rewards")
         other = stage.task not in (None, self.task)
         mine, its = dict(self), dict(stage)
-        return self.model_copy(
-            update={
-                "task": stage.task or self.task,
-                "wrappers": self.wrappers if stage.wrappers is None else stage.wrappers,
-                **{key: {**({} if other else mine[key]), **its[key]} for key in tables},
-                "stages": [],
-            }
-        )
+        changed: dict[str, Any] = {key: {**({} if other else mine[key]), **its[key]} for key in tables}
+        wrappers = self.wrappers if stage.wrappers is None else stage.wrappers
+        changed |= {"task": stage.task or self.task, "wrappers": wrappers, "stages": []}
+        return self.model_copy(update=changed)
 
     def to_toml(self) -> str:
         """Return the configuration as TOML; fields that are None are left out because TOML has no such value."""

@@ -167,23 +167,17 @@ def complete(fields: Mapping[str, FieldInfo], usual: Values, given: Mapping[str,
     """
     for name in given:
         if name not in fields:
-            raise _unknown(kind, name, fields)
+            for known, field in fields.items():
+                if name.lower() in about(field)["also"]:
+                    raise UserError(f"unknown {kind} '{name}'; did you mean '{known}'?")
+            raise unknown(kind, name, fields)
     for name, field in fields.items():
         if field.is_required() and name not in given and name not in usual:
             raise UserError(f"{kind} '{name}' has no default and must be given")
     values = {name: usual.get(name, field.default) for name, field in fields.items()}
     values |= {name: read(name, fields[name], value) for name, value in given.items()}
-    return {
-        name: value for name, value in values.items() if about(fields[name])["spelled"] or value != fields[name].default
-    }
-
-
-def _unknown(kind: str, name: str, fields: Mapping[str, FieldInfo]) -> UserError:
-    """Return the error for an unknown option; common synonyms of option names are recognised."""
-    for known, field in fields.items():
-        if name.lower() in about(field)["also"]:
-            return UserError(f"unknown {kind} '{name}'; did you mean '{known}'?")
-    return unknown(kind, name, fields)
+    kept = [name for name, field in fields.items() if about(field)["spelled"] or values[name] != field.default]
+    return {name: values[name] for name in kept}
 
 
 def read(name: str, field: FieldInfo, value: object) -> Any:
@@ -215,9 +209,8 @@ def refused(name: str, field: FieldInfo | None, error: ErrorDetails) -> UserErro
     if field is not None and kind.startswith(("greater_than", "less_than")):
         return UserError(f"{name} must be {range_of(field)}, not {written}")
     wrong = "float" if kind == "int_type" and not isinstance(value, float) else kind.partition("_")[0]
-    expected = EXPECTED.get(wrong)
-    if expected is not None:
-        return UserError(f"{name} must be {expected}, not {written}")
+    if wrong in EXPECTED:
+        return UserError(f"{name} must be {EXPECTED[wrong]}, not {written}")
     return UserError(f"{name}: {error['msg'][0].lower()}{error['msg'][1:]}, not {written}")
 
 

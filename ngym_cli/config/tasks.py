@@ -154,11 +154,8 @@ class Recommended:
         tables = {"--set": "hyperparameters", "--network-arg": "network_args", "--task-arg": "task_args"}
         found = [f"--wrappers {wrappers}"] if wrappers else []
         found += [f"--{key.replace('_', '-')} {self.settings[key]}" for key in PLAIN_SETTINGS if key in self.settings]
-        found += [
-            f"{flag} {name}={value:g}" if isinstance(value, float) else f"{flag} {name}={value}"
-            for flag, table in tables.items()
-            for name, value in self.settings.get(table, {}).items()
-        ]
+        rows = [(flag, *entry) for flag, table in tables.items() for entry in self.settings.get(table, {}).items()]
+        found += [f"{flag} {name}={f'{value:g}' if isinstance(value, float) else value}" for flag, name, value in rows]
         return " ".join(found)
 
 

@@ -67,9 +67,7 @@ def _is_reference(text: str) -> bool:
     from neurogym.sampling.distributions import KINDS
 
     name, _, rest = text.partition(":")
-    if name in KINDS:
-        return False
-    if name in ("block", "sequential_block") and rest.isdecimal():  # a schedule
+    if name in KINDS or (name in ("block", "sequential_block") and rest.isdecimal()):  # a duration or a schedule
         return False
     return ":" in text or "/" in text or "\\" in text or text.endswith(".py")
 
@@ -166,9 +164,8 @@ def _digest_of(reference: str) -> str | None:
 
 def _signature(files: Mapping[str, str]) -> str | None:
     """Return the signature of digests with this user's key, or None where no key can be stored."""
-    key = _key()
     text = json.dumps(dict(files), sort_keys=True).encode()
-    return None if key is None else hmac.new(key, text, "sha256").hexdigest()
+    return None if (key := _key()) is None else hmac.new(key, text, "sha256").hexdigest()
 
 
 def _key() -> bytes | None:

@@ -18,6 +18,7 @@ ranges). ``docs/values.md`` explains them to users. Nothing is ever evaluated as
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -60,10 +61,8 @@ def parse_scalar(text: str) -> Scalar:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     for kind in (int, float):
-        try:
+        with contextlib.suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return text
 
 
@@ -84,10 +83,8 @@ def parse_value(text: str) -> Value:
     if text.endswith(FILES):
         return text
     if "//" in text:
-        return [
-            [parse_scalar(item) for item in row.removesuffix("/").split("/")]
-            for row in _ROWS.split(text.removesuffix("//"))
-        ]
+        rows = _ROWS.split(text.removesuffix("//"))
+        return [[parse_scalar(item) for item in row.removesuffix("/").split("/")] for row in rows]
     if "/" in text:
         return [parse_scalar(item) for item in text.removesuffix("/").split("/")]
     return parse_scalar(text)
@@ -119,10 +116,8 @@ def parse_whole(text: str | int) -> int:
         ValueError: if the text is not a whole number.
     """
     written = str(text).strip().replace(",", "")
-    try:
+    with contextlib.suppress(ValueError):
         return int(written)
-    except ValueError:
-        pass
     try:
         number = float(written)
     except ValueError:

@@ -85,10 +85,8 @@ def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) ->
         written = {**ALWAYS.get(cls.__name__, {}), **args}
         given = dict(cls.from_flags(written)) if hasattr(cls, "from_flags") else written
         check_arguments(cls, given, f"wrapper {name}", without=("env",))
-        if own:
-            with parts.user_errors(f"wrapper {name}"):
-                return _made(cls, env, given, make)
-        return _made(cls, env, given, make)
+        with parts.user_errors(f"wrapper {name}") if own else contextlib.nullcontext():
+            return _made(cls, env, given, make)
     except UserError as error:
         complete = str(error).startswith(("unknown argument of wrapper", f"wrapper {name}:"))
         raise error if complete else UserError(f"wrapper {name}: {error}") from error
@@ -104,7 +102,7 @@ def _made(cls: Any, env: gym.Env, args: Mapping[str, object], make: MakeTask) ->
     dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, BaseEnv) else 0.0
     parameters = argument_types(cls)
     given = {
-        key: _value(value, parameters.get(key, Any), key, lambda task: make(task, dt)) for key, value in args.items()
+        key: _value(each, parameters.get(key, Any), key, lambda task: make(task, dt)) for key, each in args.items()
     }
     if given.get("share_action_space") == AUTO:
         others = [given[key] for key in ("distractor", "task2") if key in given]
@@ -149,33 +147,22 @@ def _value(value: Any, kind: object, key: str, make: Callable[[object], gym.Env]
         raise UserError(f"{key} is a function, which only a program can give")
     if gym.Env in some:
         return make(value)
-    if value is None and NoneType in kinds or value == AUTO and key == "share_action_space":
-        return value
-    if len(some) > 1:
+    if value is None and NoneType in kinds or value == AUTO and key == "share_action_space" or len(some) > 1:
         return value
     if (get_origin(some[0]) or some[0]) in (Sequence, list, tuple):
         if gym.Env in get_args(some[0]):
-            return _tasks(value, make)
+            tasks = value.split("+") if isinstance(value, str) else value
+            return [make(task) for task in (tasks if isinstance(tasks, list | tuple) else [tasks])]
         return value if value is None or isinstance(value, list | tuple) else [value]
     if some[0] in CHECKED:
         return options.read(key, options.option({"type": CHECKED[some[0]]}), value)
-    return tuple(value) if kind is Any and _is_range(key, value) else value
-
-
-def _is_range(key: str, value: object) -> bool:
-    """Return whether a value is a range of durations, which wrappers take as a tuple."""
-    return key.endswith("_dur") and isinstance(value, list) and len(value) == 2
-
-
-def _tasks(value: object, make: Callable[[object], gym.Env]) -> list[gym.Env]:
-    parts = value.split("+") if isinstance(value, str) else value
-    return [make(part) for part in (parts if isinstance(parts, list | tuple) else [parts])]
+    is_range = key.endswith("_dur") and isinstance(value, list) and len(value) == 2  # of durations
+    return tuple(value) if kind is Any and is_range else value
 
 
 def _scheduled(given: dict[str, object], n: int) -> dict[str, object]:
     """Replace the name of a schedule by a schedule over ``n`` conditions."""
-    schedule = given.get("schedule")
-    if isinstance(schedule, str):
+    if isinstance(schedule := given.get("schedule"), str):
         from neurogym.sampling.scheduler import schedule_from
 
         return {**given, "schedule": schedule_from(schedule, n)}

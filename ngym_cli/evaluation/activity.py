@@ -152,8 +152,7 @@ class UnitRecorder:
         self._write()
         lengths = np.concatenate([np.zeros(0, np.int64), *self._lengths])
         self.file["offsets"] = np.r_[0, np.cumsum(lengths)]
-        names = dict.fromkeys(name for part in self._onsets for name in part if name)
-        for name in names:
+        for name in dict.fromkeys(name for part in self._onsets for name in part if name):
             columns = [part.get(name, np.full(len(part[""]), np.nan)) for part in self._onsets]
             self.file[f"events/{name.removeprefix(ONSET)}"] = np.concatenate(columns).astype(float)
 

@@ -69,9 +69,7 @@ def stimuli_of(names: Iterable[str], text: str | None, facts: Facts) -> tuple[St
         if found[1].strip() in given:
             raise UserError(f"--stimuli: '{found[1].strip()}' is given twice")
         given[found[1].strip()] = found[2], float(found[3] or 1), float(found[4] or 0)
-    known = {
-        key: value for key, value in facts.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)
-    }
+    known = [key for key, value in facts.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)]
     sources = []
     for name in names:
         plain = name.removeprefix(SIGNED)
@@ -130,9 +128,8 @@ class TrialProbe(TrialWrapper):
         values = np.zeros((trials.total, max(1, len(self.stimuli))))  # fields of batches have at least one column
         right = trials.gt[trials.offset + trials.length - 1] if trials.has_gt else None
         for k, each in enumerate(self.stimuli):
-            value = (
-                np.broadcast_to(np.asarray(trials.info[each.column], float), (trials.n,)) * each.factor + each.offset
-            )
+            column = np.broadcast_to(np.asarray(trials.info[each.column], float), (trials.n,))
+            value = column * each.factor + each.offset
             if each.signed and right is not None:
                 value = np.where(right == self.low, -value, value)
             values[:, k] = value[trial]

@@ -35,8 +35,7 @@ def print_evaluation(found: Summary, heading: str = "") -> None:
     spread = f" over {found['sessions']} sessions" if found.get("sessions") else ""
     interval = f"95 % interval {_range(found['performance_ci'])}{spread}"
     rows.append(("performance", f"{found['performance']:.4f}  {interval}"))
-    beside = references_in_words(found)
-    rows += [("", text) for text in beside]
+    rows += [("", text) for text in references_in_words(found)]
     blind = found.get("blind")
     if blind is not None and found["performance_ci"][0] <= blind:
         rows.append(("", "not significantly above the stimulus-blind baseline (blind)"))
@@ -46,8 +45,7 @@ def print_evaluation(found: Summary, heading: str = "") -> None:
     rows.append(("trials", f"{found['trials']:,}, {chosen}"))
     rows.append(("reward per trial", _reward_in_words(found)))
     rows.append(("fixation breaks", f"{found['abort_rate']:.2%} of trials; no answer {found['miss_rate']:.2%}"))
-    told = any(row["id"] == "reaction_time" for row in found.get("measures", ()))
-    if found.get("reaction_times_vary") and not told:
+    if found.get("reaction_times_vary") and all(row["id"] != "reaction_time" for row in found.get("measures", ())):
         rows.append(("reaction time", f"{found['reaction_time']:.0f} ms on average"))
     print_columns(rows)
     values = Counter(row["condition"] for row in found["conditions"])
@@ -67,8 +65,7 @@ def print_evaluation(found: Summary, heading: str = "") -> None:
 def _reward_in_words(found: Summary) -> str:
     """Return the mean reward with an interval and, where known, the reward of the ideal observer."""
     text = f"{found['reward_per_trial']:.4f}"
-    interval = found.get("reward_ci")
-    if interval is not None:
+    if (interval := found.get("reward_ci")) is not None:
         text += f"  95 % interval {_range(interval)}"
     return text + (f"; ceiling {found['reward_ceiling']:.4f}" if found.get("reward_ceiling") is not None else "")
 
@@ -78,9 +75,8 @@ def measure_in_words(row: Mapping[str, object]) -> str:
     digits = 0 if row["unit"] == "ms" else 4
     value, low, high = (row.get(name) for name in ("value", "low", "high"))
     unit = f" {row['unit']}" if row["unit"] else ""
-    text = f"{value:.{digits}f}{unit}"
     known = isinstance(low, float) and isinstance(high, float) and low == low and high == high
-    return text + (f"  95 % interval {low:.{digits}f} to {high:.{digits}f}" if known else "")
+    return f"{value:.{digits}f}{unit}" + (f"  95 % interval {low:.{digits}f} to {high:.{digits}f}" if known else "")
 
 
 def references_in_words(found: Summary) -> list[str]:

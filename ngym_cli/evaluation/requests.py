@@ -224,10 +224,8 @@ def _evaluate_run(
         if asked.compare is not None:
             result.summary["comparison"] = comparison.compare(result.table, folder, run, *asked.compare)
         if asked.activity is not None:
-            conditions = summary.condition_names(facts.conditions, result.table)
-            result.summary["activity"] = activity_comparison.compare(
-                result.table, folder, run, *asked.activity, conditions
-            )
+            names = summary.condition_names(facts.conditions, result.table)
+            result.summary["activity"] = activity_comparison.compare(result.table, folder, run, *asked.activity, names)
         yield result.summary, folder
 
 

@@ -151,9 +151,8 @@ def load(
     check_known("model of the fit", label, labels)
     subjects = list(about["models"][label]["parameters"])
     if subject is None and len(subjects) > 1:
-        raise UserError(
-            f"fit {fit.path} has {len(subjects)} subjects; choose one with --subject: {', '.join(subjects)}"
-        )
+        known = ", ".join(subjects)
+        raise UserError(f"fit {fit.path} has {len(subjects)} subjects; choose one with --subject: {known}")
     who = subject or subjects[0]
     check_known("subject of the fit", who, subjects)
     trust.require_names([label], about.get("code"), trusted, str(fit.path))

@@ -67,9 +67,8 @@ def _values(chunk: pa.Array) -> np.ndarray:
     """Numbers of an array; values at gaps are arbitrary."""
     import pyarrow as pa
 
-    return np.from_dlpack(
-        pa.Array.from_buffers(chunk.type, len(chunk), [None, chunk.buffers()[1]], offset=chunk.offset)
-    )
+    buffers = [None, chunk.buffers()[1]]
+    return np.from_dlpack(pa.Array.from_buffers(chunk.type, len(chunk), buffers, offset=chunk.offset))
 
 
 def _words_of(chunk: pa.DictionaryArray) -> np.ndarray:

@@ -132,19 +132,15 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     Raises:
         UserError: if it is damaged or nested too deeply.
     """
-    if any(_parts(key.group()) > DEEPEST for key in _KEY.finditer(text)):  # over which the parser takes minutes
-        raise UserError(f"{path} has a key of more than {DEEPEST} parts; refused")
+    for key in _KEY.findall(text):
+        if key.count(".") >= DEEPEST and len(re.findall(_PART, key)) > DEEPEST:  # the parser would take minutes
+            raise UserError(f"{path} has a key of more than {DEEPEST} parts; refused")
     try:
         return _shallow(tomllib.loads(text.replace("\r\n", "\n")), path)
     except RecursionError:
         raise UserError(f"{path} is nested too deeply; refused") from None
     except ValueError as error:
         raise UserError(f"cannot read {path}: {message_of(error)}") from None
-
-
-def _parts(key: str) -> int:
-    """Return the number of parts of a dotted key."""
-    return len(re.findall(_PART, key)) if key.count(".") >= DEEPEST else 1
 
 
 def _shallow(data: object, path: Path) -> Any:

@@ -169,8 +169,7 @@ def safe_name(task: str) -> str:
     """Return the name of a task or an algorithm as a folder name: ``path/file.py:Class`` becomes ``file.Class``."""
     file, _, name = task.rpartition(":")
     if file:
-        stem = Path(file).stem if file.endswith(".py") else file
-        task = f"{stem}.{name}"
+        task = f"{Path(file).stem if file.endswith('.py') else file}.{name}"
     plain_text = "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
     return plain_text.encode()[:LONGEST].decode(errors="ignore")
 

@@ -90,6 +90,7 @@ def note(run: RunFolder, text: str) -> None:
 
 #: Parts of the manifest that are compared, besides the configuration; times and the machine are not.
 SEEDS, VERSIONS = "seeds", "versions"
+FILES = ("model/weights.safetensors", "eval/final/trials.parquet")
 RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
 
 
@@ -124,9 +125,7 @@ def _facts(run: runs.RunFolder) -> dict[str, Scalar]:
         VERSIONS: {**_entry(manifest, VERSIONS), "python": _entry(manifest, "machine").get("python")},
         "git": manifest.get("git"),
         "results": {name: manifest.get(name) for name in RESULTS},
-        "files": {
-            name: _digest(run.path / name) for name in ("model/weights.safetensors", "eval/final/trials.parquet")
-        },
+        "files": {name: digest(run.path / name)[:12] if (run.path / name).is_file() else None for name in FILES},
     }
     return flatten({part: _mapping(values) for part, values in parts.items()})
 
@@ -155,10 +154,6 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _entry(table: object, name: str) -> Mapping[str, Any]:
     return _mapping(_mapping(table).get(name))
-
-
-def _digest(path: Path) -> str | None:
-    return digest(path)[:12] if path.is_file() else None
 
 
 def show(rows: list[terminal.Row]) -> None:

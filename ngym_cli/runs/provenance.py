@@ -47,8 +47,7 @@ def opening(config: RunConfig, facts: Facts, threads: int) -> Manifest:
         "versions": versions(),
         "git": git_state(SOURCE),
     }
-    code = trust.record(config)
-    if code:
+    if code := trust.record(config):
         found["code"] = code
     return found
 
@@ -118,9 +117,8 @@ def git_state(folder: Path) -> dict[str, object] | None:
     """Return the commit of a source tree and whether files were changed since; None without a repository."""
 
     def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=5, check=True
-        ).stdout.strip()
+        line = ["git", "-C", str(folder), *arguments]
+        return subprocess.run(line, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
 
     try:
         if Path(git("rev-parse", "--show-toplevel")).resolve() != folder:

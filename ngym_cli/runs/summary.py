@@ -77,9 +77,7 @@ def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
 def _few(values: Any) -> bool:
     from neurogym.sampling.distributions import Distribution
 
-    if isinstance(values, Distribution):
-        return False
-    return 1 < len(values) <= MOST_VALUES and np.ndim(values[0]) == 0
+    return not isinstance(values, Distribution) and 1 < len(values) <= MOST_VALUES and np.ndim(values[0]) == 0
 
 
 def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:

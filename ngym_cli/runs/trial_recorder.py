@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.errors import UserError
-from ngym_cli.runs.trial_table import (
-    COLUMNS,
-    PREVIOUS,
-    Table,
-    concatenate,
-    nullable,
-    parts_in,
-    read_trials,
-    write_table,
-)
+from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS, concatenate, nullable, parts_in, read_trials, write_table
 
 if TYPE_CHECKING:
     from ngym_cli.config import RunConfig

@@ -40,15 +40,12 @@ PREVIOUS = ("choice", "outcome", "ground_truth")
 
 def nullable(values: Sequence[object]) -> np.ndarray:
     """Return values with gaps: numbers as floats (gaps: nan), anything else as objects (gaps: None)."""
-    if any(item is not None for item in values) and all(item is None or _is_number(item) for item in values):
+    numeric = all(isinstance(item, int | float | np.number | None) for item in values)
+    if numeric and any(item is not None for item in values):
         return np.array([np.nan if item is None else item for item in values], float)
     column = np.empty(len(values), object)
     column[:] = values
     return column
-
-
-def _is_number(item: object) -> bool:
-    return isinstance(item, int | float | np.number)
 
 
 def concatenate(tables: Sequence[Mapping[str, np.ndarray]]) -> Table:

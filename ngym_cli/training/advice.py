@@ -38,10 +38,8 @@ def advance_notice(config: RunConfig | None, facts: Facts) -> str | None:
         return None
     needed, better = recommended(facts.id), measured(facts.id, "recommended")
     if learner != "recommended" and needed and better and better.learned:
-        return (
-            f"these settings were measured not to learn the task ({row.share} seeds); --recommended does "
-            f"({better.share} seeds): {needed.words}"
-        )
+        does = f"--recommended does ({better.share} seeds): {needed.words}"
+        return f"these settings were measured not to learn the task ({row.share} seeds); {does}"
     if facts.id not in ELSEWHERE:
         return None
     best = f"{row.performance:.2f} of {row.target:.2f} after {row.steps:,} steps"

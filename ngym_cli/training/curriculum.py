@@ -81,16 +81,12 @@ def stages_of(config: RunConfig, facts: Facts) -> list[Stage]:
             known = inspect(own, trained=True)
         except UserError as error:
             raise UserError(f"stage {name}: {error}") from error
-        for what, its, usual in (
-            ("observation space", known.observation_space, facts.observation_space),
-            ("action space", known.action_space, facts.action_space),
-        ):
-            here, there = _size(its), _size(usual)
+        for space in ("observation_space", "action_space"):
+            here, there = _size(getattr(known, space)), _size(getattr(facts, space))
             if here != there:
-                raise UserError(
-                    f"stage {name}: {what} is {here}, but without stages it is {there}; the learner "
-                    "keeps its weights, so all stages must be alike in this"
-                )
+                found = f"{space.replace('_', ' ')} is {here}, but without stages it is {there}"
+                why = "the learner keeps its weights, so all stages must be alike in this"
+                raise UserError(f"stage {name}: {found}; {why}")
         stages.append(Stage(index + 1, name, own, known, given))
     return stages
 

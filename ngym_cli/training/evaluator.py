@@ -99,9 +99,8 @@ class Evaluator:
             return {}
         tasks: dict[str, list[float]] = {}
         for task, stage in stages.items():
-            found = last
-            if stage is not self.stages[-1]:
-                found = self.on_fresh_trials(self.trials, step, stage.number, stage=stage)
+            is_last = stage is self.stages[-1]
+            found = last if is_last else self.on_fresh_trials(self.trials, step, stage.number, stage=stage)
             tasks[task] = [found.summary["performance"], *found.summary["performance_ci"]]
         scores = {f"evaluation/performance_by_task/{task}": values[0] for task, values in tasks.items()}
         self.board.scalars(scores, step)
@@ -127,8 +126,7 @@ class Evaluator:
         """Add the most informative figure of the last evaluation to TensorBoard; at the end, since drawing is slow."""
         from ngym_cli.figures import requests
 
-        drawn = requests.best_figure(self.run, facts=self.facts)
-        if drawn is not None:
+        if drawn := requests.best_figure(self.run, facts=self.facts):
             self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
 
 

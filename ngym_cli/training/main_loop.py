@@ -281,8 +281,7 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             display.start(session.step)
             for complaint in complaints or ():
                 display.say(f"passed over: {complaint}")
-            reason = getattr(parts.model, "in_torch", "")
-            if reason:
+            if reason := getattr(parts.model, "in_torch", ""):
                 display.say(f"training runs in torch, not in the compiled passes: {reason}")
             fresh = (parts.run.manifest().get("init_from") or {}).get("fresh") if saved is None else None
             if fresh:
@@ -329,10 +328,8 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
     except OSError as error:
         kept = checkpoints.found_in(run.path / checkpoints.FOLDER)
         rest = f"all before {kept[-1].name} is kept" if kept else "there is no checkpoint yet"
-        reason = error.strerror or one_line(error)
-        raise UserError(
-            f"cannot write run folder {run.path}: {reason}; {rest}; ngym run --resume continues it"
-        ) from error
+        reason = f"{error.strerror or one_line(error)}; {rest}; ngym run --resume continues it"
+        raise UserError(f"cannot write run folder {run.path}: {reason}") from error
 
 
 def _learn(parts: _Parts, session: TrainingSession) -> None:

@@ -122,9 +122,8 @@ class LiveDisplay(Display):
     def _numbers(self, numbers: Mapping[str, object]) -> list[str]:
         known = {name: numbers.get(name, value) for name, value in self.references.items()}
         beside = ", ".join(f"{name} {value:.3f}" for name, value in known.items() if value is not None)
-        performance = (
-            f"performance {numbers['performance']:.3f} over the last {numbers['trials']:,} trials, {self.actions}"
-        )
+        trials = f"the last {numbers['trials']:,} trials, {self.actions}"
+        performance = f"performance {numbers['performance']:.3f} over {trials}"
         return [
             (f"{numbers['stage']}, " if "stage" in numbers else "") + performance + (f" ({beside})" if beside else ""),
             f"reward per trial {numbers['reward_per_trial']:.3f}",

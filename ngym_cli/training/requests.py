@@ -177,10 +177,8 @@ class RunPrinter:
         about = f"; about {terminal.in_words(seconds)}" if seconds else ""
         origin = per_task.about_steps(self.config, facts.id) if self.config is not None else ""
         steps = f"{int(resolved.timesteps or 0):,} steps{origin}"
-        self.err.print(
-            f"training {resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}: {steps}{about}",
-            soft_wrap=True,
-        )
+        what = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
+        self.err.print(f"training {what}: {steps}{about}", soft_wrap=True)
         if resolved.network and find_network(resolved.network).own_class is not None:
             self.err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
         threads.one_in_torch()
@@ -191,8 +189,7 @@ class RunPrinter:
         from ngym_cli.training.progress import Display, LiveDisplay
 
         self.err.print(f"run folder {path}; tensorboard --logdir {self.root}", soft_wrap=True)
-        said = advice.advance_notice(self.config, facts)
-        if said:
+        if said := advice.advance_notice(self.config, facts):
             self.err.print(said, soft_wrap=True)
         taught = find_algorithm(resolved.alg).needs_truth
         return Display() if self.json else LiveDisplay(self.err, int(resolved.timesteps or 0), facts.references, taught)
@@ -221,16 +218,12 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     best = checkpoints.best_of(path / checkpoints.FOLDER)
     if best is None or best["performance"] <= final["performance_ci"][1]:
         return None
-    return (
-        f"a checkpoint was better: performance {best['performance']:.3f} at {best['step']:,} steps; "
-        f"ngym eval {path} --checkpoint best"
-    )
+    found = f"performance {best['performance']:.3f} at {best['step']:,} steps"
+    return f"a checkpoint was better: {found}; ngym eval {path} --checkpoint best"
 
 
 def _small(settings: Mapping[str, object]) -> RunConfig:
     """Return the configuration of a short run; given settings have priority."""
-    from ngym_cli.agents.algorithms import find_algorithm
-
     known = find_algorithm(configuration.from_dict(settings).alg).defaults
     usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in known}
     return configuration.from_dict(configuration.merge({**SMOKE, "hyperparameters": usual}, settings))

@@ -70,10 +70,8 @@ class Until:
         if fraction is None:
             return None
         if facts.ceiling is None:
-            raise UserError(
-                f"--until is a fraction of the ceiling, which is not known ({facts.no_ceiling}); "
-                "--until-performance takes a performance"
-            )
+            hint = "--until-performance takes a performance"
+            raise UserError(f"--until is a fraction of the ceiling, which is not known ({facts.no_ceiling}); {hint}")
         return cls(fraction * float(facts.ceiling["performance"]), timesteps, fraction)
 
     def due(self, step: int) -> bool:

@@ -144,7 +144,11 @@ def try_out(
             configs[n_envs] = complete(resolved.model_copy(update={"n_envs": n_envs}), facts)
             for count in counts:
                 turns[n_envs, count] = _turn(configs[n_envs], count, clock)
-        speeds = _in_turns(turns, lambda: clock() - began < seconds)
+        speeds: dict[Candidate, list[float]] = {pair: [] for pair in turns}
+        for pair in itertools.cycle(turns):  # each at least once
+            if all(speeds.values()) and clock() - began >= seconds:
+                break
+            speeds[pair].append(turns[pair]())
     finally:
         threads.learn_with(kept)
     found = [Timed(n_envs, count, float(np.median(values)), len(values)) for (n_envs, count), values in speeds.items()]
@@ -182,16 +186,6 @@ def steps_of_a_turn(model: BaseAlgorithm) -> int:
     return model.n_steps if isinstance(model, OnPolicyAlgorithm | Supervised) else STEPS
 
 
-def _in_turns(turns: dict[Candidate, Callable[[], float]], goes_on: Callable[[], bool]) -> dict[Candidate, list[float]]:
-    """Run all candidates in turns until time is up, each at least once."""
-    speeds: dict[Candidate, list[float]] = {pair: [] for pair in turns}
-    for pair in itertools.cycle(turns):
-        if all(speeds.values()) and not goes_on():
-            return speeds
-        speeds[pair].append(turns[pair]())
-    return speeds
-
-
 def speed(config: RunConfig) -> float:
     """Return the steps per second of processor time of a run with a single thread, measured briefly.
 
@@ -213,8 +207,7 @@ def besides_learning(config: RunConfig, facts: Facts) -> float:
     """
     steps, every = int(config.timesteps or 0), config.evaluation.every
     count = 1 + (steps - 1) // every if every and steps else 1
-    trials = int(config.evaluation.trials or 0)
-    return START + count * trials * max(facts.trial_steps, 1) * 2 * STEP
+    return START + count * int(config.evaluation.trials or 0) * max(facts.trial_steps, 1) * 2 * STEP
 
 
 def bench(
@@ -240,8 +233,7 @@ def bench(
 
     if not seconds > 0:
         raise UserError(f"--seconds must be more than 0, not {seconds:g}")
-    asked = configuration.load(file, flags, trust)
-    best, found, rest = try_out(asked, n_threads, seconds)
+    best, found, rest = try_out(configuration.load(file, flags, trust), n_threads, seconds)
     learning = int(best.timesteps or 0) / found[0].speed
     return {
         "task": best.task,
@@ -263,14 +255,9 @@ def print_timed(found: Mapping[str, Any]) -> None:
     ]
     print_columns(rows, ("environments", "threads", "steps a second", f"{steps:,} steps"), right=4)
     out = terminal.console()
-    out.print(
-        f"\nbest: {found['flags']}; {steps:,} steps take about {in_words(found['expected_seconds'])}, "
-        f"of which learning {in_words(found['learning_seconds'])}",
-        soft_wrap=True,
-    )
+    whole, learning = in_words(found["expected_seconds"]), in_words(found["learning_seconds"])
+    about = f"{steps:,} steps take about {whole}, of which learning {learning}"
+    out.print(f"\nbest: {found['flags']}; {about}", soft_wrap=True)
     if len({row["n_envs"] for row in found["tried"]}) > 1:
-        out.print(
-            "More environments mean longer rollouts and fewer updates in as many steps; the number of threads changes "
-            "nothing but time.",
-            soft_wrap=True,
-        )
+        more = "More environments mean longer rollouts and fewer updates in as many steps"
+        out.print(f"{more}; the number of threads changes nothing but time.", soft_wrap=True)

@@ -140,8 +140,7 @@ def board_of(
     """
     if config.track is None:
         return Board(run.path, state)
-    started = str(run.manifest().get("started"))
-    key = hashlib.sha256(f"{run.path.resolve()} {started}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{run.path.resolve()} {run.manifest().get('started')}".encode()).hexdigest()[:16]
     return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key), say)
 
 

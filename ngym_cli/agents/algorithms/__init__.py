@@ -77,18 +77,14 @@ class AlgorithmSpec:
 
     def load(self) -> type:
         """Import the class (this imports torch)."""
-        if self.own_class is not None:
-            return self.own_class
-        return resolve_name(self.path)
+        return resolve_name(self.path) if self.own_class is None else self.own_class
 
 
 def _built_in(name: str, row: Values) -> AlgorithmSpec:
     """Return the entry of a built-in algorithm from the row in ``learners.toml``."""
     rare = {each: HYPERPARAMETERS[each]["default"] for each in row.get("rare", ())}
-    fields = {
-        **options.options(HYPERPARAMETERS, row["hyperparameters"]),
-        **options.options(HYPERPARAMETERS, rare, spelled=False),
-    }
+    usual = options.options(HYPERPARAMETERS, row["hyperparameters"])
+    fields = {**usual, **options.options(HYPERPARAMETERS, rare, spelled=False)}
     networks = RECURRENT if row.get("memory") else ("mlp",)
     actions = frozenset(row.get("actions", ("discrete", "box")))
     settings = {key: value for key, value in row.items() if key not in ("rare", "memory")}
@@ -133,10 +129,8 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
     classes = {spec.load(): spec for spec in ALGORITHMS.values()}
     base = next((parent for parent in cls.__mro__ if parent in classes), None)
     if base is None and any(parent.__name__ == "RecurrentPPO" for parent in cls.__mro__):
-        raise UserError(
-            f"algorithm {name}: extends sb3-contrib's RecurrentPPO, whose recurrent state is private; "
-            "extend ngym_cli.RecurrentPPO instead"
-        )
+        why = "whose recurrent state is private; extend ngym_cli.RecurrentPPO instead"
+        raise UserError(f"algorithm {name}: extends sb3-contrib's RecurrentPPO, {why}")
     nearest = classes[base] if base is not None else ALGORITHMS["ppo"]
     usual = nearest.hyperparameters if base is not None else options.options(HYPERPARAMETERS, {"final_rate": 1.0})
     fields = own.algorithm_options(cls, base, usual, HYPERPARAMETERS)

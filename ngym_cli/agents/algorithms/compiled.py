@@ -195,8 +195,7 @@ class Fused(Compiled):
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
         super().__init__(policy, valued=True)
         self.rollout = rollout
-        names = ("prepare", "act", "learn")
-        self._functions = {name: kernels.named(name) for name in names}
+        self._functions = {name: kernels.named(name) for name in ("prepare", "act", "learn")}
         n_steps, n_envs, _ = rollout.logits.shape
         self.make_room(n_envs, n_steps)
         n = min(len(self.workspaces), threads.enough_for(n_envs * len(self.weight_buffer), n_envs))

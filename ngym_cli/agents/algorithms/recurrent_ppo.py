@@ -245,8 +245,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         rollout = self.rollout_buffer
         variance = explained_variance(rollout.values.ravel(), rollout.returns.ravel())
         self.logger.record("train/explained_variance", float(variance))
-        rates = rollout.states[0][1::LOOK_EVERY, -1]
-        self.logger.record("train/silent_units", silent_units(rates))
+        self.logger.record("train/silent_units", silent_units(rollout.states[0][1::LOOK_EVERY, -1]))
         if isinstance(self.action_space, spaces.Box):
             self.logger.record("train/std", self.policy.log_std.exp().mean().item())
         self.logger.record("train/clip_range", self.clip_range(self.left))

@@ -57,11 +57,8 @@ class Rollout:
         self.rewards = np.empty(shape, np.float32)
         self.starts = np.ones((n_steps + 1, n_envs), bool)
         self.ends = np.zeros(shape, bool)
-        self.states = [
-            np.zeros((n_steps + 1, network.num_layers, n_envs, size), np.float32)
-            for network in networks
-            for size in network.state_sizes
-        ]
+        sizes = [(network.num_layers, n_envs, size) for network in networks for size in network.state_sizes]
+        self.states = [np.zeros((n_steps + 1, *size), np.float32) for size in sizes]
         self.noise: list[np.ndarray | None] = [None] * len(networks)
         self.values, self.log_probs = np.empty(shape, np.float32), np.empty(shape, np.float32)
         self.advantages, self.returns = np.empty(shape, np.float32), np.empty(shape, np.float32)

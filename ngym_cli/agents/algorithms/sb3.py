@@ -167,8 +167,7 @@ def set_progress(model: BaseAlgorithm, counters: dict[str, object], episodes: di
     Raises:
         ValueError: If a counter is unknown or not a number, or the statistics are damaged.
     """
-    strange = set(counters) - set(COUNTERS)
-    if strange:
+    if strange := set(counters) - set(COUNTERS):
         raise ValueError(f"unknown counters {sorted(strange)}")
     for name, value in counters.items():
         if not _is_number(value):

@@ -97,7 +97,6 @@ def find_network(name: str) -> NetworkSpec:
     if cls is None:
         raise unknown("network", name, [*NETWORKS, *parts.offered("network")])
     found = own.network_options(cls, name)
-    taken = [option for option in found if option in COMMON]
-    if taken:
+    if taken := [option for option in found if option in COMMON]:
         raise UserError(f"network {name}: {taken[0]} is an option of every network; give the argument another name")
     return NetworkSpec(name, own.summary_of(cls, "a cell of your own"), "", name, found, own_class=cls)

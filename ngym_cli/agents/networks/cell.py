@@ -82,10 +82,8 @@ def sizes_of(cell: object, units: int) -> tuple[int, ...]:
     if not sizes or min(sizes) < 1:
         raise StateError(f"state_sizes must be positive whole numbers, not {found!r}")
     if sizes[0] != units:
-        raise StateError(
-            f"the first of state_sizes is the activity and must be units ({units}), not {sizes[0]}; "
-            "put the other arrays after it"
-        )
+        first = f"the first of state_sizes is the activity and must be units ({units}), not {sizes[0]}"
+        raise StateError(f"{first}; put the other arrays after it")
     return sizes
 
 
@@ -109,10 +107,8 @@ def check_state(after: object, sizes: Sequence[int], n: int) -> None:
         raise StateError(f"step must return a tuple of torch tensors, not {type(after).__name__}")
     shapes = ", ".join(str(tuple(part.shape)) for part in after)
     if len(after) != len(sizes):
-        raise StateError(
-            f"step must return the whole state, {len(sizes)} array{'s' * (len(sizes) != 1)} of shape {expected}; "
-            f"it returned {len(after)} of shape {shapes}"
-        )
+        whole = f"{len(sizes)} array{'s' * (len(sizes) != 1)} of shape {expected}"
+        raise StateError(f"step must return the whole state, {whole}; it returned {len(after)} of shape {shapes}")
     if any(tuple(part.shape) != (n, size) for part, size in zip(after, sizes, strict=True)):
         raise StateError(f"step must return arrays of shape {expected}, not {shapes} ({n} environments)")
 
@@ -137,9 +133,8 @@ class CellNetwork(RecurrentNetwork):
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self._build = build
         self._connections: list[ConstrainedWeights] | None = None
-        self.cells = nn.ModuleList(
-            build(hidden_size if layer else input_size, hidden_size) for layer in range(num_layers)
-        )
+        widths = [input_size] + [hidden_size] * (num_layers - 1)
+        self.cells = nn.ModuleList(build(width, hidden_size) for width in widths)
         sizes = {sizes_of(cell, hidden_size) for cell in self.cells}
         if len(sizes) > 1:
             raise StateError("the layers have states of different sizes; state_sizes must not depend on inputs")
@@ -147,16 +142,12 @@ class CellNetwork(RecurrentNetwork):
         self.n_states = len(self._sizes)
         if not any(weight.requires_grad for weight in self.parameters()):
             raise StateError("the cell has no parameters; make them in __init__ with nn.Parameter or nn.Linear")
-        self._try()
-
-    @torch.no_grad()
-    def _try(self) -> None:
-        """Make a step with each cell."""
-        for layer, cell in enumerate(self.cells):
+        for width, cell in zip(widths, self.cells, strict=True):
             own = next(cell.parameters(), next(self.parameters()))
-            x = own.new_zeros(TRIED, self.hidden_size if layer else self.input_size)
             step: Any = cell.step
-            check_state(step(x, tuple(own.new_zeros(TRIED, size) for size in self._sizes)), self._sizes, TRIED)
+            with torch.no_grad():
+                after = step(own.new_zeros(TRIED, width), tuple(own.new_zeros(TRIED, size) for size in self._sizes))
+            check_state(after, self._sizes, TRIED)
 
     @property
     def state_sizes(self) -> tuple[int, ...]:

@@ -87,9 +87,8 @@ class LowRank(nn.Module):
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Draw the first m and n, whatever the weights."""
-        return weight.new_empty(len(weight), self.rank).normal_(), weight.new_empty(
-            weight.shape[1], self.rank
-        ).normal_()
+        to, units = weight.shape
+        return weight.new_empty(to, self.rank).normal_(), weight.new_empty(units, self.rank).normal_()
 
 
 def impose(network: Any, structure: Structure) -> None:
@@ -116,15 +115,13 @@ def impose(network: Any, structure: Structure) -> None:
         _shape_recurrent(recurrent, structure, units, signs, rng)
         mask = structure.inputs(units, network.input_size, rng) if layer == 0 else None
         if mask is not None:
-            blocks = _blocks(inputs, units, "inputs")
-            for part in blocks:
+            for part in _blocks(inputs, units, "inputs"):
                 _constrain(part, _stacked(mask, part), False)
-    for kind in ("input", "recurrent", "bias"):
+    for kind in [kind for kind in ("input", "recurrent", "bias") if kind in structure.fixed]:
         chosen = [part for part in found if part.kind == kind]
-        if kind in structure.fixed and not chosen:
+        if not chosen:
             raise UserError(f"fixed={kind}: the network has no such weights")
-        if kind in structure.fixed:
-            fix((part.module, part.name) for part in chosen)
+        fix((part.module, part.name) for part in chosen)
     if not any(True for _ in network.parameters()) and "output" in structure.fixed:
         raise UserError("fixed: nothing would be trained; leave out one of the parts")
 
@@ -243,9 +240,8 @@ def _reduce(part: ConstrainedWeights, structure: Structure, units: int) -> None:
     weight = getattr(part.module, part.name)
     if structure.rank is not None and structure.rank > units:
         raise UserError(f"rank={structure.rank} is more than the {units} units")
-    chi = None
-    if structure.random:
-        chi = torch.empty_like(weight.detach()).normal_(0, structure.random * units**-0.5)
+    sd = structure.random * units**-0.5
+    chi = torch.empty_like(weight.detach()).normal_(0, sd) if structure.random else None
     parametrize.register_parametrization(part.module, part.name, LowRank(int(structure.rank or 1), units, chi))
 
 
@@ -268,7 +264,6 @@ def _blocks(parts: list[ConstrainedWeights], units: int, what: str) -> list[Cons
     high = [part for part in parts if len(part.tensor) % units == 0]
     found = [part for part in high if part.kind == "input" or part.tensor.shape[1] == units]
     if not found:
-        raise UserError(
-            f"the cell has no matrix of its own for {what}, of shape (units, sources) or gates times as high"
-        )
+        shape = "of shape (units, sources) or gates times as high"
+        raise UserError(f"the cell has no matrix of its own for {what}, {shape}")
     return found

@@ -241,19 +241,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def actor(self) -> Actor:
         """A NumPy snapshot of the present weights, for many steps in a row."""
         space = self.observation_space
-        front = None if isinstance(space, spaces.Box) else self._extracted
+        front: Callable[[np.ndarray], np.ndarray] | None = None if isinstance(space, spaces.Box) else self._extracted
+        if is_image_space(space):
+            front = FeatureCache(self._extracted)
         read_out = ReadOut(
             [*_layers(self.mlp_extractor.policy_net), *_layers(self.action_net)],
             [*_layers(self.mlp_extractor.value_net), *_layers(self.value_net)],
             np.zeros(0) if isinstance(self.action_space, spaces.Discrete) else to_numpy(self.log_std),
         )
-        return Actor(
-            [network.stepper() for network in self.networks],
-            read_out,
-            self.action_space,
-            FeatureCache(self._extracted) if is_image_space(space) else front,
-            self.chained,
-        )
+        steppers = [network.stepper() for network in self.networks]
+        return Actor(steppers, read_out, self.action_space, front, self.chained)
 
     def _extracted(self, obs: np.ndarray) -> np.ndarray:
         """Output of the front end."""
