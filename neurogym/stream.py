@@ -106,9 +106,7 @@ class GroundTruthStream:
             trials = self.task.this_trial
         if not trials.has_gt:
             raise self._no_truth()
-        ends = np.cumsum(trials.length)
-        gapless = int(ends[-1]) == trials.total and np.array_equal(trials.offset[1:], ends[:-1])
-        if self.whole and gapless:
+        if self.whole and _follow_each_other(trials):
             return Frame(trials.ob, trials.gt, trials.rows().index, trials.length, trials)
         rows, length = self._kept(trials)
         ob = self._observed(trials, rows) if self._stack.shows else trials.ob[rows]
@@ -172,3 +170,9 @@ class GroundTruthStream:
         """Continue from what :meth:`state` returned."""
         self._last = np.asarray(state["action"])[()], float(state["reward"])
         self._seen = state.get("seen")
+
+
+def _follow_each_other(trials: Trials) -> bool:
+    """Whether the rows of each trial directly follow the rows of the trial before, without gaps."""
+    ends = np.cumsum(trials.length)
+    return int(ends[-1]) == trials.total and np.array_equal(trials.offset[1:], ends[:-1])

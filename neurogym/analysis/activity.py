@@ -81,7 +81,8 @@ class Activity:
 
     def mean_rate(self, event: ArrayLike = 0, *, start: int = 0, stop: int | None = None) -> FloatArray:
         """Return the mean activity of each trial in a window around an event, shape (trials, units)."""
-        return nan_mean(self.align(event, start=start, stop=stop), axis=1)
+        aligned = self.align(event, start=start, stop=stop)
+        return nan_mean(aligned, axis=1)
 
 
 @dataclass(frozen=True)

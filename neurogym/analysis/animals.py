@@ -85,7 +85,8 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, ColumnRule], *,
         if "performance" not in table:
             raise MissingColumnsError("the column map names neither outcome nor performance")
         performance = numbers(table["performance"])
-        table["outcome"] = np.where(np.isfinite(performance), np.where(performance > 0.5, "correct", "error"), "miss")
+        answered = np.where(performance > 0.5, "correct", "error")
+        table["outcome"] = np.where(np.isfinite(performance), answered, "miss")
     table.setdefault("performance", is_correct(table).astype(float))
     if "choice" in table and table["choice"].dtype.kind in "OUS":
         words = sorted({str(value) for value in table["choice"].tolist() if value is not None})

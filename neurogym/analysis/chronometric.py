@@ -57,7 +57,8 @@ def mean_reaction_time(strength: ArrayLike, sensitivity: float, bound: float, re
     """Return the mean reaction time (ms) of the diffusion model, ``A / (k x) tanh(A k x) + t_R``."""
     drift = sensitivity * np.abs(np.asarray(strength, float))
     z = bound * drift
-    return 1000 * bound**2 * np.divide(np.tanh(z), z, out=np.ones_like(z), where=z > 1e-6) + residual_time
+    ratio = np.divide(np.tanh(z), z, out=np.ones_like(z), where=z > 1e-6)
+    return 1000 * bound**2 * ratio + residual_time
 
 
 def decision_variance(strength: ArrayLike, sensitivity: float, bound: float) -> FloatArray:
@@ -123,7 +124,8 @@ def fit_chronometric(
     best = summary.fit(best)
     linked = rows_of(groups, timed)
     samples = _samples(summary, (index, t[timed], c[timed]), linked, n_boot, seed)
-    draws = np.array([np.exp(sample.fit(best)) for sample in samples]).reshape(n_boot, 3)
+    fits = [np.exp(sample.fit(best)) for sample in samples]
+    draws = np.array(fits).reshape(n_boot, 3)
     estimates = [Estimate.percentile(v, d, level) for v, d in zip(np.exp(best), draws.T, strict=True)]
     return ChronometricFit(
         sensitivity=estimates[0],
@@ -166,7 +168,8 @@ class _Summary:
         sensitivity, bound, residual = np.exp(theta)
         z = 2 * bound * sensitivity * self.x
         choices = self.k @ log_expit(z) + (self.n - self.k) @ log_expit(-z)
-        times = -0.5 * np.sum(((self.mean - mean_reaction_time(self.x, sensitivity, bound, residual)) / self.se) ** 2)
+        expected = mean_reaction_time(self.x, sensitivity, bound, residual)
+        times = -0.5 * np.sum(((self.mean - expected) / self.se) ** 2)
         return -float(choices + times)
 
     def fit(self, start: FloatArray) -> FloatArray:

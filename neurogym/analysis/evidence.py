@@ -78,8 +78,9 @@ def psychophysical_kernel(
     weights = np.stack([np.r_[fit.weights[name].value, draws[name]] for name in names])
     early, late = weights[:half].mean(axis=0), weights[-half:].mean(axis=0)
     primacy = (early - late) / (early + late)
+    times = start + dt * np.arange(s.shape[1])
     return PsychophysicalKernel(
-        Curve.estimates(start + dt * np.arange(s.shape[1]), [fit.weights[name] for name in names], fit.n),
+        Curve.estimates(times, [fit.weights[name] for name in names], fit.n),
         fit.weights["bias"],
         ratio_interval(primacy[0], primacy[1:], level),
     )

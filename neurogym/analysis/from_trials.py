@@ -83,9 +83,7 @@ def choice_history(
     occur. Where there are more than two, an error does not tell the side of the stimulus, which then counts as absent.
     """
     table, session = in_sequence(require(data, "choice", "outcome"))
-    in_play = np.unique(np.asarray(table.get("variable_nch_choices", []), dtype=str))
-    listed = in_play[0].split("-") if len(in_play) == 1 else []
-    pair = (float(listed[0]), float(listed[1])) if len(listed) == 2 else None
+    pair = _pair_in_play(table)
     answered, second = _answers(table, pair if choices is None else choices)
     sign = np.where((second == 1) == is_correct(table), 1.0, -1.0)
     size = np.ones(len(sign)) if strength is None else np.abs(numbers(require(table, strength)[strength]))
@@ -194,8 +192,9 @@ def indifference_point(
         **options: see `value.indifference_point`.
     """
     table, second = two_choices(require(data, *amounts, first), choices)
+    chose_b = second == (numbers(table[first]) > 0)
     of_a, of_b = (numbers(table[name]) for name in amounts)
-    return value.indifference_point(of_a, of_b, second == (numbers(table[first]) > 0), **_linked(table, options))
+    return value.indifference_point(of_a, of_b, chose_b, **_linked(table, options))
 
 
 def interval_reproduction(
@@ -254,6 +253,13 @@ def learning_curve(
         for t in (require(data, step, score) for data in tables)
     ]
     return learning.learning_curve([steps for steps, _ in curves], [scores for _, scores in curves], **options)
+
+
+def _pair_in_play(table: Mapping[str, np.ndarray]) -> Choices:
+    """Return the two choices available in all trials, if recorded, else None."""
+    found = np.unique(np.asarray(table.get("variable_nch_choices", []), dtype=str))
+    pair = found[0].split("-") if len(found) == 1 else []
+    return (float(pair[0]), float(pair[1])) if len(pair) == 2 else None
 
 
 def _linked(table: Mapping[str, np.ndarray], options: dict[str, object]) -> dict[str, Any]:

@@ -165,7 +165,8 @@ def _transition_sum(fit: ChoiceRegression, n_lags: int) -> tuple[Estimate, Float
     if not names:
         return Estimate(0.0, np.nan, np.nan, np.nan), np.zeros(2000)
     draws = fit.draws(2000)
-    return fit.estimate([name in names for name in fit.weights]), np.sum([draws[name] for name in names], axis=0)
+    total = fit.estimate([name in names for name in fit.weights])
+    return total, np.sum([draws[name] for name in names], axis=0)
 
 
 @dataclass(frozen=True)

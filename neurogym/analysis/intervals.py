@@ -95,11 +95,7 @@ def mean_interval(
         return Estimate(mean, 0.0, 1.0, np.nan)
     if variance == 0:
         return Estimate(mean, mean, mean, 0.0)
-    # Wilson's interval of a proportion among a number of trials that need not be whole
-    trials, z = mean * (1 - mean) / variance, quantile(level, count)
-    centre = (mean + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    half = z / (1 + z**2 / trials) * np.sqrt(mean * (1 - mean) / trials + z**2 / (4 * trials**2))
-    low, high = np.clip([centre - half, centre + half], 0, 1).tolist()
+    low, high = _score_interval(mean, mean * (1 - mean) / variance, quantile(level, count))
     return Estimate(mean, low, high, float(np.sqrt(variance)))
 
 
@@ -195,10 +191,24 @@ def resampled(
         return bootstrap(statistic, n, n_boot, seed)
     members = members_of(groups)
     rng = np.random.default_rng(seed)
-    drawn = (rng.integers(0, len(members), len(members)) for _ in range(n_boot))
-    return np.array([statistic(np.concatenate([members[k] for k in each])) for each in drawn], float)
+    return np.array(
+        [
+            statistic(np.concatenate([members[k] for k in rng.integers(0, len(members), len(members))]))
+            for _ in range(n_boot)
+        ],
+        float,
+    )
 
 
 def quantile(level: float, groups: int) -> float:
     """Student's quantile for the spread of a number of groups; the normal quantile for many groups."""
-    return normal_quantile(level) if groups > 1000 else student_quantile(level, max(1, groups - 1))
+    if groups > 1000:
+        return normal_quantile(level)
+    return student_quantile(level, max(1, groups - 1))
+
+
+def _score_interval(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval of a proportion among ``n`` trials, which need not be a whole number."""
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return float(np.clip(centre - half, 0, 1)), float(np.clip(centre + half, 0, 1))

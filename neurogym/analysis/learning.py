@@ -171,7 +171,8 @@ def reversal_curve(
     change = np.flatnonzero((right[1:] != right[:-1]) & (session[1:] == session[:-1])) + 1
     if not len(change):
         raise ValueError("the best alternative never changes: there is no reversal to align to")
-    ends = np.sort(np.r_[change, np.flatnonzero(np.r_[True, session[1:] != session[:-1]]), len(chosen)])
+    new_session = np.flatnonzero(np.r_[True, session[1:] != session[:-1]])
+    ends = np.sort(np.r_[change, new_session, len(chosen)])
     offsets = np.arange(-before, after)
     places, hits, of, switch = [], [], [], []
     for start in change:

@@ -76,16 +76,18 @@ def _from(id_: str, label: str, estimate: Estimate, of: int, unit: str = "") -> 
 
 
 def _proportion(id_: str, label: str, rows: BoolArray, among: BoolArray, linked: IntArray | None) -> Measure:
-    return _from(id_, label, mean_interval(rows, linked, among=among), int(among.sum()))
+    found = mean_interval(rows, linked, among=among)
+    return _from(id_, label, found, int(among.sum()))
 
 
 def psychometric(data: TrialData) -> list[Measure]:
     """Return point of subjective equality, slope and lapses of choices against signed strength."""
     fit = from_trials.psychometric(data, n_boot=200, profile=False)
+    lapses = fit.guess.value + fit.lapse.value
     return [
         _from("pse", "PSE", fit.threshold, fit.n, "%"),
         _from("slope", "slope", fit.slope, fit.n, "per %"),
-        Measure("lapses", "lapses", fit.guess.value + fit.lapse.value, of=fit.n),
+        Measure("lapses", "lapses", lapses, of=fit.n),
     ]
 
 
@@ -249,7 +251,8 @@ def cue_combination(data: TrialData) -> list[Measure]:
 
 def history(data: TrialData) -> list[Measure]:
     """Return the weight of past transitions after correct and after error trials, and the reset after errors."""
-    found = from_trials.choice_history(data, "coh" if "coh" in require(data, "choice", "outcome") else None)
+    strength = "coh" if "coh" in require(data, "choice", "outcome") else None
+    found = from_trials.choice_history(data, strength)
     correct, error = found.after_correct.n, found.after_error.n
     return [
         _from("after_correct", "weight of transitions after correct", found.transition_after_correct, correct),

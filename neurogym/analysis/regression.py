@@ -102,7 +102,8 @@ def regress_choice(
         covariance, count = _without_each(x / scale, y, weights, information, groups)
     covariance = covariance / np.outer(scale, scale)
     weights = weights / scale
-    estimates = [_estimate(w, se, count, level) for w, se in zip(weights, np.sqrt(np.diag(covariance)), strict=True)]
+    errors = np.sqrt(np.diag(covariance))
+    estimates = [_estimate(w, se, count, level) for w, se in zip(weights, errors, strict=True)]
     likelihood = float(log_expit((2 * y - 1) * (x @ weights)).sum())
     named = dict(zip(["bias", *regressors], estimates, strict=True))
     return ChoiceRegression(named, likelihood, y.size, level, covariance, count)
@@ -139,7 +140,8 @@ def _without_each(
 
 def log_softmax(logits: FloatArray) -> FloatArray:
     """Return log-probabilities from logits along the last axis."""
-    shifted = logits - logits.max(axis=-1, keepdims=True)
+    top = logits.max(axis=-1, keepdims=True)
+    shifted = logits - top
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 

@@ -113,7 +113,8 @@ def linear_cka(a: ArrayLike, b: ArrayLike, *, debiased: bool = False) -> float:
     if debiased:
         kx, ky = x @ x.T, y @ y.T
         return _hsic(kx, ky) / float(np.sqrt(_hsic(kx, kx) * _hsic(ky, ky)))
-    return float(np.linalg.norm(x.T @ y) ** 2 / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)))
+    cross = np.linalg.norm(x.T @ y) ** 2
+    return float(cross / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)))
 
 
 def _hsic(k: FloatArray, m: FloatArray) -> float:
@@ -162,7 +163,8 @@ def weight_distance(first: ArrayLike, second: ArrayLike, seed: int = 0, restarts
     rng = np.random.default_rng(seed)
     best = -np.inf
     for start in ["barycenter", *["randomized"] * restarts]:
-        best = max(best, float(quadratic_assignment(a, b, options={"maximize": True, "P0": start, "rng": rng}).fun))
+        options = {"maximize": True, "P0": start, "rng": rng}
+        best = max(best, float(quadratic_assignment(a, b, options=options).fun))
     square = max(float((a**2).sum() + (b**2).sum() - 2 * best), 0.0)
     return float(np.sqrt(square) / max((np.linalg.norm(a) + np.linalg.norm(b)) / 2, 1e-300))
 
@@ -183,7 +185,8 @@ def principal_angles(first: ArrayLike, second: ArrayLike, n: int = 10) -> FloatA
     a, b = np.asarray(first, float), np.asarray(second, float)
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"populations of {a.shape[1]} and {b.shape[1]} units have no common space")
-    return np.sort(subspace_angles(*[_components(x)[2][:n].T for x in (a, b)]))
+    axes = [_components(x)[2][:n].T for x in (a, b)]
+    return np.sort(subspace_angles(*axes))
 
 
 def svcca_distance(first: ArrayLike, second: ArrayLike, explained: float = 0.99) -> float:

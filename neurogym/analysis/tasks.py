@@ -137,7 +137,8 @@ def silhouette(points: ArrayLike, label: ArrayLike) -> float:
     size = member.sum(axis=0)
     total = distance @ member
     own = member.argmax(axis=1)
-    within = total[np.arange(len(x)), own] / np.maximum(size[own] - 1, 1)
+    rows = np.arange(len(x))
+    within = total[rows, own] / np.maximum(size[own] - 1, 1)
     other = np.where(member, np.inf, total / size).min(axis=1)
     values = np.where(size[own] > 1, (other - within) / np.maximum(np.maximum(other, within), 1e-300), 0.0)
     return float(values.mean())

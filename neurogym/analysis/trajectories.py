@@ -115,7 +115,8 @@ def targeted_axes(
         averages = np.stack([nan_mean(z[groups == g]) for g in range(groups.max() + 1)])
         components = pca_trajectories(averages, min(n_denoise, a.shape[2])).components
         coefficients = coefficients @ components.T @ components
-    peak = np.nan_to_num(np.linalg.norm(coefficients, axis=2), nan=-1.0).argmax(axis=0)
+    length = np.nan_to_num(np.linalg.norm(coefficients, axis=2), nan=-1.0)
+    peak = length.argmax(axis=0)
     chosen = coefficients[peak, np.arange(len(columns))]
     raw = chosen / np.maximum(np.linalg.norm(chosen, axis=1, keepdims=True), 1e-300)
     q, r = np.linalg.qr(raw.T)
@@ -135,4 +136,5 @@ def path_speed(paths: ArrayLike, dt: float) -> FloatArray:
     Returns:
         Distance per second between each step and the next, shape (..., steps - 1); ``nan`` where either is missing.
     """
-    return np.asarray(np.sqrt((np.diff(np.asarray(paths, float), axis=-2) ** 2).sum(axis=-1)) * 1000 / dt)
+    along = np.diff(np.asarray(paths, float), axis=-2)
+    return np.asarray(np.sqrt((along**2).sum(axis=-1)) * 1000 / dt)

@@ -56,7 +56,8 @@ class BlockProcess:
     @property
     def remembers(self) -> bool:
         """Whether earlier trials are informative about the next trial."""
-        return bool(np.ptp(self.matrices - self.matrices[:1, :1]) > 1e-12)
+        first = self.matrices[:1, :1]
+        return bool(np.ptp(self.matrices - first) > 1e-12)
 
 
 class Filter:
@@ -144,15 +145,17 @@ def expected_accuracy(likelihood: FloatArray, truth: np.ndarray, p: FloatArray) 
     """Accuracy of the best answer if the ground truth has probabilities ``p``, with standard error."""
     best = (likelihood * p).max(axis=1) / (likelihood * p).sum(axis=1)
     parts = [best[truth == g] for g in range(len(p))]
+    mean = sum(q * part.mean() for q, part in zip(p, parts, strict=True))
     error = np.sqrt(sum(q**2 * part.var() / len(part) for q, part in zip(p, parts, strict=True)))
-    return float(sum(q * part.mean() for q, part in zip(p, parts, strict=True))), float(error)
+    return float(mean), float(error)
 
 
 def long_run_shares(process: BlockProcess) -> FloatArray:
     """Long-run frequency of each ground truth, from 2,000 trials of each of 200 sessions."""
+    choices = process.matrices.shape[1]
     sessions = Sessions(process, 200, np.random.default_rng(0))
     drawn = np.concatenate([sessions.draw() for _ in range(2000)])
-    return np.asarray(np.bincount(drawn, minlength=process.matrices.shape[1]) / len(drawn))
+    return np.asarray(np.bincount(drawn, minlength=choices) / len(drawn))
 
 
 def filtered_accuracy(
@@ -188,7 +191,8 @@ def filtered_accuracy(
             total += post.max(axis=1)
         if told:  # an error leaves the other answers, as likely as the stimulus makes them
             hit = answer == right
-            seen = np.where(hit[:, None], np.eye(choices)[right], seen * (np.arange(choices) != answer[:, None]))
+            other = seen * (np.arange(choices) != answer[:, None])
+            seen = np.where(hit[:, None], np.eye(choices)[right], other)
         observer.update(seen)
     each = total / measured
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(n))

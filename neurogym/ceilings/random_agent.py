@@ -131,8 +131,9 @@ def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED
     """
     env = copy.deepcopy(env)
     env.reset(seed=0)
+    first = env.make_trials(1)
     width = max(int(env.action_space.n), int(np.prod(env.observation_space.shape)))
-    size = int(np.clip(cells // max(1, int(env.make_trials(1).length[0]) * width), 1, scored))
+    size = int(np.clip(cells // max(1, int(first.length[0]) * width), 1, scored))
     policy = best_sequence(env.make_trials(min(size, searched)))
     total, n, parts = int(np.clip(10 * size, min(FEWEST, scored), scored)), 0, []
     while n < total:
@@ -153,7 +154,8 @@ def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED
 def best_sequence(trials: Trials) -> list[int]:
     """The sequence of actions with the highest mean performance over some trials."""
     ends, gains = trials.fields["event"] >= rules.END, trials.fields["performance"]
-    best: dict[bytes, tuple[float, BoolArray, list[int]]] = {b"": (0.0, np.ones(trials.n, bool), [])}
+    everyone = np.ones(trials.n, bool)
+    best: dict[bytes, tuple[float, BoolArray, list[int]]] = {b"": (0.0, everyone, [])}
     for step in range(int(trials.length.max())):
         following: dict[bytes, tuple[float, BoolArray, list[int]]] = {}
         for score, alive, policy in best.values():

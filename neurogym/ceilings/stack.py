@@ -87,9 +87,7 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Stac
         effects = effects[own:]
     for layer, effect in effects:
         if effect.kind == "unknown":
-            from neurogym.wrappers import key_of
-
-            return StackCeiling(None, f"{key_of(type(layer).__name__)}: {effect.why}")
+            return StackCeiling(None, f"{_key(layer)}: {effect.why}")
     noises = tuple(layer for layer, effect in effects if effect.kind == "noise")
     processes = [effect.process for _, effect in effects if effect.process is not None]
     if len(processes) > 1:
@@ -146,8 +144,7 @@ class _Stack:
         """Reason why the last reward does not reveal whether the last answer was correct; empty if revealed."""
         if any(effect.hides_outcome for effect in self.effects):
             return "the last reward does not show whether the last answer was correct"
-        names = _names(self.env)
-        if "PassReward" in names and "Noise" in names[names.index("PassReward") :]:
+        if _noise_outside_reward(self.env):
             return "noise is put on the last reward"
         paid = self.task.rewards
         if paid.get("correct", 1.0) == paid.get("fail", 0.0):
@@ -178,6 +175,12 @@ def effect_of(layer: Any) -> Effect:
     return Effect("unknown", "it does not say what it does to the ceiling")
 
 
+def _key(layer: gym.Env) -> str:
+    from neurogym.wrappers import key_of
+
+    return key_of(type(layer).__name__)
+
+
 def _remembered(stack: _Stack) -> StackCeiling:
     """Return the ceiling of a task whose wrappers leave the ceiling, as far as the agent gets what the task needs."""
     base = stack.ceiling
@@ -201,6 +204,11 @@ def _remembered(stack: _Stack) -> StackCeiling:
     if without is None:
         return StackCeiling(None, "the agent is not shown its last reward, which the task needs")
     return StackCeiling(without)
+
+
+def _noise_outside_reward(env: gym.Env) -> bool:
+    names = _names(env)
+    return "PassReward" in names and "Noise" in names[names.index("PassReward") :]
 
 
 # -- calculation ------------------------------------------------------------------------------------------------------
@@ -230,7 +238,8 @@ def _computed(stack: _Stack, noises: tuple[gym.Env, ...], process: BlockProcess 
         log, truth = observer.likelihoods(TIMINGS, TRIALS)
     except ValueError as error:
         return StackCeiling(None, str(error))
-    return _followed(task, np.exp(log - log.max(axis=1, keepdims=True)), truth, process, stack.memory, known)
+    likelihood = np.exp(log - log.max(axis=1, keepdims=True))
+    return _followed(task, likelihood, truth, process, stack.memory, known)
 
 
 def _with_reward(stack: _Stack, found: StackCeiling) -> StackCeiling:

@@ -120,7 +120,8 @@ def check_batch(blocks: Sequence[Trials], steps: np.ndarray, sums: Sequence[np.n
         _require(values, "the batch", (n,), kind, f"{n} numbers")
         if not np.isfinite(values).all():
             raise ValueError("the batch: a number is not finite")
-    if np.any(steps < 0) or np.any(steps >= np.array([block.length[0] for block in blocks])):
+    lengths = np.array([block.length[0] for block in blocks])
+    if np.any(steps < 0) or np.any(steps >= lengths):
         raise ValueError("the batch: an environment is outside of its trial")
 
 

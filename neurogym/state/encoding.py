@@ -87,10 +87,7 @@ class Encoder:
         if isinstance(value, CONSTANTS):
             return _CONSTANT
         if isinstance(value, _Method):
-            owner = value.__self__
-            if owner is None or isinstance(owner, types.ModuleType | type):  # functions have no state
-                return _CONSTANT
-            return {KIND: "method", "of": self.encode(owner, f"{path}.__self__"), "name": value.__name__}
+            return self._method(value, path)
         if id(value) in self._numbers:
             return {KIND: "same", "number": self._numbers[id(value)][0]}
         before, number = len(self._numbers), self._next
@@ -123,7 +120,9 @@ class Encoder:
             return self._container(value, kind, path)
         if isinstance(value, Trials):
             return {KIND: "block", **{name: self.encode(getattr(value, name), path) for name in ("env", *BLOCK)}}
-        return self._space(value, path) if isinstance(value, gym.Space) else self._object(value, path)
+        if isinstance(value, gym.Space):
+            return self._space(value, path)
+        return self._object(value, path)
 
     def _array(self, value: np.ndarray, path: str) -> object:
         if isinstance(value, np.ma.MaskedArray):
@@ -153,6 +152,13 @@ class Encoder:
             self._numbers.update({id(part): (self._next + k, part) for k, part in enumerate(several)})
             self._next += len(several)
         return {**found, "packed": together}
+
+    def _method(self, value: _Method, path: str) -> object:
+        """A method of something that has state; functions have none."""
+        owner = value.__self__
+        if owner is None or isinstance(owner, types.ModuleType | type):
+            return _CONSTANT
+        return {KIND: "method", "of": self.encode(owner, f"{path}.__self__"), "name": value.__name__}
 
     def _container(self, value: Any, kind: str, path: str) -> Data:
         data: Data = {KIND: kind}

@@ -31,8 +31,6 @@ from neurogym.state.values import (
 )
 from neurogym.trials import Trials
 
-BARE = (bool, int, float, str)  #: types of values that stand for themselves
-
 
 class Decoder:
     """Puts a captured state into an environment; what the constructor made is filled, not replaced.
@@ -58,7 +56,7 @@ class Decoder:
             ValueError: If it does not fit the environment.
         """
         if not isinstance(data, dict):
-            if data is None or isinstance(data, BARE):
+            if data is None or isinstance(data, bool | int | float | str):
                 return data
             raise ValueError(f"{path}: a bare {type(data).__name__}")
         kind = data[KIND]
@@ -80,6 +78,9 @@ class Decoder:
             self._made[data["number"]] = value
         return value
 
+    def _enum(self, data: Data, present: object, path: str) -> enum.Enum:
+        return self._class(data["class"], present, path)[data["name"]]
+
     def _method(self, data: Data, present: object, path: str) -> object:
         if str(data["name"]).startswith("__"):
             raise ValueError(f"{path}: method {data['name']!r}")
@@ -93,10 +94,16 @@ class Decoder:
 
     # -- arrays and containers ----------------------------------------------------------------------------------------
 
+    def _scalar(self, data: Data, present: object, path: str) -> object:
+        return self.decode(data["value"], None, path)[()]
+
     def _array(self, data: Data, present: object, path: str) -> np.ndarray:
         array = np.array(data["value"])
         array.flags.writeable = not data["fixed"]
         return array
+
+    def _bytes_of_array(self, data: Data, present: object, path: str) -> np.ndarray:
+        return load_bytes(data)
 
     def _objects(self, data: Data, present: object, path: str) -> np.ndarray:
         """Array of objects; its items may be packed, and may have been saved once each."""
@@ -158,7 +165,8 @@ class Decoder:
     # -- blocks, spaces and objects -----------------------------------------------------------------------------------
 
     def _block(self, data: Data, present: object, path: str) -> Trials:
-        block = Trials(self.decode(data["env"], present.env if isinstance(present, Trials) else None, path), 0)
+        env = self.decode(data["env"], present.env if isinstance(present, Trials) else None, path)
+        block = Trials(env, 0)
         for name in BLOCK:
             setattr(block, name, self.decode(data[name], None, f"{path}.{name}"))
         check_block(block, present.fields if isinstance(present, Trials) else {}, path)
@@ -188,8 +196,7 @@ class Decoder:
             where = f"{type(value).__name__}.{name}" if is_env else f"{path}.{name}"
             there = getattr(value, name, None)
             found = self.decode(part, there, where)
-            is_bare, was_bare = isinstance(found, BARE), isinstance(there, BARE)
-            if is_bare and not was_bare and _is_of_toolkit(type(there)):
+            if isinstance(found, bool | int | float | str) and _is_ours(there):
                 raise ValueError(f"{where} is a {type(found).__name__} in place of a {type(there).__name__}")
             _set(value, name, found)
         if "own" in data:
@@ -201,8 +208,7 @@ class Decoder:
     def _counterpart(self, name: str, present: object, path: str) -> Any:
         """Return the object to fill: the environment's own object if suitable, else a new object."""
         fits = _is_called(type(present), name) and id(present) not in self._filled
-        frozen = dataclasses.is_dataclass(type(present)) and present.__dataclass_params__.frozen  # type: ignore[attr-defined]
-        if fits and not frozen:
+        if fits and not _is_frozen(type(present)):
             self._filled.add(id(present))
             return present
         if isinstance(present, gym.Env):
@@ -231,11 +237,11 @@ class Decoder:
 
 #: Kinds of values that refer to others, or to what the environment has.
 _KINDS: dict[str, Callable[[Decoder, Data, object, str], object]] = {
-    "scalar": lambda decoder, data, _, path: decoder.decode(data["value"], None, path)[()],
+    "scalar": Decoder._scalar,
     "array": Decoder._array,
-    "bytes_of_array": lambda _, data, *__: load_bytes(data),
+    "bytes_of_array": Decoder._bytes_of_array,
     "objects": Decoder._objects,
-    "enum": lambda decoder, data, present, path: decoder._class(data["class"], present, path)[data["name"]],
+    "enum": Decoder._enum,
     "method": Decoder._method,
     "partial": Decoder._partial,
     "block": Decoder._block,
@@ -268,6 +274,15 @@ def _is_called(cls: type, name: str) -> bool:
 def _is_of_toolkit(cls: type) -> bool:
     """Whether the toolkit defines a class, in any module, since classes may have moved after a state was saved."""
     return cls.__module__.startswith("neurogym.")
+
+
+def _is_ours(value: object) -> bool:
+    """Whether a value is an object of the toolkit that no bare value can replace."""
+    return _is_of_toolkit(type(value)) and not isinstance(value, int | float | str)
+
+
+def _is_frozen(cls: type) -> bool:
+    return dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
 def _set(value: object, name: str, part: object) -> None:

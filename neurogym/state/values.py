@@ -132,7 +132,11 @@ GENERATORS: dict[str, Leaf] = {
     ),
     "bits": Leaf(np.random.BitGenerator, _save_bits, _load_bits),
     "seeds": Leaf(np.random.SeedSequence, _save_seeds, _load_seeds),
-    "random_state": Leaf(np.random.RandomState, lambda v: {"state": v.get_state(legacy=False)}, _load_random_state),
+    "random_state": Leaf(
+        np.random.RandomState,
+        lambda v: {"state": v.get_state(legacy=False)},
+        _load_random_state,
+    ),
     "random": Leaf(random.Random, _save_random, _load_random),
 }
 
@@ -272,7 +276,8 @@ def unpacked(data: Data) -> Sequence[object]:
     ends = np.cumsum(shapes.prod(axis=1))
     if not len(shapes) or shapes.min(initial=0) < 0 or ends[-1] != len(values):
         raise ValueError(f"{len(values)} numbers do not fit arrays of the shapes {shapes.tolist()}")
-    found = [part.reshape(shape).copy() for part, shape in zip(np.split(values, ends[:-1]), shapes, strict=True)]
+    parts = np.split(values, ends[:-1])
+    found = [part.reshape(shape).copy() for part, shape in zip(parts, shapes, strict=True)]
     for each in found:
         each.flags.writeable = not data["fixed"]
     return found

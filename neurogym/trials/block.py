@@ -168,7 +168,8 @@ class Trials(RowArrays):
 
     def scalars(self) -> dict[str, np.ndarray]:
         """Scalars that describe the trials, as arrays of shape (n,): conditions, then period durations in ms."""
-        return {name: value for name, value in self.info.items() if _is_scalar(value)} | self.durations()
+        columns = {name: value for name, value in self.info.items() if _is_scalar(value)}
+        return {**columns, **self.durations()}
 
     def durations(self) -> dict[str, np.ndarray]:
         """Durations of each period (ms, shape (n,)), with keys ``period_`` followed by the period's name."""
@@ -281,4 +282,6 @@ def _entries(values: np.ndarray) -> list[Any]:
 
 def _is_scalar(value: np.ndarray) -> bool:
     """Whether each trial has a number or word, rather than an array, a tuple or a dictionary."""
-    return value.ndim == 1 and (value.dtype != object or not isinstance(value[0], (tuple, list, dict, np.ndarray)))
+    if value.ndim != 1:
+        return False
+    return value.dtype != object or not isinstance(value[0], (tuple, list, dict, np.ndarray))

@@ -166,8 +166,7 @@ class PreparedTrials:
         """Make the next block with a function of the number of trials, at most so many."""
         self.block, self.next, self.is_stale = make_trials(min(self._size, most or self._size)), 0, False
         if not self._most:  # judged once, so that it does not matter which blocks were seen later
-            rows = np.clip(BLOCK_BYTES / (self.block.nbytes / self.block.total), FEWEST_ROWS, MOST_ROWS)
-            self._most = max(1, int(rows * self.block.n / self.block.total))
+            self._most = _trials_that_fit(self.block)
         self._size = min(GROWTH * self._size, self._most)
         return self.block
 
@@ -180,3 +179,9 @@ class PreparedTrials:
         """Restore a saved state."""
         self.block, self.next, self.is_stale = state["block"], int(state["next"]), bool(state["is_stale"])
         self._size, self._most = int(state["size"]), int(state["most"])
+
+
+def _trials_that_fit(block: Trials) -> int:
+    """Number of trials like the trials of a block to make in advance."""
+    rows = np.clip(BLOCK_BYTES / (block.nbytes / block.total), FEWEST_ROWS, MOST_ROWS)
+    return max(1, int(rows * block.n / block.total))

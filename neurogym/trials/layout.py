@@ -236,7 +236,8 @@ class Layout:
     def rows_of(self, at: np.ndarray) -> np.ndarray:
         """Rows of the trials ``at``, trial by trial."""
         count = self.length[at]
-        return np.repeat(self.offset[at] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
+        before = np.cumsum(count) - count
+        return np.repeat(self.offset[at] - before, count) + np.arange(int(count.sum()))
 
     def span(self, k: int) -> slice:
         """Rows of trial ``k``."""
@@ -258,11 +259,11 @@ class Layout:
                 f"a trial of {self._name} has no steps: its periods ({', '.join(self.starts)}) are all shorter than "
                 f"dt = {self.dt:g} ms"
             )
-        key, steps = self.layout_key, int(self.length[0])
-        if key is None or self.n * steps > _MOST_ROWS:
+        known = self._known()
+        if known is None:
             self.place(self.length)
             return
-        known = _KNOWN.get(key, dict)
+        steps = int(self.length[0])
         self.offset, self.total, self._rows = np.arange(0, self.n * steps, steps), self.n * steps, known
         if None not in known:
             known[None] = rows_between(self.offset, np.zeros(self.n, np.int64), self.length)
@@ -272,6 +273,13 @@ class Layout:
         """Equal for equal layouts; None if trials differ, or lengths do not follow from the periods."""
         alike = len(self._alike) == len(self.starts) and self._laid is self.length
         return (self.n, *self._alike.items()) if alike else None
+
+    def _known(self) -> dict[RowsKey, Rows] | None:
+        """Cached rows of this layout; None if trials differ."""
+        key = self.layout_key
+        if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
+            return None
+        return _KNOWN.get(key, dict)
 
     def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
         """Lay out trials of known lengths (steps, shape (n,)), in sequence unless ``offset`` is given."""

@@ -230,7 +230,8 @@ class RowArrays(Layout):
             filling.add(ob, rows, side_by_side, value if per_row else self._checked(value), by_trial=not per_row)
             return
         given: Callable[[Rows], np.ndarray] | np.ndarray = (lambda _: value) if per_row else value
-        ob[cells(rows, columns, ob.shape[-1])] += self.by_row(given, rows, columns=ob.ndim == 2).astype(ob.dtype)
+        spread = self.by_row(given, rows, columns=ob.ndim == 2)
+        ob[cells(rows, columns, ob.shape[-1])] += spread.astype(ob.dtype)
 
     def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
         """Set the correct action in a period.

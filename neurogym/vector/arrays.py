@@ -65,6 +65,14 @@ class TrialVectorEnv(Batch):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
+    def _refill(self, i: int) -> None:
+        """Make the next block of trials of environment ``i``, and keep its rows only in the pools."""
+        block = self.tasks[i].make_ahead()
+        self._pools.load(i, block)
+        block.free_rows()
+        self._pools.begin(i)
+        self._stale.discard(i)
+
     def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
         """Records of the present trials of some environments; see :meth:`Batch.present`."""
         return self._pools.records.of(env, self._pools.trial[env])
@@ -91,6 +99,12 @@ class TrialVectorEnv(Batch):
             else:
                 self._pools.load_each(np.array(env), block)
         self._pools.begin(ended.env)
+
+    def _take(self, i: int, block: Trials) -> None:
+        """Load trials of environment ``i``, to be followed by newly made trials."""
+        self.tasks[i].ahead.block, self.tasks[i].ahead.is_stale = block, True
+        self._stale.add(i)
+        self._pools.load(i, block)
 
     def close_extras(self, **kwargs: object) -> None:
         """Close every environment and free the trials."""
@@ -189,9 +203,9 @@ class TrialVectorEnv(Batch):
             task = self.tasks[i]
             self.envs[i].reset(seed=seeds[i], options=options)
             if options or not self._stack.ahead:  # the first trial is one of its own
-                task.ahead.block, task.ahead.is_stale = task.cursor.block, True
-                self._stale.add(i)
-            self._pools.load(i, task.ahead.block)
+                self._take(i, task.cursor.block)
+            else:
+                self._pools.load(i, task.ahead.block)
         self._pools.begin(which)
         self._pools.forget_sums(which)
         self._forget(which)
@@ -250,11 +264,7 @@ class TrialVectorEnv(Batch):
             self.finished = self._columns_of(ended, actions)
             if self._stack.ahead:
                 for i in self._used_up(ended.env):
-                    block = self.tasks[i].make_ahead()
-                    pools.load(i, block)
-                    block.free_rows()
-                    pools.begin(i)
-                    self._stale.discard(i)
+                    self._refill(i)
             else:
                 self._follow(ended, actions)
         never = np.zeros((2, self.num_envs), bool)

@@ -230,7 +230,8 @@ class LoopVectorEnv(Batch):
         infos = self._infos
         for i, ob in moved.last_seen.items():
             infos[i] = {**infos[i], "final_obs": ob, "final_info": infos[i]}
-        return *moved[:4], gathered({i: {"new_trial": False, **info} for i, info in enumerate(infos)}, self.num_envs)
+        complete = {i: {"new_trial": False, **info} for i, info in enumerate(infos)}
+        return *moved[:4], gathered(complete, self.num_envs)
 
     def _each(self, actions: Actions) -> list[tuple]:
         """Step each environment and return the results."""

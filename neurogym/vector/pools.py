@@ -86,10 +86,7 @@ class Pools:
         self._fill_tables(i, block, self.rows["_code"][i, : block.total])
         self._filled[i] = block.total
         if block.n > self.offset.shape[1]:
-            capacity = int(block.n * 1.25)
-            self.offset, self.go = widened(self.offset, capacity), widened(self.go, capacity)
-            self.records.grow(capacity)
-            self._places = None
+            self._grow_trials(block.n)
         self._describe(i, slice(block.n), block, block.offset)
         self.trial[i], self.n_trials[i] = 0, block.n
 
@@ -165,6 +162,13 @@ class Pools:
         self.at += shift
         self.first += shift
         self._capacity, self._places = capacity, None
+
+    def _grow_trials(self, trials: int) -> None:
+        """Allocate memory for blocks of more trials."""
+        capacity = int(trials * 1.25)
+        self.offset, self.go = widened(self.offset, capacity), widened(self.go, capacity)
+        self.records.grow(capacity)
+        self._places = None
 
     # -- where environments are ---------------------------------------------------------------------------------------
 

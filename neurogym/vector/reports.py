@@ -120,7 +120,8 @@ def _plain(value: object) -> bool | float | str | None:
         return value if abs(value) < 2**63 else float(value)
     if _has_parts(value):
         return None
-    return np.asarray(value).item() if np.asarray(value).dtype.kind in "biuf" else str(value)
+    kind = np.asarray(value).dtype.kind
+    return np.asarray(value).item() if kind in "biuf" else str(value)
 
 
 def _as_column(name: str, values: list[Any]) -> np.ndarray:

@@ -46,7 +46,8 @@ def distinct(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | N
     """
     compiled = kernels.get("distinct")
     if compiled is not None:
-        found = compiled(*rows, code, *entries, np.empty(1 << (2 * len(entries.reward)).bit_length(), np.int64))
+        slots = np.empty(1 << (2 * len(entries.reward)).bit_length(), np.int64)
+        found = compiled(*rows, code, *entries, slots)
         return None if found < 0 else found
     columns = [column.reshape(len(code), -1) for column in rows if column is not None]
     together = np.hstack([np.ascontiguousarray(column).view(np.uint8) for column in columns])

@@ -46,7 +46,8 @@ class MotionEnergy(TrialWrapper):
         super().__init__(env)
         self.delay, self.speed = delay, speed
         self.angles = 2 * np.pi * np.arange(directions) / directions
-        self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 1 + directions)})
+        names = {"fixation": 0, "stimulus": range(1, 1 + directions)}
+        self.observation_space = spaces.channels(names)
         self._field = f"motion{len(self.task.wrappers)}"
 
     def revise(self, trials: Trials) -> None:
@@ -56,11 +57,7 @@ class MotionEnergy(TrialWrapper):
             lit |= trials.ob[..., colour] > LIT
         row = np.arange(trials.total)
         first = np.asarray(trials.offset)[np.searchsorted(trials.offset, row, side="right") - 1]
-        _, height, width = lit.shape
-        half = max(1, width // 33) // 2
-        rows, columns = (slice(side // 2 - half, side // 2 + half + 1) for side in (height, width))
-        mark = lit[:, rows, columns].mean(axis=(1, 2), dtype=np.float32)  # where a fixation mark is drawn
-        trials.fields[self._field] = np.column_stack([mark, self._energy(lit, row - first >= self.delay)])
+        trials.fields[self._field] = np.column_stack([_middle(lit), self._energy(lit, row - first >= self.delay)])
 
     def observe(self, ob: np.ndarray, action: Action, reward: Reward, field: Field) -> np.ndarray:
         """Energy and mark at the present step."""
@@ -89,3 +86,11 @@ class MotionEnergy(TrialWrapper):
             balance = near.ravel()[place - away].astype(np.int8) - near.ravel()[place + away].astype(np.int8)
             found[:, i] = np.bincount(frame, balance, total)
         return found / np.sqrt(np.maximum(np.count_nonzero(lit, axis=(1, 2)), 1), dtype=np.float32)[:, None]
+
+
+def _middle(lit: np.ndarray) -> np.ndarray:
+    """Share of bright pixels in the square where a fixation mark is drawn, float32 (rows,)."""
+    _, height, width = lit.shape
+    half = max(1, width // 33) // 2
+    rows, columns = (slice(side // 2 - half, side // 2 + half + 1) for side in (height, width))
+    return lit[:, rows, columns].mean(axis=(1, 2), dtype=np.float32)

@@ -65,7 +65,8 @@ class PerfectIntegrator(TrialWrapper):
         task = self.task
         self._evidence += task.ob[task.t_ind][self._columns]
         best = self._actions[int(np.argmax(self._evidence))]
-        ob, _, terminated, truncated, info = self.env.step(best if task.in_period("decision") else 0)
+        answer = best if task.in_period("decision") else 0
+        ob, _, terminated, truncated, info = self.env.step(answer)
         paid = 0.0
         if info["new_trial"]:
             followed = info["outcome"] == "correct" and int(action) == best

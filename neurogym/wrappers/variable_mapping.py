@@ -74,6 +74,12 @@ class VariableMapping(TrialWrapper):
         self._mapping = tuple(int(r) + 1 for r in self.task.np_random.permutation(len(self._patterns)))
         self._age = 0
 
+    def _new_session(self) -> None:
+        """Draw new stimuli: different patterns of ones and zeros."""
+        self._patterns = distinct_patterns(self.task.np_random, *self._patterns.shape)
+        self._session_age, self.session = 0, self.session + 1
+        self._new_mapping()
+
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Assign a mapping to each trial."""
         ends = self.task.np_random.random((n, 2)) < (self.sess_end_prob, self.mapp_ch_prob)
@@ -81,9 +87,7 @@ class VariableMapping(TrialWrapper):
         self._sessions = np.empty(n, np.int64)
         for k in range(n):
             if self._session_age >= self.min_sess_dur and ends[k, 0]:
-                self._patterns = distinct_patterns(self.task.np_random, *self._patterns.shape)
-                self._session_age, self.session = 0, self.session + 1
-                self._new_mapping()
+                self._new_session()
             elif self._age >= self.min_mapp_dur and ends[k, 1]:
                 self._new_mapping()
             self._age, self._session_age = self._age + 1, self._session_age + 1
@@ -94,7 +98,8 @@ class VariableMapping(TrialWrapper):
         """Show the session's stimuli in place of the task's own, and record mapping and session."""
         stims, coh = trials.info["stims"], trials.info["coh"][:, None] / 100
         own = np.asarray(self.task.patterns)[stims]
-        trials.add_ob((self._shown[np.arange(trials.n), stims] - own) * coh, "stimulus", where="stimulus")
+        shown = self._shown[np.arange(trials.n), stims]
+        trials.add_ob((shown - own) * coh, "stimulus", where="stimulus")
         labels = [label(np.asarray(mapping) - 1) for mapping in trials.given["mapping"]]
         trials.info["variable_mapping_map"] = np.array(labels, dtype=object)
         trials.info["variable_mapping_session"] = self._sessions

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ngym_cli.config.values import Values, parse_call, parse_scalar
 from ngym_cli.errors import UserError, check_known
@@ -133,7 +134,8 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
     for each in perturbations:
         units: Sequence[int] | None = each.units
         if units is None:
-            size = max(1, round((1.0 if each.fraction is None else each.fraction) * n_units))
+            share = 1.0 if each.fraction is None else each.fraction
+            size = max(1, round(share * n_units))
             units = np.sort(rng.choice(n_units, size, replace=False)).tolist()
         elif max(units) >= n_units:
             raise UserError(f"--{each.kind}: there is no unit {max(units)}; the network has units 0 to {n_units - 1}")
@@ -162,8 +164,7 @@ class Perturber:
             on = np.ones(n, bool) if each.period is None else np.broadcast_to(self.within(each.period), (n,))
             layer, unit = np.divmod(np.array(each.units), after[0].shape[2])
             if each.kind == "noise":
-                noise = each.sd * self.rng.standard_normal((len(unit), n))
-                after[0][layer, :, unit] += on * noise.astype(after[0].dtype)
+                after[0][layer, :, unit] += on * self._noise(each.sd, (len(unit), n), after[0].dtype)
             elif each.kind == "clamp" and each.value is not None:
                 after[0][layer, :, unit] = np.where(on, after[0].dtype.type(each.value), after[0][layer, :, unit])
             else:
@@ -171,6 +172,9 @@ class Perturber:
                 for index, part in enumerate(after):
                     target = 0 if held is None else held[index][layer, :, unit]
                     part[layer, :, unit] = np.where(on, target, part[layer, :, unit])
+
+    def _noise(self, sd: float, shape: tuple[int, int], dtype: DTypeLike) -> np.ndarray:
+        return (sd * self.rng.standard_normal(shape)).astype(dtype)
 
     def _hold(self, number: int, on: np.ndarray, before: ArrayState) -> ArrayState:
         """Return the state that each environment had when the period began."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli.agents.from_config import default_steps
-from ngym_cli.agents.per_task import LEARNERS, measured
+from ngym_cli.agents.per_task import LEARNERS, LineResult, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import from_dict, parts
 from ngym_cli.errors import UserError, check_known, unknown
@@ -57,7 +57,6 @@ def tasks(
         if learned_by and not (result and result.learned):
             continue
         meta, config = registration.metadata(id_), from_dict({"task": id_, **LEARNERS[learner]})
-        learned = result and ("nothing to learn" if result.hopeless else f"{result.share} seeds")
         env: Any = registration.make(id_)
         rows.append(
             {
@@ -73,12 +72,13 @@ def tasks(
                 "observation": _space(env.observation_space),
                 "action": _space(env.action_space),
                 "steps": config.timesteps or default_steps(config, id_),
-                "learned by": learned or "not measured",
+                "learned by": _learned_by(result),
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
             }
         )
     if tag is not None:
-        check_known("tag", tag, {name for row in rows for name in row["tags"]})
+        known = {name for row in rows for name in row["tags"]}
+        check_known("tag", tag, known)
         rows = [row for row in rows if tag in row["tags"]]
     if paper:
         rows = [row for row in rows if paper.lower() in f"{row['paper']} {row['link']}".lower()]
@@ -89,6 +89,12 @@ def tasks(
                 raise unknown(kind, wanted, known)
             rows = [row for row in rows if wanted.lower() in _words(row[kind])]
     return rows
+
+
+def _learned_by(result: LineResult | None) -> str:
+    if result is None:
+        return "not measured"
+    return "nothing to learn" if result.hopeless else f"{result.share} seeds"
 
 
 def _space(space: Space) -> Row:
@@ -102,7 +108,8 @@ def _space(space: Space) -> Row:
         return {"kind": "discrete", "size": int(space.n), "names": names}
     shape = space.shape or ()
     image = len(shape) == 3
-    return {"kind": "image" if image else "vector", "size": list(shape) if image else int(shape[0]), "names": names}
+    kind = "image" if image else "vector"
+    return {"kind": kind, "size": list(shape) if image else int(shape[0]), "names": names}
 
 
 def _words(space: Row) -> set[str]:

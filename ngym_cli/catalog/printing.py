@@ -229,10 +229,8 @@ def print_checked(found: Row, in_full: bool) -> None:
     errors, advice = ([row for row in failed if row["kind"] == kind] for kind in ("error", "advice"))
     made = [row for row in found["checks"] if row["status"] != "nothing to check"]
     score = f"{sum(row['status'] == 'ok' for row in made)} of {len(made)} checks passed"
-    out.print(
-        f"{found['id']:<48} {'does not work' if errors else 'works':<14} {score:<23} {found['seconds']:>6.1f} s",
-        soft_wrap=True,
-    )
+    said = "does not work" if errors else "works"
+    out.print(f"{found['id']:<48} {said:<14} {score:<23} {found['seconds']:>6.1f} s", soft_wrap=True)
     for kind, rows in (("error", errors), ("advice", advice)):
         for row in rows:
             place = f"{row['place']}: " if row["place"] else ""

@@ -51,11 +51,9 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
             for key, value in inner.rewards.items()
             if isinstance(key, str) and isinstance(value, int | float) and math.isfinite(value)
         } | config.rewards
-    found["wrappers"] = []
-    for entry in config.wrappers:
-        cls = find_wrapper(entry.name)
-        always = ALWAYS.get(cls.__name__, {})
-        found["wrappers"].append({"name": entry.name, **_defaults(cls, ("env", "envs")), **always, **entry.args})
+    found["wrappers"] = [
+        {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers
+    ]
     if config.reset_state == "auto":
         remembered = facts.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
         found["reset_state"] = "never" if remembered else "trial"
@@ -80,6 +78,11 @@ def _plain_defaults(task: Task) -> dict[str, object]:
         return {name: p.default for name, p in parameters.items() if name not in without and is_plain(p.default)}
     fixed = {name: value for name, value in registered.items() if name not in without and is_plain(value)}
     return {**_defaults(task.entry, without), **fixed, **built_in(task.name)[1].get("trained_with", {})}
+
+
+def _wrapper_defaults(name: str) -> dict[str, object]:
+    cls = find_wrapper(name)
+    return {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
 
 
 def _defaults(entry: Callable[..., object], without: tuple[str, ...]) -> dict[str, object]:

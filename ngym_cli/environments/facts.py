@@ -116,7 +116,8 @@ class Facts:
     def measures(self) -> tuple[str, ...]:
         """Measures declared by task and wrappers, names in ``neurogym.analysis.measures.MEASURES``."""
         told = [self.task.metadata, *(layer.metadata for layer in (self.inner, *layers(self.env)))]
-        return tuple(dict.fromkeys(name for part in told for name in part.get("measures", ())))
+        found = (name for part in told for name in part.get("measures", ()))
+        return tuple(dict.fromkeys(found))
 
     # -- scores of reference agents -----------------------------------------------------------------------------------
 
@@ -204,11 +205,7 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
         rt_from = _try_out(env)
     if 0 in (env.observation_space.shape or ()):
         raise UserError(f"task {config.task} shows nothing: its observations have shape {env.observation_space.shape}")
-    found = reported_units(inner_task(env).trial)
-    if config.reset_state in STRETCHES and config.reset_state not in found:
-        reason = f"the trials of {config.task} report no {config.reset_state}s"
-        known = ", ".join(("auto", "trial", *found))
-        raise UserError(f"reset_state {config.reset_state!r}: {reason}; expected {known} or never")
+    _refuse_reset(config, env)
     if trained:
         try:
             check_state(lambda: make_env(task, config), env)
@@ -216,6 +213,16 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
             raise UserError(f"task {config.task}: {error}") from error
     with user_errors(f"task {config.task}", task.own):
         return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
+
+
+def _refuse_reset(config: RunConfig, env: gym.Env) -> None:
+    """Raise UserError if the state is to be reset at sessions or blocks that trials do not report."""
+    found = reported_units(inner_task(env).trial)
+    if config.reset_state in STRETCHES and config.reset_state not in found:
+        raise UserError(
+            f"reset_state {config.reset_state!r}: the trials of {config.task} report no {config.reset_state}s; "
+            f"expected {', '.join(('auto', 'trial', *found))} or never"
+        )
 
 
 def ceiling_of(config: RunConfig) -> dict[str, Any] | None:
@@ -269,8 +276,10 @@ def _try_out(env: gym.Env) -> str:
     env.action_space.seed(0)
     for step in islice(rollout(env, ModelAgent(env), seed=0), TRIAL_STEPS):
         if not env.observation_space.contains(step.ob):
-            seen = f"an observation of shape {np.shape(step.ob)} and type {np.asarray(step.ob).dtype}"
-            raise ValueError(f"{seen} is not in {env.observation_space}")
+            raise ValueError(
+                f"an observation of shape {np.shape(step.ob)} and type {np.asarray(step.ob).dtype} "
+                f"is not in {env.observation_space}"
+            )
         if not np.isfinite(step.reward):
             raise ValueError(f"reward {step.reward} is not a finite number")
     return str(inner_task(env).make_trials(1).go_period)

@@ -106,14 +106,11 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
     Raises:
         UserError: if trials follow from those before, or no condition takes a few known values.
     """
-    from neurogym.sampling.distributions import Distribution
-
     inner = inner_task(env)
     if inner.metadata.get("carries"):
         raise UserError(f"{task} cannot be balanced: its conditions follow from trial to trial")
-    left_out = {name for wrapper in inner.wrappers for name in wrapper.decides}
-    left_out |= {name for name, values in inner.conditions.items() if isinstance(values, Distribution)}
-    names = [name for name in inner.conditions if name not in left_out]
+    decided = {name for wrapper in inner.wrappers for name in wrapper.decides}
+    names = [name for name, values in inner.conditions.items() if name not in decided and not _continuous(values)]
     env.reset(seed=0)
     size = TRIALS_AT_ONCE if inner.stack.ahead else 1
     blocks = [inner.make_trials(size).info for _ in range(TRIALS_SEEN // TRIALS_AT_ONCE)]
@@ -125,3 +122,9 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
     codes = [np.unique(values, axis=0, return_inverse=True)[1].ravel() for values in columns.values()]
     _, first = np.unique(np.stack(codes, axis=1), axis=0, return_index=True)
     return {name: values[first] for name, values in columns.items()}
+
+
+def _continuous(values: object) -> bool:
+    from neurogym.sampling.distributions import Distribution
+
+    return isinstance(values, Distribution)

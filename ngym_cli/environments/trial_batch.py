@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Space
 
-from neurogym.vector.batch import Batch
+from neurogym.vector.batch import Batch, BatchStepResult
 from ngym_cli.errors import NotFinite
 
 if TYPE_CHECKING:
@@ -163,14 +163,18 @@ class TrialBatch:
         ended, infos, self.trial_ended = moved.terminated, self._no_infos, moved.new_trial
         if moved.last_seen:  # an environment ended
             ended = moved.terminated | moved.truncated
-            infos, self.trial_ended = list(self._no_infos), moved.new_trial | ended
-            for index in np.flatnonzero(moved.truncated).tolist():
-                infos[index] = {"TimeLimit.truncated": True, "terminal_observation": moved.last_seen[index]}
+            infos, self.trial_ended = self._cut_off(moved), moved.new_trial | ended
         if self.reset_state == "trial":
             ended = self.trial_ended
         elif self._boundaries is not None:
             ended = ended | self._boundaries.crossed(self.venv, self.trial_ended)
         return moved.observations, moved.rewards, ended, infos
+
+    def _cut_off(self, moved: BatchStepResult) -> list[dict[str, object]]:
+        listed = list(self._no_infos)
+        for index in np.flatnonzero(moved.truncated).tolist():
+            listed[index] = {"TimeLimit.truncated": True, "terminal_observation": moved.last_seen[index]}
+        return listed
 
     def close(self) -> None:
         """Close the batch."""

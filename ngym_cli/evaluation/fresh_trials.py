@@ -113,12 +113,9 @@ def evaluate(
     around, cells = _around(policy, config, settings, quota.n_envs, unit_seed)
     with contextlib.closing(build_batch(config, quota.n_envs, around)) as venv:
         venv.seed(env_seed)
-        units = drawn(settings.perturbations, units_of(policy), unit_seed) if settings.perturbations else []
+        units = _perturbed(policy, settings, unit_seed)
         perturber = Perturber(units, _within(venv), unit_seed) if units else None
-        if isinstance(policy, FittedModel):
-            agent: BatchAgent = policy.acting(venv, action_seed, settings.deterministic)
-        else:
-            agent = agent_for(policy, venv.num_envs, action_seed, settings.deterministic, perturber)
+        agent = _agent(policy, venv, settings.deterministic, action_seed, perturber)
         recorder = TrialRecorder.of(None, config, facts, quota.n_envs)
         count = TrialCount(quota, progress)
         with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
@@ -164,6 +161,20 @@ def _around(
         return policy.around(probe) if isinstance(policy, FittedModel) else probe
 
     return around, None if cells is None else len(next(iter(cells.values())))
+
+
+def _perturbed(policy: Policy, settings: EvaluationSettings, seed: int) -> list[Perturbation]:
+    """Return the perturbations of an evaluation with explicit unit numbers."""
+    return drawn(settings.perturbations, units_of(policy), seed) if settings.perturbations else []
+
+
+def _agent(
+    policy: Policy, venv: Environments, deterministic: bool, seed: int, perturber: Perturber | None
+) -> BatchAgent:
+    """Return the agent that acts in a batch of environments."""
+    if isinstance(policy, FittedModel):
+        return policy.acting(venv, seed, deterministic)
+    return agent_for(policy, venv.num_envs, seed, deterministic, perturber)
 
 
 @contextlib.contextmanager

@@ -204,8 +204,10 @@ def cues(view: View) -> Figure:
     for k, (part, use) in enumerate(found):
         names = [*(_presented(name) for name in use.sigma), "optimal"]
         text = f"{part.label}: observed / optimal {style.in_words(use.ratio)}"
-        style.interval_bars(bars, names, [*use.sigma.values(), use.optimal_sigma], color=part.colour, label=text,
-                      offset=style.dodge(k, len(found)))  # fmt: skip
+        offset = style.dodge(k, len(found))
+        style.interval_bars(
+            bars, names, [*use.sigma.values(), use.optimal_sigma], color=part.colour, label=text, offset=offset
+        )
     style.guide(curves, y=0.5)
     second = second_choice(found[0][0].table, view.facts.labels)
     title = f"by what was presented, {found[0][0].label}"

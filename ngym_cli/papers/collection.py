@@ -173,10 +173,11 @@ def code_of(paper: Paper) -> list[str]:
 def folders() -> Iterator[Path]:
     """Yield the folders of the papers that come with ngym, and of papers in the current folder."""
     here = sorted(path.parent for path in Path().glob(f"*/{model.FILE}"))
-    found: dict[Path, Path] = {}
+    seen = set()
     for folder in (*(library() / id_ for id_ in ids()), *here):
-        found.setdefault(folder.resolve(), folder)
-    yield from found.values()
+        if folder.resolve() not in seen:
+            seen.add(folder.resolve())
+            yield folder
 
 
 TEMPLATE = Path(__file__).parent / "template"
@@ -199,4 +200,5 @@ def new(folder: Path) -> None:
         raise UserError(f"{folder} exists; nothing was written") from None
     except OSError as error:
         raise UserError(f"cannot write {folder}: {error.strerror}") from None
-    write_json(folder / MADE_HERE, {"code": trust.signed(code_of(load(folder)))})
+    code = trust.signed(code_of(load(folder)))
+    write_json(folder / MADE_HERE, {"code": code})

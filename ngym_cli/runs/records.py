@@ -282,10 +282,13 @@ def read(path: Path, kind: type[Record]) -> Record:
     try:
         _adapter(kind).validate_python(data)  # type: ignore[arg-type]
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place, message = ".".join(map(str, first["loc"])) or "all of it", first["msg"]
-        given = repr(first["input"])
-        given = given if len(given) <= 40 else f"{given[:37]}..."
-        message = f"{place}: {message[:1].lower()}{message[1:]}, not {given}"
-        raise UserError(f"{path} is damaged: {message}") from None
+        raise UserError(f"{path} is damaged: {_complaint(error)}") from None
     return data
+
+
+def _complaint(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "all of it"
+    given = repr(first["input"])
+    given = given if len(given) <= 40 else f"{given[:37]}..."
+    return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}, not {given}"

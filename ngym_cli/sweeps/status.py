@@ -159,10 +159,17 @@ def counts(rows: Sequence[RunRow]) -> dict[str, int]:
 
 def unfinished_jobs(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[int]:
     """Return the unfinished jobs in order of number."""
+    by_job: dict[int, list[str]] = {}
+    for item in rows:
+        by_job.setdefault(item["job"], []).append(item["state"])
+    return [job for job, states in by_job.items() if not _over(sweep, job, states)]
+
+
+def _over(sweep: SweepFolder, job: int, states: list[str]) -> bool:
+    """Return whether a job is done; a search trial that was ended early has unfinished seeds."""
     if sweep.recipe.search is None:
-        return list(dict.fromkeys(item["job"] for item in rows if item["state"] not in FINAL))
-    jobs = dict.fromkeys(item["job"] for item in rows)  # a search trial that was ended early has unfinished seeds
-    return [job for job in jobs if not sweep.reported_path(job).exists()]
+        return all(state in FINAL for state in states)
+    return sweep.reported_path(job).exists()
 
 
 def time_left(rows: Sequence[RunRow], workers: int) -> float | None:

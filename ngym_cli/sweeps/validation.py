@@ -50,11 +50,13 @@ def _path_of(reference: str) -> str:
 
 def settings(recipe: Recipe) -> Iterator[Values]:
     """Yield the settings that represent all runs: each setting once, regardless of seed; for a search, the corners."""
+    seen: set[str] = set()
     if recipe.search is None:
-        firsts: dict[str, Values] = {}
         for entry in plan.entries(recipe):
-            firsts.setdefault(repr(plan.without_seed(entry.values)), entry.values)
-        yield from firsts.values()
+            key = repr(plan.without_seed(entry.values))
+            if key not in seen:
+                seen.add(key)
+                yield entry.values
         return
     yield {}
     corners = {key: kind.corners() for key, kind in space.kinds(recipe.search.space).items()}
@@ -111,7 +113,7 @@ def completed(recipe: Recipe, values: Values, known: dict[str, tuple[RunConfig, 
     if config.network is not None:
         find_network(config.network)
     known = {} if known is None else known
-    task = json.dumps(config.model_dump(include=set(_TASK)), sort_keys=True, default=str)
+    task = _task_of(config)
     if task not in known:
         known[task] = resolve(config)
     resolved, facts = known[task]
@@ -121,6 +123,10 @@ def completed(recipe: Recipe, values: Values, known: dict[str, tuple[RunConfig, 
 
 #: Keys of a configuration that concern the task, as opposed to the agent.
 _TASK = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
+
+
+def _task_of(config: RunConfig) -> str:
+    return json.dumps(config.model_dump(include=set(_TASK)), sort_keys=True, default=str)
 
 
 def references(recipe: Recipe) -> list[str]:

@@ -142,7 +142,8 @@ class ModCog(TrialEnv):
         rows, cue = trials.rows(), trials.rows(["fixation", "first", "delay", "second"])
         trials.ob[cue.index, 0] = 1
         if self._row_of:
-            trials.ob[rows.index, FIRST_RULE + np.array([self._row_of[name] for name in names])[rows.trial]] = 1
+            rule = np.array([self._row_of[name] for name in names])
+            trials.ob[rows.index, FIRST_RULE + rule[rows.trial]] = 1
         self._show(trials, of, places, strengths)
 
         decide = trials.rows(["decision", "report"])

@@ -51,7 +51,8 @@ def _task(
         env.metadata = metadata
         return env
 
-    parameters = [p for name, p in inspect.signature(YangTask.__init__).parameters.items() if name != "self"]
+    own = inspect.signature(YangTask.__init__).parameters
+    parameters = [p for name, p in own.items() if name != "self"]
     if family is Decide:
         parameters.append(inspect.signature(Decide.__init__).parameters["cohs"])
     make.__name__ = make.__qualname__ = name

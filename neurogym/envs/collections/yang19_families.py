@@ -77,7 +77,8 @@ class Respond(YangTask):
         trials.draw("modality")
         trials.info["anti"] = np.full(trials.n, self.anti)
         trials.add_ob(1, [name for name in self.default_timing if name != "decision"], where="fixation")
-        self.show(trials, self.theta[ground_truth] + np.pi * self.anti, "decision" if self.reaction else "stimulus")
+        angle = self.theta[ground_truth] + np.pi * self.anti
+        self.show(trials, angle, "decision" if self.reaction else "stimulus")
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
 

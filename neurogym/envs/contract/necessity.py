@@ -87,7 +87,8 @@ def _excess(full: np.ndarray, less: np.ndarray) -> float:
 def _simple(subject: Subject) -> TrialEnv:
     """The task without noise, and small enough for trials to resemble each other (``metadata["small"]``)."""
     accepts = inspect.signature(type(subject.example).__init__).parameters
-    return subject.task(**subject.example.metadata.get("small", {}), **({"sigma": 0} if "sigma" in accepts else {}))
+    small = subject.example.metadata.get("small", {})
+    return subject.task(**small, **({"sigma": 0} if "sigma" in accepts else {}))
 
 
 def fix_timing(env: TrialEnv) -> None:
@@ -126,6 +127,7 @@ def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
         done += len(taken)
     names = {name for trial in limits for name in trial}
     space = env.action_space
+    discrete = np.issubdtype(space.dtype, np.integer)
     return ActedTrials(
         names_of(env.observation_space),
         _pad(obs),
@@ -134,12 +136,13 @@ def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
         {name: np.array([trial.get(name, (0, 0)) for trial in limits]) for name in names},
         _pad(events) if events else None,
         _pad(performances) if events else None,
-        np.zeros(space.shape) if np.issubdtype(space.dtype, np.integer) else CLOSE * (space.high - space.low),
+        np.zeros(space.shape) if discrete else CLOSE * (space.high - space.low),
     )
 
 
 def _pad(parts: Sequence[np.ndarray]) -> np.ndarray:
-    padded = np.zeros((len(parts), max(len(part) for part in parts), *parts[0].shape[1:]), parts[0].dtype)
+    steps = max(len(part) for part in parts)
+    padded = np.zeros((len(parts), steps, *parts[0].shape[1:]), parts[0].dtype)
     for row, part in zip(padded, parts, strict=True):
         row[: len(part)] = part
     return padded
@@ -173,7 +176,8 @@ def predict(acted: ActedTrials, ob: np.ndarray) -> np.ndarray:
         square = (here**2).sum(1)[:, None] + (there**2).sum(1) - 2 * here @ there.T
         distance += np.maximum(square, 0)
         candidates = np.where(lengths > step, distance, np.inf)
-        predicted[:, step] = _vote(candidates <= candidates.min(axis=1, keepdims=True) + TIE, answers[:, step])
+        nearest = candidates.min(axis=1, keepdims=True)
+        predicted[:, step] = _vote(candidates <= nearest + TIE, answers[:, step])
     return predicted
 
 
@@ -182,7 +186,8 @@ def _vote(tied: np.ndarray, answers: np.ndarray) -> np.ndarray:
     if np.issubdtype(answers.dtype, np.integer) and answers.ndim == 1:
         values, index = np.unique(answers, return_inverse=True)
         return values[(tied @ np.eye(len(values))[index]).argmax(axis=1)]
-    return np.tensordot(tied / tied.sum(axis=1, keepdims=True), answers, axes=(1, 0))
+    weights = tied / tied.sum(axis=1, keepdims=True)
+    return np.tensordot(weights, answers, axes=(1, 0))
 
 
 def score(acted: ActedTrials, ob: np.ndarray | None = None) -> np.ndarray:
@@ -203,4 +208,5 @@ def score(acted: ActedTrials, ob: np.ndarray | None = None) -> np.ndarray:
     broken = ((event & rules.OUTCOME) == rules.ABORT) & inside
     stops = broken | ((event >= rules.END) & inside)
     before = np.cumsum(stops, axis=1) - stops == 0
-    return np.where((broken & before).any(axis=1), 0.0, (performance * (inside & before)).sum(axis=1))
+    gained = (performance * (inside & before)).sum(axis=1)
+    return np.where((broken & before).any(axis=1), 0.0, gained)

@@ -78,7 +78,8 @@ class Subject:
         rng = np.random.default_rng(0)
         batch.single_action_space.seed(0)
         finished: list[Info] = []
-        for _ in range(200 if self.large else 1500):
+        limit = 200 if self.large else 1500
+        for _ in range(limit):
             batch.step(random_actions(batch.single_action_space, rng, n))
             if batch.finished is not None:
                 columns = {key: batch.finished[key] for key in ("env", "performance", "reward")}
@@ -154,7 +155,8 @@ def ground_truth_is_an_action(subject: Subject) -> None:
             seen = True
             first, last = int(space.start), int(space.start + space.n) - 1
             fits = np.ndim(right) == 0 and float(right) == int(right) and first <= int(right) <= last
-            require(fits, f"the ground truth {right} at step {step} is outside the action space ({first} to {last})")
+            outside = f"the ground truth {right} at step {step} is outside the action space ({first} to {last})"
+            require(fits, outside)
     if not seen:
         raise NothingToCheck("there is no ground truth, or actions are vectors")
 

@@ -103,10 +103,14 @@ class AngleReproduction(TrialEnv):
             self._state = (self._state + self.turn * (0, 1, -1)[int(action)]) % (2 * np.pi)
             reward = float(self._gain(abs(self._way(period))))
             self.performance += (reward - low) / (2 * self._most) if self._most > 0 else 0.5
-            after = self.t_ind + 1  # the own ring, and the direction in which to turn, in the rows to come
-            self.ob[after:, UNITS : 2 * UNITS] = np.cos(self.theta - self._state)
-            following = next((name for name in ("go1", "go2") if after < self.end_ind[name]), None)
-            if following is not None:
-                turns = round(self._way(following) / self.turn)
-                self.gt[after : after + 1] = (STAY, PLUS, MINUS)[int(np.sign(turns))]
+            self._show_state()
         return self.ob_now, reward, False, False, {"new_trial": False, "gt": self.gt_now}
+
+    def _show_state(self) -> None:
+        """Write the own ring, and the direction in which to turn, into the rows to come."""
+        after = self.t_ind + 1
+        self.ob[after:, UNITS : 2 * UNITS] = np.cos(self.theta - self._state)
+        period = next((name for name in ("go1", "go2") if after < self.end_ind[name]), None)
+        if period is not None:
+            turns = round(self._way(period) / self.turn)
+            self.gt[after : after + 1] = STAY if turns == 0 else (PLUS if turns > 0 else MINUS)

@@ -20,7 +20,8 @@ class _HiddenContext(TrialEnv):
             return trials.draw("context")
         if self.context is None:
             self.context = int(trials.rng.integers(2))
-        context = trials.info["context"] = (self.context + np.cumsum(trials.rng.random(trials.n) < p_change)) % 2
+        changes = trials.rng.random(trials.n) < p_change
+        context = trials.info["context"] = (self.context + np.cumsum(changes)) % 2
         self.context = int(context[-1])
         return context
 
@@ -59,7 +60,8 @@ class ContextSwitch(_HiddenContext):
 
     def _new_trials(self, trials: Trials) -> None:
         stimulus = trials.draw("stimulus")
-        answer = trials.info["ground_truth"] = stimulus ^ self._contexts(trials, self.p_switch)
+        context = self._contexts(trials, self.p_switch)
+        answer = trials.info["ground_truth"] = stimulus ^ context
         trials.add_period("decision", self.dt)
         trials.add_ob(np.eye(2)[stimulus], "decision")
         trials.set_groundtruth(answer, "decision")

@@ -211,7 +211,8 @@ class CVLearning(TrialEnv):
 
     def _end_day(self) -> None:
         done = self.stage != DELAYED or self._delay_scale == 1
-        if not (np.mean(self._day) >= self.th_stage and done and not self._reminder):
+        good = np.mean(self._day) >= self.th_stage and done and not self._reminder
+        if not good:
             self._keep_left = self.keep_days
         elif self._keep_left > 0:
             self._keep_left -= 1

@@ -48,15 +48,21 @@ class IBL(TrialEnv):
         """Reset the block, so that the next trial begins a new block."""
         self._left_in_block, self._p1 = 0, 0.5
 
-    def _new_trials(self, trials: Trials) -> None:
+    def _probabilities(self, trials: Trials) -> np.ndarray:
+        """Probability of side 1 in each trial; a new block begins when ``block_dur`` trials have passed."""
+
         def begin(_: float) -> tuple[float, int]:
             return float(trials.rng.choice(self.blocks)), self.block_dur
 
+        p1, self._p1, self._left_in_block = in_blocks(trials.n, self._p1, self._left_in_block, begin)
+        return p1
+
+    def _new_trials(self, trials: Trials) -> None:
         coh = trials.draw("coh")
         if "ground_truth" in trials.given:
             side = trials.draw("ground_truth")
         else:
-            p1, self._p1, self._left_in_block = in_blocks(trials.n, self._p1, self._left_in_block, begin)
+            p1 = self._probabilities(trials)
             side = trials.info["ground_truth"] = (trials.rng.random(trials.n) < p1).astype(int)
             if len(self.blocks) > 1:
                 trials.info["block"] = p1

@@ -84,7 +84,9 @@ class MatchingPenny(TrialEnv):
         """Probability with which the opponent chooses 1."""
         if self.opponent_type == "random":
             return 0.5
-        return float(round(self.mean_action) == 0) if self.opponent_type == "mean_action" else 1.0 - self._predicted()
+        if self.opponent_type == "mean_action":
+            return float(round(self.mean_action) == 0)
+        return 1.0 - self._predicted()
 
     def _patterns(self) -> list[tuple]:
         """The last 0, 1, ... trials, as keys of ``_counts``."""

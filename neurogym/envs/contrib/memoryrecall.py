@@ -81,12 +81,14 @@ class MemoryRecall(TrialEnv):
 
         def source(rows: Rows) -> np.ndarray:
             """Row of the block that a recall step asks for."""
-            return trials.offset[rows.trial] + stored[rows.trial, rows.step - trials.starts["recall"][rows.trial]]
+            which = rows.step - trials.starts["recall"][rows.trial]
+            return trials.offset[rows.trial] + stored[rows.trial, which]
 
         asked = trials.rows("recall")
+        target = patterns[source(asked)]
         trials.ob[shown.index, :size] = patterns[shown.index]
         trials.ob[source(asked), size] = 1
-        trials.ob[asked.index, :size] = self._degraded(patterns[source(asked)], rng)
+        trials.ob[asked.index, :size] = self._degraded(target, rng)
         trials.set_groundtruth(lambda rows: patterns[source(rows)], "recall")
 
     def _degraded(self, pattern: np.ndarray, rng: np.random.Generator) -> np.ndarray:

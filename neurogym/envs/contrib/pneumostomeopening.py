@@ -75,8 +75,9 @@ class Pneumostomeopening(TrialEnv):
         return self.trial["depth"] if self.t_ind == 0 else self._depth
 
     def _new_trials(self, trials: Trials) -> None:
+        depth = trials.draw("depth")
         trials.add_period("stay", min_steps=1)
-        trials.add_ob(np.column_stack([np.eye(DEEPEST)[trials.draw("depth") - 1], np.ones(trials.n)]), "stay")
+        trials.add_ob(np.column_stack([np.eye(DEEPEST)[depth - 1], np.ones(trials.n)]), "stay")
 
     def _step(self, action: int) -> StepResult:
         if self.t_ind == 0:

@@ -82,7 +82,8 @@ class ImageTask(TrialEnv):
         half = max(1, width // 33) // 2
         rows, columns = (slice(side // 2 - half, side // 2 + half + 1) for side in (height, width))
         index = trials.rows(period).index
-        trials.ob[index, rows, columns] = level
+        patch = trials.ob[index, rows, columns]
+        trials.ob[index, rows, columns] = np.full_like(patch, level)
 
     def pixels(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Row and column of the pixel at each position."""

@@ -79,13 +79,7 @@ class VisualSearch(ImageTask):
     def _new_trials(self, trials: Trials) -> None:
         target, angle = np.stack(list(trials.draw("ground_truth"))), trials.draw("angle")
         items = len(self.centers)
-        # angles and colours of the lines of each trial, the target first
-        rng, angles = trials.rng, np.repeat(angle[:, None], items, axis=1)
-        colors = np.repeat(rng.random((trials.n, 1, 3)), items, axis=1)
-        by_angle = rng.random((trials.n, items - 1)) < 0.5
-        angles[:, 1:] += by_angle * self.delta_angle * rng.choice([-1, 1], size=by_angle.shape)
-        change = rng.permuted(np.broadcast_to(self.delta_color, (trials.n, items - 1, 3)), axis=2)
-        colors[:, 1:] = np.clip(colors[:, 1:] + np.where(by_angle[:, :, None], 0, change), 0, 1)
+        angles, colors = self._items(angle, items, trials.rng)
         centers = np.empty((trials.n, items, 2))
         for k in range(trials.n):
             others = [center for center in self.centers if not np.array_equal(center, target[k])]
@@ -97,6 +91,17 @@ class VisualSearch(ImageTask):
             self._draw(trials, k, "decision", centers[k], angles[k], colors[k])
         self.mark_fixation(trials, ["fixation", "sample", "delay"])
         trials.set_groundtruth(target, "decision")
+
+    def _items(self, angle: np.ndarray, items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Angles and colours of the lines of each trial, the target first."""
+        n = len(angle)
+        angles = np.repeat(angle[:, None], items, axis=1)
+        colors = np.repeat(rng.random((n, 1, 3)), items, axis=1)
+        by_angle = rng.random((n, items - 1)) < 0.5
+        angles[:, 1:] += by_angle * self.delta_angle * rng.choice([-1, 1], size=by_angle.shape)
+        change = rng.permuted(np.broadcast_to(self.delta_color, (n, items - 1, 3)), axis=2)
+        colors[:, 1:] = np.clip(colors[:, 1:] + np.where(by_angle[:, :, None], 0, change), 0, 1)
+        return angles, colors
 
     def _draw(
         self, trials: Trials, k: int, period: str, centers: Iterable[Point], angles: np.ndarray, colors: np.ndarray

@@ -202,7 +202,8 @@ class AnnubesEnv(TrialEnv):
     def _describe(self, trials: Trials, which: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
         """Put stimuli, intensities and counts into the record; intensities of absent modalities are 0."""
         names = [*self.modalities, "catch"]
-        columns = {key: np.empty(trials.n, dtype=object) for key in ("stim_types", "stim_values", "sequential_count")}
+        keys = ("stim_types", "stim_values", "sequential_count")
+        columns = {key: np.empty(trials.n, dtype=object) for key in keys}
         for k, stimulus in enumerate(which):
             shown = self.stimuli[stimulus]
             columns["stim_types"][k] = shown

@@ -208,7 +208,8 @@ class DriftingBandit(Arms):
         if self.walk == "bounded":
             self._mean = self.np_random.random(self.n)
         else:
-            self._mean = CENTRE + self.drift / np.sqrt(1 - DECAY**2) * self.np_random.standard_normal(self.n)
+            spread = self.drift / np.sqrt(1 - DECAY**2)
+            self._mean = CENTRE + spread * self.np_random.standard_normal(self.n)
 
     def _next_mean(self, mean: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Expected payoff of each arm in the next trial; ``step`` is standard normal."""

@@ -97,15 +97,17 @@ class CueSetGo(TrialEnv):
         trials.add_period(["burn", "wait", "set"], min_steps=1)
 
     def _new_trials(self, trials: Trials) -> None:
-        interval, height = np.array(self.scenarios)[self._scenarios(trials)].T
+        scenario = self._scenarios(trials)
+        interval, height = np.array(self.scenarios)[scenario].T
         trials.info.update(interval=interval, production=interval, cue=height)
         self._add_pulses(trials, interval)
         since = trials.starts["set"]
         rest = np.maximum(trials.steps(self.total) - trials.ends["set"], trials.steps(interval * 1.1) + 1)
         trials.add_period("production", rest * self.dt, after="set")
         trials.go, trials.go_period = since, "set"
+        everything = [name for name in trials.starts if name != "burn"]
         noise = 1 + self.input_noise * trials.rng.standard_normal(trials.n)
-        trials.add_ob(height * noise, [name for name in trials.starts if name != "burn"], where="context")
+        trials.add_ob(height * noise, everything, where="context")
         for pulse in ("ready", "set"):
             if pulse in trials.starts:
                 trials.add_ob(PULSE, pulse, where="pulse")
@@ -203,7 +205,8 @@ class ReadySetGoSinglePrior(CueSetGo):
         p = np.diff(upper, axis=1, prepend=0.0)  # of each measurement given each interval, shape (intervals, steps)
         produced = steps * self.dt
         allowed = np.maximum(self.prod_margin * intervals, self.dt) + 1e-6
-        return float((p.T @ (np.abs(produced - intervals[:, None]) <= allowed[:, None])).max(axis=1).sum())
+        good = np.abs(produced - intervals[:, None]) <= allowed[:, None]
+        return float((p.T @ good).max(axis=1).sum())
 
 
 class ReadySetGoDoublePrior(ReadySetGoSinglePrior):

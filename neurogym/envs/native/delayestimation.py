@@ -49,13 +49,17 @@ class DelayEstimation(TrialEnv):
         self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(1 + dim_ring, name={"fixation": 0, "choice": range(1, 1 + dim_ring)})
 
-    def _new_trials(self, trials: Trials) -> None:
-        set_size, cue = trials.draw("set_size"), trials.draw("cue")
-        # colours of the places: from different eighths of a rotated wheel, in random order
-        jitter = trials.rng.integers(max(1, self.dim_ring // PLACES // 2 + 1), size=(trials.n, PLACES))
+    def _colours(self, trials: Trials) -> np.ndarray:
+        """Colour of each place, from different eighths of a rotated wheel, in random order; shape (n, places)."""
+        eighth = self.dim_ring // PLACES
+        jitter = trials.rng.integers(max(1, eighth // 2 + 1), size=(trials.n, PLACES))
         turn = trials.rng.integers(self.dim_ring, size=(trials.n, 1))
         spread = (np.arange(PLACES) * self.dim_ring // PLACES + jitter + turn) % self.dim_ring
-        colour = trials.rng.permuted(spread, axis=1)
+        return trials.rng.permuted(spread, axis=1)
+
+    def _new_trials(self, trials: Trials) -> None:
+        set_size, cue = trials.draw("set_size"), trials.draw("cue")
+        colour = self._colours(trials)
         order = trials.rng.random((trials.n, PLACES))
         order[np.arange(trials.n), cue] = -1.0  # the cued place always holds an item
         shown = order.argsort(axis=1).argsort(axis=1) < set_size[:, None]

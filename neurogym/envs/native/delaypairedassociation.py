@@ -194,7 +194,8 @@ class DualTask(TrialEnv):
 
     def _answer(self, period: str, action: int, wanted: int) -> float:
         """Reward of an action in a response period: the first response counts, or no response by the end."""
-        if self._answered[period] or not (action or self.t_ind + 1 == self.end_ind[period]):
+        last = self.t_ind + 1 == self.end_ind[period]
+        if self._answered[period] or not (action or last):
             return 0.0
         self._answered[period] = True
         good = bool(action) == bool(wanted)

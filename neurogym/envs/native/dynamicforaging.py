@@ -131,7 +131,8 @@ class DynamicForaging(ChoiceTask):
         trials.set_groundtruth(truth, "decision")
         for side, name in enumerate(("left", "right")):
             p = trials.info[f"p_{name}"] = _of_side(trials, "_p", side)
-            holds = trials.info[f"reward_{name}"] = _of_side(trials, "_waiting", side) | (drawn[:, side] < p)
+            waits = _of_side(trials, "_waiting", side)
+            holds = trials.info[f"reward_{name}"] = waits | (drawn[:, side] < p)
             best = value[side] >= value[1 - side]
             trials.set_action_reward("decision", SIDES[side], paid(trials, holds), best.astype(float))
 

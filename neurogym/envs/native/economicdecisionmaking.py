@@ -64,7 +64,8 @@ class EconomicDecisionMaking(TrialEnv):
         n_b, n_a = offer.T
         trials.info.update(n_a=n_a, n_b=n_b)
         amounts = np.where(a_first[:, None], np.column_stack([n_a, n_b]), offer)
-        value = amounts * (trials.reward("correct")[:, None] * np.where(juice == "a", 1.0, self.B_to_A))
+        drop = trials.reward("correct")[:, None] * np.where(juice == "a", 1.0, self.B_to_A)
+        value = amounts * drop
         best = value >= value.max(axis=1, keepdims=True) - 1e-9
 
         trials.add_ob(1, ["fixation", "offer_on"], where="fixation")

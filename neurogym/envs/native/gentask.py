@@ -58,6 +58,7 @@ class GenTask(ChoiceTask):
         trials.add_period([*before, "decision"], min_steps=1)
         trials.add_ob(1, before, where="fixation")
         for k, period in ((1, "stim1"), (2, second)):
-            trials.add_ob((1 + np.where(stronger == k, 1, -1) * coh) / 2, period, where=f"stimulus{k}")
+            sign = np.where(stronger == k, 1, -1)
+            trials.add_ob((1 + sign * coh) / 2, period, where=f"stimulus{k}")
             trials.add_randn(0, self.sigma, period, where=f"stimulus{k}")
         trials.set_groundtruth(stronger == 1 if self.gng else stronger, "decision")

@@ -59,16 +59,22 @@ class HierarchicalReasoning(TrialEnv):
         """Draw the rule of the first block."""
         self._rule, self._left = int(self.np_random.integers(2)), 0
 
-    def _new_trials(self, trials: Trials) -> None:
+    def _rules(self, trials: Trials) -> np.ndarray:
+        """The hidden rule of each trial, shape (n,)."""
+
         def begin(present: int) -> tuple[int, int]:
             return 1 - present, int(trials.rng.integers(BLOCK[0], BLOCK[1] + 1))
 
         hidden, self._rule, self._left = in_blocks(trials.n, self._rule, self._left, begin)
-        rule = trials.info["rule"] = trials.given.get("rule", hidden)
+        return trials.given.get("rule", hidden)
+
+    def _new_trials(self, trials: Trials) -> None:
+        rule = trials.info["rule"] = self._rules(trials)
         interval = trials.sample_time("delay")
         interval = trials.info["interval"] = trials.given.get("interval", interval)
         stimulus = trials.draw("stimulus")
-        long = trials.info["long_interval"] = interval > self.mid_point + trials.rng.uniform(-0.5, 0.5, trials.n)
+        undecided = trials.rng.uniform(-0.5, 0.5, trials.n)
+        long = trials.info["long_interval"] = interval > self.mid_point + undecided
         pro = trials.info["pro_choice"] = long == rule
         trials.info["rule_choice"] = np.zeros(trials.n, int)
         durations = [interval if name == "delay" else None for name in self.default_timing]

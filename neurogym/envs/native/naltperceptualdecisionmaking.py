@@ -70,11 +70,16 @@ class NAltPerceptualDecisionMaking(ChoiceTask):
         self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(1 + self.n_ch, name={"fixation": 0, "choice": list(everything)})
 
-    def _new_trials(self, trials: Trials) -> None:
-        listed = [tuple(subset) for subset in trials.draw("sel_chs", (self.conditions["sel_chs"][-1],))]
+    def _in_play(self, trials: Trials) -> np.ndarray:
+        """Alternatives in play, shape (n, alternatives)."""
+        chosen = trials.draw("sel_chs", (self.conditions["sel_chs"][-1],))
+        listed = [tuple(subset) for subset in chosen]
         places = {subset: place for place, subset in enumerate(dict.fromkeys(listed))}
-        alternatives = np.stack([np.isin(np.arange(1, self.n_ch + 1), subset) for subset in places])
-        in_play = alternatives[[places[subset] for subset in listed]]
+        rows = np.stack([np.isin(np.arange(1, self.n_ch + 1), subset) for subset in places])
+        return rows[[places[subset] for subset in listed]]
+
+    def _new_trials(self, trials: Trials) -> None:
+        in_play = self._in_play(trials)
         index = np.arange(trials.n)
         drawn = 1 + np.where(in_play, trials.rng.random(in_play.shape), -1.0).argmax(axis=1)
         truth = trials.draw("ground_truth") if "ground_truth" in trials.given else drawn

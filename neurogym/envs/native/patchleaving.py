@@ -76,7 +76,8 @@ class PatchLeaving(TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         richness, rate = trials.draw("richness"), self.best_rate()
         best = trials.info["best_stay"] = self.stay(richness, rate).astype(int)
-        trials.add_period(["travel", "patch", "empty"], [None, self.stay(richness, SMALLEST) * self.dt, self.dt])
+        longest = self.stay(richness, SMALLEST)
+        trials.add_period(["travel", "patch", "empty"], [None, longest * self.dt, self.dt])
         trials.go, trials.go_period = trials.starts["patch"], "patch"
 
         def harvests(rows: Rows) -> np.ndarray:
@@ -99,7 +100,8 @@ class PatchLeaving(TrialEnv):
 
     def oracle(self) -> int:
         """Leave when the coming harvest is not above the best rate."""
-        return LEAVE if self.t_ind - self.start_ind["patch"] >= self.trial["best_stay"] else STAY
+        stayed = self.t_ind - self.start_ind["patch"]
+        return LEAVE if stayed >= self.trial["best_stay"] else STAY
 
     def ceiling(self) -> Score | None:
         """Exact by the marginal value theorem; rewards per trial are highest without leaving, so that none is given."""

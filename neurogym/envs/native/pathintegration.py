@@ -67,7 +67,8 @@ class PathIntegration(Tracking):
         at: np.ndarray = np.zeros((n, self.dimensions))
         for t in range(steps):
             now = keep * now + np.sqrt(1 - keep**2) * drawn[:, t] if t else now
-            now = np.where(np.abs(at + now * self.dt / 1000) > EDGE, -now, now)
+            reached = at + now * self.dt / 1000
+            now = np.where(np.abs(reached) > EDGE, -now, now)
             velocity[:, t] = now
             at = position[:, t] = np.clip(at + now * self.dt / 1000, -EDGE, EDGE)
         return velocity, position

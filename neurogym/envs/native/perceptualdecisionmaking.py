@@ -103,8 +103,9 @@ class PerceptualDecisionMakingDelayResponse(ChoiceTask):
     def _new_trials(self, trials: Trials) -> None:
         ground_truth, coh = trials.draw("ground_truth"), trials.draw("coh")
         trials.info["sigma"] = np.full(trials.n, self.sigma)
+        signed = np.where(ground_truth == 1, coh, -coh)
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
-        trials.add_ob(two_channels(np.where(ground_truth == 1, coh, -coh)), "stimulus", where="stimulus")
+        trials.add_ob(two_channels(signed), "stimulus", where="stimulus")
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
         trials.set_groundtruth(ground_truth, "decision")
 

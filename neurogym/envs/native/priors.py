@@ -50,20 +50,24 @@ class Priors(TrialEnv):
         """Reset the last correct side and the block."""
         self._done, self._side, self._first_block = 0, 0, 0
 
+    def _draw_sides(self, trials: Trials) -> np.ndarray:
+        """Correct side (1 or 2) of each trial: a chain with the block's probability of repetition."""
+        if self._side == 0:
+            self._side, self._first_block = 1 + int(trials.rng.integers(2)), int(trials.rng.integers(2))
+        block = (self._first_block + (self._done + np.arange(trials.n)) // self.block_dur) % 2
+        repeats = trials.rng.random(trials.n) < np.asarray(self.rep_prob)[block]
+        sides = trials.given.get("ground_truth", 1 + (self._side - 1 + np.cumsum(~repeats)) % 2)
+        self._done, self._side = self._done + trials.n, int(sides[-1])
+        trials.info.update(ground_truth=sides, rep_prob=np.asarray(self.rep_prob)[block])
+        return sides
+
     def _strengths(self, trials: Trials, sides: np.ndarray) -> np.ndarray:
         """Mean of the two stimuli, shape (n, 2)."""
         weaker = trials.info["weaker"] = 0.5 + 0.5 * trials.rng.random(trials.n)
         return np.where(np.arange(1, 3) == sides[:, None], 1.0, weaker[:, None])
 
     def _new_trials(self, trials: Trials) -> None:
-        if self._side == 0:
-            self._side, self._first_block = 1 + int(trials.rng.integers(2)), int(trials.rng.integers(2))
-        block = (self._first_block + (self._done + np.arange(trials.n)) // self.block_dur) % 2
-        rep_prob = np.asarray(self.rep_prob)[block]
-        changes = np.cumsum(trials.rng.random(trials.n) >= rep_prob)
-        sides = trials.given.get("ground_truth", 1 + (self._side - 1 + changes) % 2)
-        self._done, self._side = self._done + trials.n, int(sides[-1])
-        trials.info.update(ground_truth=sides, rep_prob=rep_prob)
+        sides = self._draw_sides(trials)
         trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
         trials.add_ob(self._strengths(trials, sides), "stimulus", where="stimulus")
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")

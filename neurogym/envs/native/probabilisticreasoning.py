@@ -73,7 +73,8 @@ class ProbabilisticReasoning(ChoiceTask):
                 shapes[left] = np.stack(list(trials.given["shapes"]))[left]
             else:
                 shapes[left] = rng.integers(len(self.shape_weight), size=(len(left), self.n_loc))
-            target[left] = rng.random(len(left)) < 1 / (1 + 10 ** -self.shape_weight[shapes[left]].sum(axis=1))
+            odds = self.shape_weight[shapes[left]].sum(axis=1)
+            target[left] = rng.random(len(left)) < 1 / (1 + 10**-odds)
             if "ground_truth" in trials.given:
                 asked = np.asarray(trials.given["ground_truth"])
                 target = asked if "shapes" in trials.given else target
@@ -93,7 +94,8 @@ class ProbabilisticReasoning(ChoiceTask):
         trials.add_ob(1, ["fixation", *steps, "delay"], where="fixation")
         n_shapes = len(self.shape_weight)
         for i in range(self.n_loc):
-            one_hot = np.arange(self.n_loc * n_shapes) == (locs[:, i] * n_shapes + shapes[:, i])[:, None]
+            channel = locs[:, i] * n_shapes + shapes[:, i]
+            one_hot = np.arange(self.n_loc * n_shapes) == channel[:, None]
             trials.add_ob(one_hot, steps[i:], where=range(1, 1 + self.n_loc * n_shapes))
         trials.set_groundtruth(trials.info["ground_truth"], "decision", where="choice")
 

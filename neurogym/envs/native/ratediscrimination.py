@@ -66,7 +66,8 @@ class RateDiscrimination(ChoiceTask):
         self.baseline, self.lowest, self.span, self.sensory = baseline, lowest, span, bool(sensory)
         self.conditions = {"modality": MODALITIES, "rate": self.rates}
         names = {"visual": [0, 2], "auditory": [1, 3], "start": 4}
-        self.observation_space = spaces.channels(names, -np.inf if sensory else 0.0, np.inf)
+        low = -np.inf if sensory else 0.0
+        self.observation_space = spaces.channels(names, low, np.inf)
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "high": 1, "low": 2})
 
     def _new_trials(self, trials: Trials) -> None:
@@ -90,7 +91,8 @@ class RateDiscrimination(ChoiceTask):
         """Exact for sensory noise: the difference of the channels, summed over samples and modalities, decides."""
         if not self.sensory:
             return super().ceiling()
-        noise = [self.sigma / (np.sqrt(2) if kind == "both" else 1) for kind in self.conditions["modality"]]
+        kinds = self.conditions["modality"]
+        noise = [self.sigma / (np.sqrt(2) if kind == "both" else 1) for kind in kinds]
         slope = 2 * self.span / (self.rates[-1] - self.rates[0])  # of the difference of the two channels, per Hz
         shown = 100 * slope * np.abs(self.rates - self.boundary)
         found = [choice_ceiling(self, shown, each)["performance"] for each in noise]

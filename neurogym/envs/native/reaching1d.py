@@ -56,7 +56,8 @@ class Reaching1D(TrialEnv):
 
     def _direction(self, to: float | np.ndarray) -> np.ndarray:
         """The action that brings the own angle closest to the target, ``to`` away (rad, signed)."""
-        return np.where(np.abs(to) <= self.speed * self.dt / 1000 / 2 + 1e-9, 0, np.where(to > 0, 1, 2))
+        turn = self.speed * self.dt / 1000
+        return np.where(np.abs(to) <= turn / 2 + 1e-9, 0, np.where(to > 0, 1, 2))
 
     def _shortest_way(self, away: float | np.ndarray, step: np.ndarray) -> np.ndarray:
         """Signed distance to the target (rad) before each step, without detour."""
@@ -74,7 +75,8 @@ class Reaching1D(TrialEnv):
         trials.go, trials.go_period = trials.starts["reach"], "reach"
 
         def to_go(rows: Rows) -> np.ndarray:
-            return self._shortest_way(away[rows.trial], np.maximum(rows.step - trials.starts["reach"][rows.trial], 0))
+            step = np.maximum(rows.step - trials.starts["reach"][rows.trial], 0)
+            return self._shortest_way(away[rows.trial], step)
 
         # Until the agent acts, rows show the shortest way: with the ground truth they can be learned from.
         planned = trials.fields["angle"] = target[trials.rows().trial] - to_go(trials.rows())
@@ -118,7 +120,8 @@ class Reaching1D(TrialEnv):
         """Show the agent's own angle in place of the angle on the shortest path."""
         planned = self.field("angle")
         if not info["new_trial"] and planned != self._angle:
-            ob[self._own] += (np.cos(self.theta - self._angle) - np.cos(self.theta - planned)).astype(ob.dtype)
+            shift = np.cos(self.theta - self._angle) - np.cos(self.theta - planned)
+            ob[self._own] += shift.astype(ob.dtype)
         return ob, reward, terminated, truncated, info
 
 

@@ -44,7 +44,8 @@ class ReversalLearning(ChoiceTask):
     def __init__(self, p_reward: Better = 0.8, block_dur: Block = (30, 50)):
         self.p_reward, self.block_dur = p_reward, block_dur
         self.conditions = {"better": (0, 1), "side": (0, 1)}
-        self.observation_space = spaces.channels({"fixation": 0, "left": [1, 2], "right": [3, 4]})
+        names = {"fixation": 0, "left": [1, 2], "right": [3, 4]}
+        self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
         self.start_session()
 

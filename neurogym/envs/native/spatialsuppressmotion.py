@@ -92,11 +92,13 @@ class SpatialSuppressMotion(TrialEnv):
         """Drive the channels tuned to the direction, for all sizes that the stimulus covers."""
         drive = contrast[:, None] * (1 + np.cos(self.theta - self.theta[direction][:, None])) / 2
         covered = np.arange(SIZES) < trials.info["diameter"][:, None]
-        trials.add_ob((drive[:, :, None] * covered[:, None]).reshape(trials.n, -1), "stimulus")
+        stimulus = drive[:, :, None] * covered[:, None]
+        trials.add_ob(stimulus.reshape(trials.n, -1), "stimulus")
 
     def _step(self, action: np.ndarray) -> StepResult:
         overlap = max(0.0, 1 - 0.5 * float(np.abs(np.asarray(action) - self.gt_now).sum()))
         self.performance += (overlap - self.performance) / (self.t_ind + 1)
         self.report()
         correct, fail = self.rewards["correct"], self.rewards["fail"]
-        return self.ob_now, (fail + (correct - fail) * overlap) / len(self.gt), False, False, {"new_trial": False}
+        reward = (fail + (correct - fail) * overlap) / len(self.gt)
+        return self.ob_now, reward, False, False, {"new_trial": False}

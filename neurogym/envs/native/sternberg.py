@@ -59,7 +59,8 @@ class Sternberg(ChoiceTask):
         def shown(rows: Rows) -> np.ndarray:
             """Show each item of the list, off in the last step, so that repeated items can be distinguished."""
             position, step = np.divmod(rows.step - start[rows.trial], item[rows.trial])
-            return np.eye(self.n_items)[order[rows.trial, position]] * (step < item[rows.trial] - 1)[:, None]
+            on = step < item[rows.trial] - 1
+            return np.eye(self.n_items)[order[rows.trial, position]] * on[:, None]
 
         trials.add_ob(1, ["fixation", "list", "delay"], where="fixation")
         trials.add_ob(shown, "list", where="item")

@@ -63,13 +63,16 @@ class TwoStep(SessionsInSequence):
         """Reset the better stage, which is drawn again at the next trial."""
         self._done, self._better = 0, 1
 
-    def _new_trials(self, trials: Trials) -> None:
-        place = self.session_trials(trials)
-        switched = np.cumsum(trials.rng.random(trials.n) < np.where(place == 0, 0.5, self.p_switch)) % 2 == 1
+    def _better_stage(self, trials: Trials, first: np.ndarray) -> np.ndarray:
+        """The better stage of each trial, drawn again in the ``first`` trials of a session."""
+        switched = np.cumsum(trials.rng.random(trials.n) < np.where(first, 0.5, self.p_switch)) % 2 == 1
         better = np.where(switched, 3 - self._better, self._better)
         self._better = int(better[-1])
-        if "better" in trials.given:
-            better = trials.given["better"].astype(int)
+        return trials.given["better"].astype(int) if "better" in trials.given else better
+
+    def _new_trials(self, trials: Trials) -> None:
+        place = self.session_trials(trials)
+        better = self._better_stage(trials, place == 0)
         trials.info.update(better=better, ground_truth=better, session_trial=place)
         trials.draw("common", (1, 0), p=(self.p_common, 1 - self.p_common))
         p = np.where(np.arange(1, 3) == better[:, None], self.p_reward, 1 - self.p_reward)

@@ -274,15 +274,20 @@ class EIRNN(LeakyNetwork):
         self.register_buffer("sign", sign)
         for layer in range(num_layers):
             self.register_buffer(f"mask_l{layer}", _connections(hidden_size, density, mask))
-        first = hidden_size - self.n_inhibitory
-        for layer in range(num_layers):  # balanced recurrent weights of spectral radius 1, and input weights
-            weight, from_input, _, _ = self.parameters_of(layer)
-            balance(weight, slice(first), slice(first, None), self.get_buffer(f"mask_l{layer}") * self.sign)
-            nn.init.xavier_uniform_(from_input)
+        self._balance()
 
     def recurrent_weight(self, layer: int) -> Tensor:
         """The signed matrix (to, from) of a layer."""
         return self.parameters_of(layer)[0].abs() * (self.get_buffer(f"mask_l{layer}") * self.sign)
+
+    def _balance(self) -> None:
+        """Draw balanced recurrent weights of spectral radius 1, and input weights."""
+        excitatory = slice(self.hidden_size - self.n_inhibitory)
+        inhibitory = slice(self.hidden_size - self.n_inhibitory, None)
+        for layer in range(self.num_layers):
+            weight, from_input, _, _ = self.parameters_of(layer)
+            balance(weight, excitatory, inhibitory, self.get_buffer(f"mask_l{layer}") * self.sign)
+            nn.init.xavier_uniform_(from_input)
 
 
 def _connections(units: int, density: float, mask: Sequence[Sequence[float]] | None) -> Tensor:

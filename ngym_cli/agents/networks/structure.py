@@ -160,17 +160,22 @@ def read_areas(table: Mapping[str, Any]) -> list[Area]:
         for source in sources:
             if source not in table or source == name:
                 raise unknown(f"source of area {name}", source, [other for other in table if other != name])
-        output, within = (_density(name, key, entry.get(key, key == "within")) for key in ("output", "within"))
+        density = {key: _density(name, key, entry.get(key, default)) for key, default in _SHARES.items()}
         given = entry.get("input", False)
         channels = _numbers(name, given) if isinstance(given, list) else _density(name, "input", given)
         inhibitory = _density(name, "inhibitory", entry["inhibitory"]) if "inhibitory" in entry else None
         reached = {source: _density(name, f"from {source}", share) for source, share in sources.items()}
         units = slice(begin, begin := begin + entry["units"])
-        found.append(Area(name, units, channels, output, within, inhibitory, reached))
+        found.append(Area(name, units, channels, density["output"], density["within"], inhibitory, reached))
+    if not found:
+        return found
     for what, has in (("input", any(area.inputs for area in found)), ("output", any(area.output for area in found))):
-        if found and not has:
+        if not has:
             raise UserError(f"no area has {what}s; write {what} = true in the table of one")
     return found
+
+
+_SHARES = {"output": False, "within": True}
 
 
 def _density(area: str, key: str, value: object) -> float:
@@ -191,7 +196,8 @@ def _channels(area: Area, channels: int) -> np.ndarray:
     """Density of the connections from each input channel to an area, shape (channels,)."""
     if not isinstance(area.inputs, list):
         return np.full(channels, area.inputs)
-    if wrong := [k for k in area.inputs if not 0 <= k < channels]:
+    wrong = [k for k in area.inputs if not 0 <= k < channels]
+    if wrong:
         raise UserError(f"area {area.name}: there is no input channel {wrong[0]}; channels are 0 to {channels - 1}")
     return np.isin(np.arange(channels), area.inputs).astype(float)
 
@@ -206,8 +212,9 @@ def _mask(
     if given is not None:
         matrix = _as_matrix(given, name)
         if matrix.shape != shape:
-            found = " x ".join(map(str, matrix.shape))
-            raise UserError(f"{name} must be {shape[0]} x {shape[1]} (to, from), not {found}")
+            raise UserError(
+                f"{name} must be {shape[0]} x {shape[1]} (to, from), not {' x '.join(map(str, matrix.shape))}"
+            )
         mask *= matrix
     return mask
 

@@ -221,11 +221,14 @@ class Supervised(Learner):
                 break
         means = torch.stack(seen).mean(0).tolist()
         if not self.discrete:
-            # the spread of the policy becomes that of the errors, so that drawn actions are near the correct actions
-            variance = max(-means[-1] / self.policy.log_std.numel(), SMALLEST_STD**2)
-            with torch.no_grad():
-                self.policy.log_std.fill_(0.5 * float(np.log(variance)))
+            self._match_spread(-means[-1])
         self.log_update(dict(zip(DISCRETE if self.discrete else CONTINUOUS, means, strict=True)))
+
+    @torch.no_grad()
+    def _match_spread(self, squared_error: float) -> None:
+        """Set the policy's spread to the spread of the errors, so that drawn actions are near the correct actions."""
+        variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
+        self.policy.log_std.fill_(0.5 * float(np.log(variance)))
 
     def batch(self) -> tuple[TrialBuffer, Segments]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""

@@ -301,13 +301,18 @@ class TrialStream:
         if len(rows) < trials.total:
             keep = np.zeros(trials.total, bool)
             keep[rows] = True
-        weight, due, begin = self.weigh(trials, keep)[rows], answer_rows(trials)[rows], np.zeros(len(rows), bool)
+        weight, due = self.weigh(trials, keep)[rows], answer_rows(trials)[rows]
+        return TrialBuffer(shown.ob, shown.gt, weight, due, self._beginnings(shown), shown.length)
+
+    def _beginnings(self, shown: Frame) -> np.ndarray:
+        """Whether a session or block begins with each row, bool (rows,)."""
+        found = np.zeros(len(shown.rows), bool)
         if self._unit is not None:
-            named = labels(trials.info, self._unit, len(shown.length))
+            named = labels(shown.trials.info, self._unit, len(shown.length))
             for label, first in zip(named, np.cumsum(shown.length) - shown.length, strict=True):
-                begin[first] = self._label is not None and begins(self._unit, self._label, label)
+                found[first] = self._label is not None and begins(self._unit, self._label, label)
                 self._label = label
-        return TrialBuffer(shown.ob, shown.gt, weight, due, begin, shown.length)
+        return found
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
@@ -339,7 +344,10 @@ def check(env: gym.Env) -> None:
     adaptive = [type(w).__name__ for w in task.wrappers if w.is_adaptive] + ([name] if task.is_adaptive else [])
     if adaptive:
         raise ValueError(f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent")
-    wrappers = [layer for layer in layers(env) if isinstance(layer, TrialWrapper)]
-    stepping = [type(w).__name__ for w in wrappers if w.overrides("step") and not w.traits.batched]
+    stepping = [
+        type(layer).__name__
+        for layer in layers(env)
+        if isinstance(layer, TrialWrapper) and layer.overrides("step") and not layer.traits.batched
+    ]
     if stepping:
         raise ValueError(f"supervised learning cannot show what {stepping[0]} shows: it acts on single steps")

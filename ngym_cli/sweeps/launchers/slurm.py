@@ -104,7 +104,8 @@ class Slurm:
         batches = self._batches(jobs)
         try:
             with executor.batch():
-                tasks = [executor.submit(ArrayTask(str(place), each, order.trust, order.perform)) for each in batches]
+                path = str(order.sweep.path.resolve())
+                tasks = [executor.submit(ArrayTask(path, each, order.trust, order.perform)) for each in batches]
         except (OSError, RuntimeError, self.submitit.core.utils.FailedJobError) as error:
             raise UserError(f"Slurm refused the jobs: {one_line(error)}") from None
         return {str(task.job_id): batch for task, batch in zip(tasks, batches, strict=True)}
@@ -230,7 +231,12 @@ def minutes(text: str) -> int:
         raise UserError(f"--slurm time: '{text}' is not a valid time; expected 90 (minutes), 2:00:00 or 1-12:00:00")
     days, dash, rest = text.rpartition("-")
     parts = [int(part) for part in rest.split(":")]
-    hours, mins, seconds = (*(parts if dash or len(parts) == 3 else [0, *parts]), 0, 0)[:3]
+    if dash:
+        hours, mins, seconds = (*parts, 0, 0)[:3]
+    elif len(parts) == 3:
+        hours, mins, seconds = parts
+    else:
+        hours, mins, seconds = 0, parts[0], parts[1] if len(parts) == 2 else 0
     total = int(days or 0) * 1440 + hours * 60 + mins + -(-seconds // 60)
     if total < 1:
         raise UserError(f"--slurm time: '{text}' is less than a minute")
