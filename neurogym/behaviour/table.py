@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
+
+EMPTY: Any = np.zeros(0)  #: default of columns that a table does not have
+#: Value of the columns of a session that a table does not have.
+OPTIONAL: dict[str, float] = {"gain": np.nan, "loss": np.nan, "cue": -1, "confidence": np.nan}
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,11 @@ class Session:
         rt: reaction time in s, nan if unknown, shape (trials,).
         state: second-stage state of a two-step task (0, 1), -1 if there is none, shape (trials,).
         choice2: second-stage choice of a two-step task, -1 if there is none, shape (trials,).
+        gain: amount won, 0 or more, 0 after a miss; nan where gains and losses are not separate, shape (trials,).
+        loss: amount lost, 0 or less, 0 after a miss; nan where gains and losses are not separate, shape (trials,).
+        cue: index of the cue that precedes the choice (as in go/no-go), -1 if there is none, shape (trials,).
+        confidence: confidence judgement, nan if unknown, shape (trials,).
+        conditions: further columns by name, numbers or words, shape (trials,) each.
     """
 
     subject: str
@@ -38,6 +47,17 @@ class Session:
     rt: FloatArray
     state: IntArray
     choice2: IntArray
+    gain: FloatArray = field(default_factory=lambda: EMPTY)
+    loss: FloatArray = field(default_factory=lambda: EMPTY)
+    cue: IntArray = field(default_factory=lambda: EMPTY)
+    confidence: FloatArray = field(default_factory=lambda: EMPTY)
+    conditions: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Fill the columns that the table does not have."""
+        for name, value in OPTIONAL.items():
+            if getattr(self, name) is EMPTY:
+                object.__setattr__(self, name, np.full(len(self.choice), value))
 
     def __len__(self) -> int:
         """Return the number of trials."""
@@ -48,7 +68,8 @@ class Session:
         arrays: dict[str, Any] = {
             key: value[where] for key, value in vars(self).items() if isinstance(value, np.ndarray)
         }
-        return replace(self, name=name, **arrays)
+        conditions = {key: value[where] for key, value in self.conditions.items()}
+        return replace(self, name=name, conditions=conditions, **arrays)
 
 
 def session(choice: Sequence[int] | IntArray, subject: str = "subject", name: str = "1", **columns: object) -> Session:
@@ -70,10 +91,12 @@ def session(choice: Sequence[int] | IntArray, subject: str = "subject", name: st
         "state": unknown,
         "choice2": unknown,
         "stimuli": np.zeros((n, 0)),
+        **{name: np.full(n, value) for name, value in OPTIONAL.items()},
     }
+    conditions = columns.pop("conditions", {})
     for key, values in columns.items():
         found[key] = np.asarray(values, found[key].dtype)
-    return Session(subject, name, chosen, **found)
+    return Session(subject, name, chosen, conditions=conditions, **found)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -142,6 +165,9 @@ class Padded:
         stimuli: unknown values are 0, shape (sessions, trials, stimuli).
         state: second-stage state, shape (sessions, trials).
         choice2: second-stage choice, shape (sessions, trials).
+        gain: unknown gains are 0, shape (sessions, trials).
+        loss: unknown losses are 0, shape (sessions, trials).
+        cue: shape (sessions, trials).
         lengths: number of trials of each session.
     """
 
@@ -150,11 +176,15 @@ class Padded:
     stimuli: FloatArray
     state: IntArray
     choice2: IntArray
+    gain: FloatArray
+    loss: FloatArray
+    cue: IntArray
     lengths: IntArray
 
 
 #: Values that fill rectangular arrays beyond the end of a session.
-PADDING: dict[str, float] = {"choice": -1, "reward": 0, "stimuli": 0, "state": -1, "choice2": -1}
+PADDING: dict[str, float] = {"choice": -1, "reward": 0, "stimuli": 0, "state": -1, "choice2": -1,
+                            "gain": 0, "loss": 0, "cue": -1}  # fmt: skip
 
 
 def rectangle(parts: Sequence[np.ndarray], value: float) -> np.ndarray:
