@@ -172,10 +172,11 @@ class Assembler:
     def read_choices(self, correct: FloatArray) -> Choices:
         """Return the choices and the reading of their column."""
         name, column = self.column("choice")
+        gone = self.marked_as_missed()
         try:
             choices = codings.read_choices(
-                column, self.witness(correct), self.settings.missed, self.settings.choices
-            )  # fmt: skip
+                column, self.witness(correct), gone, self.settings.missed, self.settings.choices
+            )
         except TableError as error:
             raise TableError(f"column {name!r}: {error}; --choice names another column") from None
         if not choices.words:
@@ -184,8 +185,6 @@ class Assembler:
             self.notes.append(f"{name} is {choices.words[0]} in all answered rows: models need at least two choices")
         if choices.note:
             self.notes.append(f"{name}: {choices.note}")
-        gone = self.marked_as_missed()
-        choices.index = np.where(gone, -1, choices.index)
         self.options = choices.words
         turned_wheel = {"contrastleft", "contrastright"} <= {plain(each) for each in self.columns}
         if turned_wheel and set(choices.words) == set(WHEEL):
@@ -195,6 +194,9 @@ class Assembler:
         empty = int(column.missing.sum())
         missed = [f"{word} ({count:,})" for word, count in choices.missed.items()]
         missed += [f"empty ({empty:,})"] if empty else []
+        missed += (
+            [f"marked as missed ({int((gone & ~column.missing).sum()):,})"] if (gone & ~column.missing).any() else []
+        )
         listed = ", ".join(w if w == o else f"{o} = {w}" for o, w in zip(self.options, choices.words, strict=True))
         self.words[name] = f"{listed}; no answer: {', '.join(missed)}" if missed else listed
         return choices

@@ -62,19 +62,22 @@ def is_missed_word(word: str) -> bool:
     return plain(word) in MISSED
 
 
-def read_choices(column: Column, witness: Witness, missed: Sequence[str] = (), order: Sequence[str] = ()) -> Choices:
+def read_choices(
+    column: Column, witness: Witness, gone: BoolArray, missed: Sequence[str] = (), order: Sequence[str] = ()
+) -> Choices:
     """Return the choices that a column holds.
 
     Args:
         column: the column.
         witness: other columns of the same rows.
+        gone: rows without an answer by another column, shape (rows,).
         missed: entries that mean no answer, if the user says so.
         order: the options in order, if the user says so; other entries mean no answer.
 
     Raises:
         TableError: if there are too many options, or an option of ``order`` does not occur.
     """
-    words, index = column.levels
+    words, index = column.without(gone).levels
     counts = np.bincount(index[index >= 0], minlength=len(words))
     if order:
         absent = [word for word in order if word not in words]
@@ -87,15 +90,18 @@ def read_choices(column: Column, witness: Witness, missed: Sequence[str] = (), o
                 lookup[k] = position
         named = {words[k]: int(counts[k]) for k in range(len(words)) if k not in keep and counts[k]}
         return Choices(lookup[index], tuple(order), named)
-    gone, note = _missed_codes(column, words, index, counts, witness, missed)
-    options = [k for k in range(len(words)) if k not in gone and counts[k]]
+    codes, note = _missed_codes(words, index, counts, witness, missed)
+    options = [k for k in range(len(words)) if k not in codes and counts[k]]
     if len(options) > MOST_CHOICES:
         raise TableError(f"found {len(options)} different values, expected 2 to {MOST_CHOICES} choices")
     options = _ordered(words, options)
     lookup = np.full(len(words) + 1, -1)
     lookup[options] = np.arange(len(options))
     return Choices(
-        lookup[index].astype(np.int64), tuple(words[k] for k in options), {words[k]: int(counts[k]) for k in gone}, note
+        lookup[index].astype(np.int64),
+        tuple(words[k] for k in options),
+        {words[k]: int(counts[k]) for k in codes if counts[k]},
+        note,
     )
 
 
@@ -106,7 +112,6 @@ def _ordered(words: Sequence[str], options: list[int]) -> list[int]:
 
 
 def _missed_codes(
-    column: Column,
     words: Sequence[str],
     index: IntArray,
     counts: np.ndarray,

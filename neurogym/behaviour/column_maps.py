@@ -93,7 +93,7 @@ class ColumnMap:
         """Return the content of the file of this map."""
         content: dict[str, Any] = {}
         for key in ("where", "missed", "choices", "turned"):
-            if getattr(self, key):
+            if getattr(self, key) or (key == "turned" and self.turned is not None):
                 content[key] = list(getattr(self, key))
         if self.rt_unit:
             content["rt_unit"] = self.rt_unit

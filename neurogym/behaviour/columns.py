@@ -198,6 +198,14 @@ class Column:
             return self.numbers
         return np.array([*self.words, None], object)[self.codes]
 
+    def without(self, rows: BoolArray) -> Column:
+        """Return the column with missing entries in some rows."""
+        if not rows.any():
+            return self
+        if self.codes is None:
+            return Column(floats=np.where(rows, np.nan, self.numbers))
+        return Column(self.words, np.where(rows, -1, self.codes)).take(np.arange(len(self)))
+
     def take(self, rows: np.ndarray) -> Column:
         """Return the column with some rows, given as a mask or as indices."""
         if self.codes is None:

@@ -298,5 +298,9 @@ def _concatenated(parts: Sequence[Column | None], counts: Sequence[int]) -> Colu
 
 def _short_names(paths: Sequence[Path]) -> list[str]:
     """Return the stems of files, with the folders above where stems are not distinct."""
-    stems = [path.stem for path in paths]
-    return stems if len(set(stems)) == len(stems) else ["/".join(path.with_suffix("").parts[-3:]) for path in paths]
+    deepest = max(len(path.parts) for path in paths)
+    for depth in range(1, deepest + 1):
+        names = ["/".join(path.with_suffix("").parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in paths]

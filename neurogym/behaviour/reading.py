@@ -6,7 +6,7 @@ its name and its values, entries become choices, times and amounts, and rows bec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -119,8 +119,10 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         columns, mapped = chosen.apply(columns)
     elif chosen.roles is not None:
         mapped = {**chosen.roles, "stimuli": tuple(_names(chosen.roles.get("stimuli")))}
+    if not chosen.rules:
+        tentative: dict[str, Any] = {**(mapped or roles.guess(columns)), **options.roles}
+        columns, rows = _without_screens(columns, rows, tentative, chosen, left_out)
     if mapped is None:
-        columns, rows = _without_screens(columns, rows, options, chosen, left_out)
         columns = _with_rewards(columns, chosen)
     assigned, given = _assigned(columns, options.roles, mapped)
     if "choice" not in assigned:
@@ -175,12 +177,15 @@ def _filtered(columns: Columns, where: Sequence[str], left_out: dict[str, int]) 
 
 
 def _without_screens(
-    columns: Columns, rows: np.ndarray, options: TableOptions, chosen: ColumnMap, left_out: dict[str, int]
+    columns: Columns, rows: np.ndarray, tentative: Roles, chosen: ColumnMap, left_out: dict[str, int]
 ) -> tuple[Columns, np.ndarray]:
     """Return the rows that are trials."""
     filtered = [name for name in columns if any(name in condition for condition in chosen.where)]
-    tentative = {**roles.guess(columns), **{k: v for k, v in options.roles.items() if v is not None}}
-    known = {role: value for role, value in tentative.items() if all(name in columns for name in _names(value))}
+    known = {
+        role: value
+        for role, value in tentative.items()
+        if value is not None and all(name in columns for name in _names(value))
+    }
     trials, reasons = screens.trial_rows(columns, known, filtered)
     left_out.update(reasons)
     if trials.all():
@@ -326,21 +331,23 @@ def _reading(
         ColumnReading(
             name,
             ", ".join(of_column.get(name, ["condition"] if name in conditions else [])),
-            _values(columns[name]),
+            _values(columns[name], as_written={"subject", "session"} & set(of_column.get(name, ()))),
             words.get(name, "" if name not in of_column else "as written"),
         )
         for name in (*of_column, *rest)
     ]
 
 
-def _values(column: Column) -> str:
-    """Return the entries of a column in words."""
-    if column.codes is None or (column.is_numeric and len(column.words) > MOST_WORDS):
+def _values(column: Column, as_written: Collection[str] = ()) -> str:
+    """Return the entries of a column in words; labels as written."""
+    words = column.texts[0] if as_written else ()
+    numeric = column.codes is None or (column.is_numeric and len(column.words) > MOST_WORDS)
+    if numeric and not as_written:
         known = column.numbers[np.isfinite(column.numbers)]
         if not len(known):
             return "empty"
         if len(column.distinct) > MOST_WORDS:
             return f"{known.min():.4g} to {known.max():.4g}"
-    words = column.levels[0]
+    words = words or column.levels[0]
     short = [word if len(word) <= 20 else word[:17] + "..." for word in words[:MOST_WORDS]]
     return ", ".join(short) if len(words) <= MOST_WORDS else f"{len(words):,} words: {', '.join(short[:3])}, ..."

@@ -52,10 +52,16 @@ def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, mi
     target = np.where(signed == 0, rng.random(n) < 0.5, signed > 0)
     missed = rng.random(n) < misses
     return Detection(
-        np.repeat([0, 1], sessions * trials), np.tile(np.repeat(np.arange(sessions), trials), 2),
-        np.tile(np.arange(trials), 2 * sessions), signed, right, missed, (right == target) & ~missed,
-        0.25 + rng.gamma(2, 0.15, n), target,
-    )  # fmt: skip
+        np.repeat([0, 1], sessions * trials),
+        np.tile(np.repeat(np.arange(sessions), trials), 2),
+        np.tile(np.arange(trials), 2 * sessions),
+        signed,
+        right,
+        missed,
+        (right == target) & ~missed,
+        0.25 + rng.gamma(2, 0.15, n),
+        target,
+    )
 
 
 def write_csv(path: Path, table: dict[str, Any], separator: str = ",", missing: str = "", **form: Any) -> Path:
@@ -79,12 +85,20 @@ def ibl_columns(d: Detection) -> dict[str, np.ndarray]:
     size, side = np.abs(d.signed), d.target
     start = np.cumsum(np.full(len(size), 3.0))
     return {
-        "contrastLeft": np.where(side, np.nan, size), "contrastRight": np.where(side, size, np.nan),
-        "choice": np.where(d.missed, 0, np.where(d.right, -1, 1)), "feedbackType": np.where(d.correct, 1, -1),
-        "rewardVolume": np.where(d.correct, 1.5, 0.0), "probabilityLeft": np.repeat([0.5, 0.2, 0.8], -(-len(size) // 3))[: len(size)],
-        "stimOn_times": start, "firstMovement_times": start + d.seconds, "response_times": start + d.seconds + 0.1,
-        "goCue_times": start, "feedback_times": start + d.seconds + 0.1, "intervals_0": start - 0.5, "intervals_1": start + 2,
-    }  # fmt: skip
+        "contrastLeft": np.where(side, np.nan, size),
+        "contrastRight": np.where(side, size, np.nan),
+        "choice": np.where(d.missed, 0, np.where(d.right, -1, 1)),
+        "feedbackType": np.where(d.correct, 1, -1),
+        "rewardVolume": np.where(d.correct, 1.5, 0.0),
+        "probabilityLeft": np.repeat([0.5, 0.2, 0.8], -(-len(size) // 3))[: len(size)],
+        "stimOn_times": start,
+        "firstMovement_times": start + d.seconds,
+        "response_times": start + d.seconds + 0.1,
+        "goCue_times": start,
+        "feedback_times": start + d.seconds + 0.1,
+        "intervals_0": start - 0.5,
+        "intervals_1": start + 2,
+    }
 
 
 def ibl_folder(root: Path, rng: np.random.Generator, arrays: bool) -> Made:
@@ -103,18 +117,36 @@ def ibl_folder(root: Path, rng: np.random.Generator, arrays: bool) -> Made:
                 np.save(folder / f"_ibl_trials.{name}.npy", values)
         else:
             parquet.write_table(pa.table(part), folder / "_ibl_trials.table.pqt")
-    roles = {"choice": "choice", "correct": "feedbackType", "reward": "rewardVolume", "rt": "rt", "subject": "subject",
-             "session": "session", "stimuli": ("contrastRight-contrastLeft",)}  # fmt: skip
+    roles = {
+        "choice": "choice",
+        "correct": "feedbackType",
+        "reward": "rewardVolume",
+        "rt": "rt",
+        "subject": "subject",
+        "session": "session",
+        "stimuli": ("contrastRight-contrastLeft",),
+    }
     return Made(root, roles, misses=int(d.missed.sum()))
 
 
 def ibl_frame(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
-    table = {"mouse": np.array(["A", "B"])[d.subject], "session": d.session + 1,
-             "signed_contrast": d.signed * 100, "choice": np.where(d.missed, 0, np.where(d.right, -1, 1)),
-             "feedbackType": np.where(d.correct, 1, -1), "rt": d.seconds}  # fmt: skip
-    roles = {"subject": "mouse", "session": "session", "choice": "choice", "correct": "feedbackType", "rt": "rt",
-             "stimuli": ("signed_contrast",)}  # fmt: skip
+    table = {
+        "mouse": np.array(["A", "B"])[d.subject],
+        "session": d.session + 1,
+        "signed_contrast": d.signed * 100,
+        "choice": np.where(d.missed, 0, np.where(d.right, -1, 1)),
+        "feedbackType": np.where(d.correct, 1, -1),
+        "rt": d.seconds,
+    }
+    roles = {
+        "subject": "mouse",
+        "session": "session",
+        "choice": "choice",
+        "correct": "feedbackType",
+        "rt": "rt",
+        "stimuli": ("signed_contrast",),
+    }
     return Made(write_csv(root / "ibl.csv", table), roles, misses=int(d.missed.sum()))
 
 
@@ -124,16 +156,28 @@ def bids(root: Path, rng: np.random.Generator) -> Made:
         rows = (d.subject == k // 2) & (d.session == k % 2)
         folder = root / f"sub-0{k // 2 + 1}" / f"ses-{k % 2 + 1}" / "beh"
         folder.mkdir(parents=True)
-        table = {"onset": np.arange(rows.sum()) * 3.0, "duration": np.full(rows.sum(), 2.0),
-                 "trial_type": np.where(d.target[rows], "right", "left"), "coherence": d.signed[rows],
-                 "response": [None if m else ("r" if r else "l") for m, r in zip(d.missed[rows], d.right[rows], strict=True)],
-                 "response_time": np.where(d.missed[rows], np.nan, d.seconds[rows]),
-                 "correct_response": np.where(d.target[rows], "r", "l")}  # fmt: skip
+        table = {
+            "onset": np.arange(rows.sum()) * 3.0,
+            "duration": np.full(rows.sum(), 2.0),
+            "trial_type": np.where(d.target[rows], "right", "left"),
+            "coherence": d.signed[rows],
+            "response": [
+                None if m else ("r" if r else "l") for m, r in zip(d.missed[rows], d.right[rows], strict=True)
+            ],
+            "response_time": np.where(d.missed[rows], np.nan, d.seconds[rows]),
+            "correct_response": np.where(d.target[rows], "r", "l"),
+        }
         name = f"sub-0{k // 2 + 1}_ses-{k % 2 + 1}_task-dots_run-1_beh.tsv"
         write_csv(folder / name, table, "\t", "n/a")
     (root / "participants.tsv").write_text("participant_id\tage\tgroup\nsub-01\t20\tcontrol\nsub-02\t30\tpatient\n")
-    roles = {"subject": "subject", "session": "session", "choice": "response", "rt": "response_time",
-             "ground_truth": "correct_response", "stimuli": ("coherence",)}  # fmt: skip
+    roles = {
+        "subject": "subject",
+        "session": "session",
+        "choice": "response",
+        "rt": "response_time",
+        "ground_truth": "correct_response",
+        "stimuli": ("coherence",),
+    }
     return Made(root, roles, misses=int(d.missed.sum()))
 
 
@@ -144,20 +188,55 @@ def jspsych_rows(rng: np.random.Generator) -> tuple[list[dict[str, Any]], int]:
         common = {"subject": f"p{who}"}
         index = 0
         for text in ("Welcome", "Press f or j"):
-            rows.append({**common, "trial_type": "html-keyboard-response", "trial_index": index, "time_elapsed": 0,
-                         "rt": 5321, "response": " ", "stimulus": f"<p>{text}</p>", "task": "instructions",
-                         "correct_response": None, "correct": None, "coherence": None})  # fmt: skip
+            rows.append(
+                {
+                    **common,
+                    "trial_type": "html-keyboard-response",
+                    "trial_index": index,
+                    "time_elapsed": 0,
+                    "rt": 5321,
+                    "response": " ",
+                    "stimulus": f"<p>{text}</p>",
+                    "task": "instructions",
+                    "correct_response": None,
+                    "correct": None,
+                    "coherence": None,
+                }
+            )
             index += 1
         chosen = np.flatnonzero(d.subject == who)
         for k, phase in [(k, "practice") for k in chosen[:20]] + [(k, "main") for k in chosen]:
             key, right_key = ("f" if d.right[k] else "j"), ("f" if d.target[k] else "j")  # the reversed coding
-            rows.append({**common, "trial_type": "html-keyboard-response", "trial_index": index, "time_elapsed": 1,
-                         "rt": 500, "response": None, "stimulus": "<p>+</p>", "task": "fixation",
-                         "correct_response": None, "correct": None, "coherence": None})  # fmt: skip
-            rows.append({**common, "trial_type": "html-keyboard-response", "trial_index": index + 1, "time_elapsed": 2,
-                         "rt": None if d.missed[k] else int(1000 * d.seconds[k]), "response": None if d.missed[k] else key,
-                         "stimulus": "<canvas>", "task": phase, "correct_response": right_key,
-                         "correct": bool(d.correct[k]), "coherence": float(d.signed[k])})  # fmt: skip
+            rows.append(
+                {
+                    **common,
+                    "trial_type": "html-keyboard-response",
+                    "trial_index": index,
+                    "time_elapsed": 1,
+                    "rt": 500,
+                    "response": None,
+                    "stimulus": "<p>+</p>",
+                    "task": "fixation",
+                    "correct_response": None,
+                    "correct": None,
+                    "coherence": None,
+                }
+            )
+            rows.append(
+                {
+                    **common,
+                    "trial_type": "html-keyboard-response",
+                    "trial_index": index + 1,
+                    "time_elapsed": 2,
+                    "rt": None if d.missed[k] else int(1000 * d.seconds[k]),
+                    "response": None if d.missed[k] else key,
+                    "stimulus": "<canvas>",
+                    "task": phase,
+                    "correct_response": right_key,
+                    "correct": bool(d.correct[k]),
+                    "coherence": float(d.signed[k]),
+                }
+            )
             index += 2
     return rows, int(d.missed.sum())
 
@@ -174,10 +253,23 @@ def jspsych(root: Path, rng: np.random.Generator, kind: str) -> Made:
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, rows[0], quoting=csv.QUOTE_ALL)
             writer.writeheader()
-            writer.writerows([{k: "null" if v is None and k == "rt" else str(v).lower() if isinstance(v, bool) else v
-                               for k, v in row.items()} for row in rows])  # fmt: skip
-    roles = {"subject": "subject", "choice": "response", "correct": "correct", "rt": "rt",
-             "ground_truth": "correct_response", "stimuli": ("coherence",)}  # fmt: skip
+            writer.writerows(
+                [
+                    {
+                        k: "null" if v is None and k == "rt" else str(v).lower() if isinstance(v, bool) else v
+                        for k, v in row.items()
+                    }
+                    for row in rows
+                ]
+            )
+    roles = {
+        "subject": "subject",
+        "choice": "response",
+        "correct": "correct",
+        "rt": "rt",
+        "ground_truth": "correct_response",
+        "stimuli": ("coherence",),
+    }
     return Made(path, roles, sessions=2, misses=missed, rows=300)
 
 
@@ -191,23 +283,42 @@ def psychopy(root: Path, rng: np.random.Generator) -> Made:
             "trials.thisN": [*blank, *[None] * 5, *range(len(k))],
             "coherence": [*blank, *d.signed[k[:5]], *d.signed[k]],
             "corrAns": [*blank, *["right" if t else "left" for t in [*d.target[k[:5]], *d.target[k]]]],
-            "key_resp.keys": [*blank, *["right"] * 5, *["None" if m else "right" if r else "left" for m, r in zip(d.missed[k], d.right[k], strict=True)]],
+            "key_resp.keys": [
+                *blank,
+                *["right"] * 5,
+                *["None" if m else "right" if r else "left" for m, r in zip(d.missed[k], d.right[k], strict=True)],
+            ],
             "key_resp.corr": [*blank, *[1] * 5, *d.correct[k].astype(int)],
             "key_resp.rt": [*blank, *[0.5] * 5, *np.where(d.missed[k], np.nan, d.seconds[k])],
-            "participant": [f"{who + 1:03d}"] * (len(k) + 6), "session": ["001"] * (len(k) + 6),
-            "date": ["2023-05-01_10h15.22.123"] * (len(k) + 6), "expName": ["dots"] * (len(k) + 6),
-            "psychopyVersion": ["2023.1.0"] * (len(k) + 6), "frameRate": [60.0] * (len(k) + 6),
-        }  # fmt: skip
+            "participant": [f"{who + 1:03d}"] * (len(k) + 6),
+            "session": ["001"] * (len(k) + 6),
+            "date": ["2023-05-01_10h15.22.123"] * (len(k) + 6),
+            "expName": ["dots"] * (len(k) + 6),
+            "psychopyVersion": ["2023.1.0"] * (len(k) + 6),
+            "frameRate": [60.0] * (len(k) + 6),
+        }
         write_csv(root / f"{who + 1:03d}_dots_2023.csv", table, mark=b"\xef\xbb\xbf", ending="\r\n")
-    roles = {"subject": "participant", "choice": "key_resp.keys", "correct": "key_resp.corr", "rt": "key_resp.rt",
-             "ground_truth": "corrAns", "stimuli": ("coherence",)}  # fmt: skip
+    roles = {
+        "subject": "participant",
+        "choice": "key_resp.keys",
+        "correct": "key_resp.corr",
+        "rt": "key_resp.rt",
+        "ground_truth": "corrAns",
+        "stimuli": ("coherence",),
+    }
     return Made(root, roles, sessions=2, misses=int(d.missed.sum()), rows=300)
 
 
 def matlab(root: Path, rng: np.random.Generator, version: str) -> Made:
     d = detection(rng)
-    columns = {"subjID": d.subject + 1.0, "sessNum": d.session + 1.0, "Coh": d.signed, "resp": np.where(d.missed, np.nan, d.right + 1.0),
-               "acc": np.where(d.missed, np.nan, d.correct * 1.0), "RT": np.where(d.missed, -1, d.seconds * 1000)}  # fmt: skip
+    columns = {
+        "subjID": d.subject + 1.0,
+        "sessNum": d.session + 1.0,
+        "Coh": d.signed,
+        "resp": np.where(d.missed, np.nan, d.right + 1.0),
+        "acc": np.where(d.missed, np.nan, d.correct * 1.0),
+        "RT": np.where(d.missed, -1, d.seconds * 1000),
+    }
     path = root / "data.mat"
     if version == "v5":
         from scipy.io import savemat
@@ -223,7 +334,14 @@ def matlab(root: Path, rng: np.random.Generator, version: str) -> Made:
                 group[name].attrs["MATLAB_class"] = np.bytes_("double")
         with path.open("r+b") as raw:
             raw.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
-    roles = {"subject": "subjID", "session": "sessNum", "choice": "resp", "correct": "acc", "rt": "RT", "stimuli": ("Coh",)}
+    roles = {
+        "subject": "subjID",
+        "session": "sessNum",
+        "choice": "resp",
+        "correct": "acc",
+        "rt": "RT",
+        "stimuli": ("Coh",),
+    }
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
@@ -237,12 +355,27 @@ def nwb(root: Path, rng: np.random.Generator) -> Made:
             trials = file.create_group("intervals/trials")
             n = rows.sum()
             for name, values in {
-                "id": np.arange(n), "start_time": np.arange(n) * 3.0, "stop_time": np.arange(n) * 3.0 + 2,
+                "id": np.arange(n),
+                "start_time": np.arange(n) * 3.0,
+                "stop_time": np.arange(n) * 3.0 + 2,
                 "signed_contrast": d.signed[rows],
-                "choice": np.array(["none" if m else "right" if r else "left" for m, r in zip(d.missed[rows], d.right[rows], strict=True)], "S8"),
-                "outcome": np.array(["miss" if m else "hit" if c else "error" for m, c in zip(d.missed[rows], d.correct[rows], strict=True)], "S8"),
-                "spike_times_index": np.arange(n), "block": d.session[rows],
-            }.items():  # fmt: skip
+                "choice": np.array(
+                    [
+                        "none" if m else "right" if r else "left"
+                        for m, r in zip(d.missed[rows], d.right[rows], strict=True)
+                    ],
+                    "S8",
+                ),
+                "outcome": np.array(
+                    [
+                        "miss" if m else "hit" if c else "error"
+                        for m, c in zip(d.missed[rows], d.correct[rows], strict=True)
+                    ],
+                    "S8",
+                ),
+                "spike_times_index": np.arange(n),
+                "block": d.session[rows],
+            }.items():
                 trials[name] = values.astype(h5py.string_dtype()) if values.dtype.kind == "S" else values
             file["general/subject/subject_id"] = f"mouse{who}"
             trials["reference"] = np.array([trials.ref] * n, h5py.ref_dtype)
@@ -254,22 +387,48 @@ def frame(root: Path, rng: np.random.Generator) -> Made:
     import pandas
 
     d = detection(rng)
-    table = pandas.DataFrame({
-        "animal": pandas.Categorical(np.array(["a", "b"])[d.subject]), "day": d.session, "trialNum": d.trial,
-        "went_right": pandas.array(np.where(d.missed, None, d.right), dtype="boolean"), "n_left": 10 - 5 * d.signed,
-        "n_right": 10 + 5 * d.signed, "hit": d.correct,
-    })  # fmt: skip
-    roles = {"subject": "animal", "session": "day", "trial": "trialNum", "choice": "went_right", "correct": "hit",
-             "stimuli": ("n_right-n_left",)}  # fmt: skip
+    table = pandas.DataFrame(
+        {
+            "animal": pandas.Categorical(np.array(["a", "b"])[d.subject]),
+            "day": d.session,
+            "trialNum": d.trial,
+            "went_right": pandas.array(np.where(d.missed, None, d.right), dtype="boolean"),
+            "n_left": 10 - 5 * d.signed,
+            "n_right": 10 + 5 * d.signed,
+            "hit": d.correct,
+        }
+    )
+    roles = {
+        "subject": "animal",
+        "session": "day",
+        "trial": "trialNum",
+        "choice": "went_right",
+        "correct": "hit",
+        "stimuli": ("n_right-n_left",),
+    }
     return Made(table, roles, misses=int(d.missed.sum()))
 
 
 def confidence(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng, sessions=1)
-    table = {"Subj_idx": d.subject + 1, "Stimulus": d.target + 1, "Response": [None if m else int(r) + 1 for m, r in zip(d.missed, d.right, strict=True)],
-             "Confidence": rng.integers(1, 5, len(d.right)), "RT_dec": d.seconds, "RT_conf": d.seconds * 2}  # fmt: skip
-    roles = {"subject": "Subj_idx", "choice": "Response", "ground_truth": "Stimulus", "confidence": "Confidence", "rt": "RT_dec"}
-    return Made(write_csv(root / "data_Lab_2020.csv", table, missing="NaN"), roles, sessions=2, misses=int(d.missed.sum()))
+    table = {
+        "Subj_idx": d.subject + 1,
+        "Stimulus": d.target + 1,
+        "Response": [None if m else int(r) + 1 for m, r in zip(d.missed, d.right, strict=True)],
+        "Confidence": rng.integers(1, 5, len(d.right)),
+        "RT_dec": d.seconds,
+        "RT_conf": d.seconds * 2,
+    }
+    roles = {
+        "subject": "Subj_idx",
+        "choice": "Response",
+        "ground_truth": "Stimulus",
+        "confidence": "Confidence",
+        "rt": "RT_dec",
+    }
+    return Made(
+        write_csv(root / "data_Lab_2020.csv", table, missing="NaN"), roles, sessions=2, misses=int(d.missed.sum())
+    )
 
 
 def hddm(root: Path, rng: np.random.Generator, negative: bool) -> Made:
@@ -313,31 +472,64 @@ def kool(root: Path, rng: np.random.Generator) -> Made:
     subject, choice, win = bandit_rows(rng)
     n, missed = len(subject), rng.random(len(subject)) < 0.04
     state = np.where(rng.random(n) < 0.7, choice, 1 - choice)
-    table = {"subject": subject + 100, "trial": np.tile(np.arange(n // 2), 2), "stim_1_left": rng.integers(1, 3, n),
-             "choice1": np.where(missed, -1, choice + 1), "rt_1": np.where(missed, -1, rng.integers(300, 900, n)),
-             "state2": np.where(missed, -1, state + 2), "choice2": np.where(missed, -1, rng.integers(1, 3, n)),
-             "rt_2": np.where(missed, -1, rng.integers(300, 900, n)), "win": np.where(missed, -1, win)}  # fmt: skip
-    roles = {"subject": "subject", "trial": "trial", "choice": "choice1", "choice2": "choice2", "state": "state2",
-             "reward": "win", "rt": "rt_1", "stimuli": ()}  # fmt: skip
+    table = {
+        "subject": subject + 100,
+        "trial": np.tile(np.arange(n // 2), 2),
+        "stim_1_left": rng.integers(1, 3, n),
+        "choice1": np.where(missed, -1, choice + 1),
+        "rt_1": np.where(missed, -1, rng.integers(300, 900, n)),
+        "state2": np.where(missed, -1, state + 2),
+        "choice2": np.where(missed, -1, rng.integers(1, 3, n)),
+        "rt_2": np.where(missed, -1, rng.integers(300, 900, n)),
+        "win": np.where(missed, -1, win),
+    }
+    roles = {
+        "subject": "subject",
+        "trial": "trial",
+        "choice": "choice1",
+        "choice2": "choice2",
+        "state": "state2",
+        "reward": "win",
+        "rt": "rt_1",
+        "stimuli": (),
+    }
     return Made(write_csv(root / "twostep.csv", table), roles, sessions=2, misses=int(missed.sum()))
 
 
 def gershman(root: Path, rng: np.random.Generator) -> Made:
     subject, choice, win = bandit_rows(rng, n=200)
     n, missed = len(subject), rng.random(len(subject)) < 0.03
-    table = {"subject": subject + 1, "block": np.tile(np.repeat(np.arange(1, 21), 10), 2), "trial": np.tile(np.arange(1, 11), 40),
-             "mu1": np.repeat(rng.normal(0, 10, 40), 10).round(2), "mu2": np.repeat(rng.normal(0, 10, 40), 10).round(2),
-             "choice": np.where(missed, np.nan, choice + 1), "reward": np.where(missed, np.nan, rng.normal(0, 5, n).round()),
-             "RT": np.where(missed, np.nan, rng.integers(200, 900, n))}  # fmt: skip
-    roles = {"subject": "subject", "session": "block", "trial": "trial", "choice": "choice", "reward": "reward", "rt": "RT",
-             "stimuli": ()}  # fmt: skip
+    table = {
+        "subject": subject + 1,
+        "block": np.tile(np.repeat(np.arange(1, 21), 10), 2),
+        "trial": np.tile(np.arange(1, 11), 40),
+        "mu1": np.repeat(rng.normal(0, 10, 40), 10).round(2),
+        "mu2": np.repeat(rng.normal(0, 10, 40), 10).round(2),
+        "choice": np.where(missed, np.nan, choice + 1),
+        "reward": np.where(missed, np.nan, rng.normal(0, 5, n).round()),
+        "RT": np.where(missed, np.nan, rng.integers(200, 900, n)),
+    }
+    roles = {
+        "subject": "subject",
+        "session": "block",
+        "trial": "trial",
+        "choice": "choice",
+        "reward": "reward",
+        "rt": "RT",
+        "stimuli": (),
+    }
     return Made(write_csv(root / "gershman.csv", table, missing="NaN"), roles, sessions=40, misses=int(missed.sum()))
 
 
 def psych101(root: Path, rng: np.random.Generator) -> Made:
     subject, choice, win = bandit_rows(rng)
-    table = {"participant": subject, "task": np.zeros(len(subject), int), "trial": np.tile(np.arange(150), 2),
-             "choice": choice, "reward": win * 100}  # fmt: skip
+    table = {
+        "participant": subject,
+        "task": np.zeros(len(subject), int),
+        "trial": np.tile(np.arange(150), 2),
+        "choice": choice,
+        "reward": win * 100,
+    }
     roles = {"subject": "participant", "trial": "trial", "choice": "choice", "reward": "reward", "stimuli": ()}
     return Made(write_csv(root / "exp1.csv", table), roles, sessions=2, misses=0)
 
@@ -345,33 +537,69 @@ def psych101(root: Path, rng: np.random.Generator) -> Made:
 def foraging(root: Path, rng: np.random.Generator) -> Made:
     subject, choice, win = bandit_rows(rng)
     n, ignored = len(subject), rng.random(len(subject)) < 0.08
-    table = {"subject_id": np.array(["m1", "m2"])[subject], "session_date": np.array(["2021-01-01", "2021-01-01"])[subject],
-             "trial": np.tile(np.arange(150), 2), "animal_response": np.where(ignored, 2, choice),
-             "rewarded_historyL": (choice == 0) & win & ~ignored, "rewarded_historyR": (choice == 1) & win & ~ignored,
-             "reward_probabilityL": rng.random(n), "reward_probabilityR": rng.random(n)}  # fmt: skip
+    table = {
+        "subject_id": np.array(["m1", "m2"])[subject],
+        "session_date": np.array(["2021-01-01", "2021-01-01"])[subject],
+        "trial": np.tile(np.arange(150), 2),
+        "animal_response": np.where(ignored, 2, choice),
+        "rewarded_historyL": (choice == 0) & win & ~ignored,
+        "rewarded_historyR": (choice == 1) & win & ~ignored,
+        "reward_probabilityL": rng.random(n),
+        "reward_probabilityR": rng.random(n),
+    }
     roles = {"subject": "subject_id", "trial": "trial", "choice": "animal_response", "reward": "reward", "stimuli": ()}
     return Made(write_csv(root / "foraging.csv", table), roles, sessions=2, misses=int(ignored.sum()))
 
 
 def european(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
-    table = {"Versuchsperson": None, "subject": np.array(["Mäuschen 1", "Mäuschen 2"])[d.subject], "session": d.session + 1,
-             "contrast": d.signed, "choice": np.where(d.missed, -1, d.right), "correct": d.correct.astype(int),
-             "rt": np.where(d.missed, 999.0, d.seconds)}  # fmt: skip
+    table = {
+        "Versuchsperson": None,
+        "subject": np.array(["Mäuschen 1", "Mäuschen 2"])[d.subject],
+        "session": d.session + 1,
+        "contrast": d.signed,
+        "choice": np.where(d.missed, -1, d.right),
+        "correct": d.correct.astype(int),
+        "rt": np.where(d.missed, 999.0, d.seconds),
+    }
     del table["Versuchsperson"]
-    path = write_csv(root / "semicolon.csv", table, ";", decimal=",", encoding="latin-1", before="# Labor 7\r\n", ending="\r\n")
-    roles = {"subject": "subject", "session": "session", "choice": "choice", "correct": "correct", "rt": "rt", "stimuli": ("contrast",)}
+    path = write_csv(
+        root / "semicolon.csv", table, ";", decimal=",", encoding="latin-1", before="# Labor 7\r\n", ending="\r\n"
+    )
+    roles = {
+        "subject": "subject",
+        "session": "session",
+        "choice": "choice",
+        "correct": "correct",
+        "rt": "rt",
+        "stimuli": ("contrast",),
+    }
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
 def labels(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
-    table = {"ppt": np.array(["007", "7"])[d.subject], "sess": d.session + 1, "morph": d.signed,
-             "answer_key": 0, "response": [("space" if k % 97 == 0 else "") if m else ("face" if r else "house")
-                          for k, (m, r) in enumerate(zip(d.missed, d.right, strict=True))],
-             "accuracy": np.where(d.missed, np.nan, d.correct), "latency": d.seconds}  # fmt: skip
+    table = {
+        "ppt": np.array(["007", "7"])[d.subject],
+        "sess": d.session + 1,
+        "morph": d.signed,
+        "answer_key": 0,
+        "response": [
+            ("space" if k % 97 == 0 else "") if m else ("face" if r else "house")
+            for k, (m, r) in enumerate(zip(d.missed, d.right, strict=True))
+        ],
+        "accuracy": np.where(d.missed, np.nan, d.correct),
+        "latency": d.seconds,
+    }
     del table["answer_key"]
-    roles = {"subject": "ppt", "session": "sess", "choice": "response", "correct": "accuracy", "rt": "latency", "stimuli": ("morph",)}
+    roles = {
+        "subject": "ppt",
+        "session": "sess",
+        "choice": "response",
+        "correct": "accuracy",
+        "rt": "latency",
+        "stimuli": ("morph",),
+    }
     return Made(write_csv(root / "faces.csv", table, missing="."), roles, misses=int(d.missed.sum()))
 
 
@@ -380,34 +608,72 @@ def arrow(root: Path, rng: np.random.Generator, kind: str) -> Made:
     from pyarrow import feather, parquet
 
     d = detection(rng)
-    table = pa.table({
-        "ratname": np.array(["r1", "r2"])[d.subject], "sessid": d.session, "evidence": d.signed,
-        "side": pa.array([None if m else "R" if r else "L" for m, r in zip(d.missed, d.right, strict=True)]),
-        "rewarded": d.correct, "clicks": [[0.1, 0.2]] * len(d.right),
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "ratname": np.array(["r1", "r2"])[d.subject],
+            "sessid": d.session,
+            "evidence": d.signed,
+            "side": pa.array([None if m else "R" if r else "L" for m, r in zip(d.missed, d.right, strict=True)]),
+            "rewarded": d.correct,
+            "clicks": [[0.1, 0.2]] * len(d.right),
+        }
+    )
     path = root / f"rats.{kind}"
     (parquet.write_table if kind == "parquet" else feather.write_feather)(table, path)
-    roles = {"subject": "ratname", "session": "sessid", "choice": "side", "reward": "rewarded", "stimuli": ("evidence",)}
+    roles = {
+        "subject": "ratname",
+        "session": "sessid",
+        "choice": "side",
+        "reward": "rewarded",
+        "stimuli": ("evidence",),
+    }
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
 def records(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
-    rows = [{"participant_id": f"p{s}", "run": int(r), "strength": float(abs(x)), "correct_side": "right" if t else "left",
-             "choice": None if m else ("right" if c else "left"), "confidence": 3}
-            for s, r, x, t, m, c in zip(d.subject, d.session, d.signed, d.target, d.missed, d.right, strict=True)]  # fmt: skip
+    rows = [
+        {
+            "participant_id": f"p{s}",
+            "run": int(r),
+            "strength": float(abs(x)),
+            "correct_side": "right" if t else "left",
+            "choice": None if m else ("right" if c else "left"),
+            "confidence": 3,
+        }
+        for s, r, x, t, m, c in zip(d.subject, d.session, d.signed, d.target, d.missed, d.right, strict=True)
+    ]
     for k, row in enumerate(rows):
         row["confidence"] = k % 4 + 1
-    roles = {"subject": "participant_id", "session": "run", "choice": "choice", "ground_truth": "correct_side",
-             "confidence": "confidence", "stimuli": ("strength",)}  # fmt: skip
+    roles = {
+        "subject": "participant_id",
+        "session": "run",
+        "choice": "choice",
+        "ground_truth": "correct_side",
+        "confidence": "confidence",
+        "stimuli": ("strength",),
+    }
     return Made(rows, roles, misses=int(d.missed.sum()))
 
 
 def space(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
-    table = {"monkey": d.subject + 1, "date": np.array(["20200101", "20200102"])[d.session], "coh": np.abs(d.signed) * 100,
-             "choice": np.where(d.missed, 9, d.right * 1), "target": d.target * 1, "RT": np.where(d.missed, -999, (d.seconds * 1000).round())}  # fmt: skip
-    roles = {"subject": "monkey", "session": "date", "choice": "choice", "ground_truth": "target", "rt": "RT", "stimuli": ("coh",)}
+    table = {
+        "monkey": d.subject + 1,
+        "date": np.array(["20200101", "20200102"])[d.session],
+        "coh": np.abs(d.signed) * 100,
+        "choice": np.where(d.missed, 9, d.right * 1),
+        "target": d.target * 1,
+        "RT": np.where(d.missed, -999, (d.seconds * 1000).round()),
+    }
+    roles = {
+        "subject": "monkey",
+        "session": "date",
+        "choice": "choice",
+        "ground_truth": "target",
+        "rt": "RT",
+        "stimuli": ("coh",),
+    }
     return Made(write_csv(root / "monkeys.txt", table, " "), roles, misses=int(d.missed.sum()))
 
 
@@ -442,4 +708,4 @@ MAKERS: dict[str, Callable[[Path, np.random.Generator], Made]] = {
     "Gershman": gershman,
     "Psych-101": psych101,
     "foraging mice": foraging,
-}  # fmt: skip
+}
