@@ -13,6 +13,7 @@ from neurogym.behaviour.table import Behaviour, session
 from ngym_cli import fit
 from ngym_cli.errors import UserError
 from ngym_cli.figures.files import FigureFiles
+from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry, requests
 from ngym_cli.fitting.settings import FitSettings
 from ngym_cli.fitting.validation import CrossValidation, FitData, mixture, prepared, validate
@@ -156,7 +157,7 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     assert scores[model] > scores["bias"] + 0.05
     values = {key: each["value"] for key, each in found["models"][model]["parameters"]["subject"].items()}
     assert values["sigma of latent 1"] < 0.2 and values["sigma of latent 1"] < values["sigma of latent 2"] < 1
-    fitted = simulation.find("d", tmp_path / "runs")
+    fitted = fits.find("d", tmp_path / "runs")
     policy = simulation.load(fitted, model)[2]
     table = prepared(requests.FitSettings(str(rat), folds=2).read()).table
     mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
@@ -329,7 +330,7 @@ def test_saved_policies_predict_as_fitted_ones(model, rat, tmp_path, monkeypatch
         )
     found = fit(rat, model=model, units=2, folds=2, seeds=1, name="a")
     label = list(found["models"])[-1]
-    label, _, policy, _ = simulation.load(simulation.find("a", Path("runs")), label)
+    label, _, policy, _ = simulation.load(fits.find("a", Path("runs")), label)
     table = prepared(requests.FitSettings(str(rat), folds=2).read()).table
     built = registry.build([model], (2,), 1)[label]
     again = built.fit([Problem(table, 0)])[0].policy
