@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from ngym_cli import config as configuration
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.fitting import registry, validation
+
+#: Most units of a network.
+MOST_UNITS = 65_536
 
 
 def read_table(
@@ -81,9 +85,12 @@ class FitSettings:
             UserError: names the first.
         """
         check_known("treatment of subjects", self.subjects, validation.SUBJECTS)
-        for name, value, low, high in (("folds", self.folds, 2, 1000), ("seeds", self.seeds, 1, 100)):
-            if not low <= value <= high:
-                raise UserError(f"--{name} must be {low} to {high}, not {value}")
+        limits = [("folds", self.folds, 2, 1000), ("seeds", self.seeds, 1, 100), ("seed", self.seed, 0, 2**63 - 1)]
+        for name, value, low, high in (*limits, *(("units", units, 1, MOST_UNITS) for units in self.units)):
+            if isinstance(value, bool) or not isinstance(value, Integral) or not low <= value <= high:
+                raise UserError(f"--{name} must be {low} to {high:,}, a whole number, not {value!r}")
+        if not self.units:
+            raise UserError("--units is empty; expected whole numbers, as in 1,2,4")
 
     def named(self, table: Behaviour) -> FitSettings:
         """Return the settings with the models that suit the table, if no model is named."""
