@@ -107,10 +107,11 @@ def simulate(
         UserError: if the fit keeps no such model, or the task does not suit the model.
     """
     from ngym_cli.evaluation import simulation
+    from ngym_cli.fitting import folder as fits
 
     root = Path(runs_root)
     given = {"simulate": settings.reference_of("task", task), "wrappers": wrappers, **request}
     made = read_keywords(EvalRequest, given, convert=eval_value)
-    fitted = simulation.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
+    fitted = fits.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
     _, evaluation = simulation.simulate(fitted, root, made)
     return Run(evaluation.parent.parent)

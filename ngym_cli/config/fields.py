@@ -25,6 +25,7 @@ from ngym_cli.config.values import (
     parse_scalar,
     parse_value,
     parse_whole,
+    parse_whole_numbers,
     parse_wrappers,
     split_entries,
 )
@@ -173,15 +174,17 @@ class Option:
         if self.kind in ("whole", "number"):
             try:
                 return parse_whole(text) if self.kind == "whole" else float(text)
-            except ValueError:
-                noun = "whole number" if self.kind == "whole" else "number"
-                raise UserError(f"{self.spelling} must be a {noun}, not {text!r}") from None
+            except ValueError as error:
+                reason = str(error) if self.kind == "whole" else f"{text!r} is not a number"
+                raise UserError(f"{self.spelling}: {reason}") from None
         return text
 
     def _read_several(self, text: Any) -> object:
         """Return the alternatives of what was typed; of a table, those of each entry."""
         if self.kind == "wrappers":
             return ["" if stack == "none" else stack for stack in text]
+        if self.kind == "whole":
+            return parse_whole_numbers(text, self.spelling)
         if self.kind != "table":
             return parse_list(text, str if self.kind == "word" else parse_scalar, self.spelling)
         texts = parse_assignments(text, self.spelling, str)
@@ -296,6 +299,8 @@ def explain(error: ValidationError, model: type[BaseModel], spelling: Spelling =
     """Return the first error of pydantic as a sentence; arguments as of `checked`."""
     first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     path = [str(part) for part in first["loc"]]
+    if path and path[-1].isdecimal():  # an entry of a list is named as the list
+        path = path[:-1]
     fields, key = _fields_at(model, path[:-1]), ".".join(path)
     field = fields.get(path[-1]) if path else None
     cause = first.get("ctx", {}).get("error")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents.trained import remembers
+from ngym_cli.config.values import parse_whole, split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.quota import Progress
@@ -49,8 +50,9 @@ def perform(request: EvalRequest, root: Path, progress: Progress | None = None) 
         yield from evaluate(references, root, request, progress)
         return
     from ngym_cli.evaluation import simulation
+    from ngym_cli.fitting import folder as fits
 
-    for fit in [simulation.find(reference, root) for reference in references]:
+    for fit in [fits.find(reference, root) for reference in references]:
         yield simulation.simulate(fit, root, request, progress)
 
 
@@ -223,13 +225,17 @@ def _steps(wanted: str, there: Mapping[int, Path], best: int | None) -> list[int
     if wanted == "all":
         return sorted(there)
     steps = []
-    for word in wanted.split(","):
-        if word.strip() == "best":
+    for word in split_entries(wanted) or [wanted]:
+        if word == "best":
             if best is None or best not in there:
                 raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
             steps.append(best)
             continue
-        if not word.strip().isdecimal() or int(word) not in there:
-            raise unknown("checkpoint", word.strip(), ["all", "best", *map(str, sorted(there))])
-        steps.append(int(word))
+        try:
+            step = parse_whole(word)
+        except ValueError:
+            step = -1
+        if step not in there:
+            raise unknown("checkpoint", word, ["all", "best", *map(str, sorted(there))])
+        steps.append(step)
     return steps

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, StrictInt, field_validator
 
-from ngym_cli.config.fields import Flag, Names, Options, Request, Section
+from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
 from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
-from ngym_cli.config.values import Values, split_entries
+from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError
 
 #: Groups of options in the help.
@@ -39,6 +39,32 @@ class ColumnRoles(Section):
     stimuli: Annotated[Column, Flag("Columns of the stimuli, as in s1,s2; 'none' for none.", COLUMNS)] = None
     state: Annotated[Column, Flag("Column of the second-stage state of a two-step task.", COLUMNS)] = None
     choice2: Annotated[Column, Flag("Column of the second-stage choice of a two-step task.", COLUMNS)] = None
+    gain: Annotated[Column, Flag("Column of the amount won, beside --loss.", COLUMNS)] = None
+    loss: Annotated[Column, Flag("Column of the amount lost.", COLUMNS)] = None
+    confidence: Annotated[Column, Flag("Column of the confidence judgement.", COLUMNS)] = None
+    cue: Annotated[Column, Flag("Column of the cue before the choice (go/no-go).", COLUMNS)] = None
+
+
+class TableRequest(Request):
+    """Table of behaviour, and how its rows and columns are read."""
+
+    table: Annotated[Path, Flag("CSV, Parquet or NWB file with one row per trial.", positional=True)]
+    columns: Annotated[Path | None, Flag("TOML file that maps the columns, as for ngym eval --compare.")] = None
+    roles: Annotated[Values, Options((ColumnRoles,))] = {}
+    where: Annotated[Texts, Flag("Only rows with this condition, as in 'rt < 2'; repeat for several.", COLUMNS)] = []
+    derive: Annotated[
+        Texts, Flag("Make a column by a formula, as in 'choice = side == 2'; repeat for several.", COLUMNS)
+    ] = []
+    missed: Annotated[Texts, Flag("Entry of the choice that means no answer; repeat for several.", COLUMNS)] = []
+
+    @field_validator("roles")
+    @classmethod
+    def _columns(cls, roles: Mapping[str, object]) -> dict[str, object]:
+        return ColumnRoles.model_validate(dict(roles)).model_dump(exclude_none=True)
+
+    def reading(self) -> dict[str, list[str]]:
+        """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.TableOptions`."""
+        return {"where": self.where, "derive": self.derive, "missed": self.missed}
 
 
 class FitLaunch(LaunchSettings):
@@ -53,17 +79,18 @@ class FitLaunch(LaunchSettings):
     ] = Field(default_factory=dict)
 
 
-class FitSettings(Request):
+class FitSettings(TableRequest):
     """Settings of a fit, which its record keeps."""
 
-    table: Annotated[Path, Flag("CSV, Parquet or NWB file with one row per trial.", positional=True)]
     model: Annotated[
         Names,
         Flag("Models, as in psytrack,gru (see ngym list models), or your own file.py:name (what suits the table)."),
     ] = ()
-    units: Annotated[tuple[int, ...], Flag("Numbers of units of the networks, as in 1,2,4.")] = (2,)
-    columns: Annotated[Path | None, Flag("TOML file that maps the columns, as for ngym eval --compare.")] = None
-    roles: Annotated[Values, Options((ColumnRoles,))] = {}
+    units: Annotated[
+        tuple[Annotated[StrictInt, Field(ge=1, le=65_536)], ...],
+        Flag("Numbers of units of the networks, as in 1,2,4."),
+        Field(min_length=1),
+    ] = (2,)
     folds: Annotated[int, Flag("Folds of the cross-validation by session.", SCORES), Field(ge=2, le=1000)] = 5
     seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
     test: Annotated[Path | None, Flag("Table of later trials that the fitted models predict.", SCORES)] = None
@@ -83,19 +110,14 @@ class FitSettings(Request):
     @field_validator("units", mode="before")
     @classmethod
     def _numbers(cls, units: object) -> object:
-        entries = split_entries(units) if isinstance(units, str) else [units] if isinstance(units, int) else units
-        if isinstance(units, str) and not (entries and all(entry.isdecimal() for entry in split_entries(units))):
-            raise UserError(f"--units must be whole numbers, as in 1,2,4, not '{units}'")
-        return entries
-
-    @field_validator("roles")
-    @classmethod
-    def _columns(cls, roles: Mapping[str, object]) -> dict[str, object]:
-        return ColumnRoles.model_validate(dict(roles)).model_dump(exclude_none=True)
+        if isinstance(units, str):
+            return parse_whole_numbers(units, "--units")
+        return [units] if isinstance(units, int | float) else units
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values."""
-        return self.model_dump(mode="json", include=set(FitSettings.model_fields))
+        """Return the settings as plain values; ways of reading that are not used are left out."""
+        settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
+        return {key: value for key, value in settings.items() if value or key not in self.reading()}
 
 
 class FitRequest(FitSettings):
@@ -116,15 +138,12 @@ class FitRequest(FitSettings):
     as_json: Annotated[bool, Flag("Print the result as JSON.", OUTPUT, names=("--json",))] = False
 
 
-class DataRequest(Request):
+class DataRequest(TableRequest):
     """Describe a table of choices: accuracy, bias, lapses, history.
 
     Roles of columns are guessed from names and values, and shown. Missed trials keep their place.
     """
 
-    table: Annotated[Path, Flag("CSV, Parquet or NWB file with one row per trial.", positional=True)]
-    roles: Annotated[Values, Options((ColumnRoles,))] = {}
-    columns: Annotated[Path | None, Flag("TOML file that maps the columns, as for ngym eval --compare.")] = None
     out: Annotated[Path | None, Flag("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
@@ -14,32 +15,39 @@ from ngym_cli.fitting import validation
 from ngym_cli.fitting.request import FitSettings
 
 
-def read_table(path: Path, roles: Mapping[str, str | None], columns: Path | None = None) -> Behaviour:
+def read_table(
+    source: reading.TableSource, roles: Mapping[str, str | None], columns: Path | None = None, **options: Any
+) -> Behaviour:
     """Read a table of behaviour.
 
     Args:
-        path: CSV, Parquet or NWB file.
+        source: file, folder, list of files, DataFrame, dict of arrays or list of dicts.
         roles: columns as given with flags; None where none was given, the word ``none`` for no such column.
         columns: TOML file that maps the columns, as for ``ngym eval --compare``.
+        **options: ``where``, ``derive``, ``missed`` and ``keep`` of `neurogym.behaviour.reading.TableOptions`.
 
     Raises:
         UserError: if a file is missing or damaged, or the table is unfit.
     """
-    given: dict[str, str | list[str] | None] = {}
+    given: dict[str, str | Sequence[str] | None] = {}
     for role, text in roles.items():
         if text is not None:
             entries = [] if text == "none" else split_entries(text)
             given[role] = entries if role == "stimuli" else entries[0] if entries else None
     try:
-        return reading.read(path, given, None if columns is None else configuration.read_toml(columns))
+        return reading.read(source, given, None if columns is None else configuration.read_toml(columns), **options)
     except ValueError as error:
         raise UserError(message_of(error)) from None
 
 
 def read_data(settings: FitSettings) -> validation.FitData:
     """Return the table, the test table, and how models are fitted."""
-    table = read_table(settings.table, settings.roles, settings.columns)
-    test = None if settings.test is None else read_table(settings.test, settings.roles, settings.columns)
+    table = read_table(settings.table, settings.roles, settings.columns, **settings.reading())
+    test = (
+        None
+        if settings.test is None
+        else read_table(settings.test, settings.roles, settings.columns, **settings.reading())
+    )
     if test is not None and (test.stimuli != table.stimuli or test.choices != table.choices):
         raise UserError(
             f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "

@@ -68,7 +68,7 @@ TASK_FILES = {
         ([*RUN, "--dt", "nan"], "dt"),
         ([*RUN, "--seed", "-1"], "seed"),
         ([*RUN, "--units", "0"], "units"),
-        ([*RUN, "--n-envs", "many"], "--n-envs must be a whole number, not 'many'"),
+        ([*RUN, "--n-envs", "many"], "--n-envs: 'many' is not a whole number"),
         ([*RUN, "--reset-state", "sometimes"], "--reset-state"),
         ([*RUN, "--reset-state", "session"], "report no sessions; expected auto, trial or never"),
         ([*RUN, "--reset-state", "block"], "report no blocks; expected auto, trial or never"),

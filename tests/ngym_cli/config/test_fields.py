@@ -66,8 +66,8 @@ def test_refusals_are_in_the_words_of_the_shell_of_python_or_of_a_file():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--trials", "many"), "--trials must be a whole number, not 'many'"),
-        (("--rest", "long"), "--rest must be a number, not 'long'"),
+        (("--trials", "many"), "--trials: 'many' is not a whole number"),
+        (("--rest", "long"), "--rest: 'long' is not a number"),
         (("--seed", "-1"), "--seed must be at least 0, not -1"),
         (("--lesion", "0.2", "--silence", "0.1", "period=delay"), "'period=delay' is not a run"),
         (("--record", "spkes"), "did you mean 'spikes'?"),

@@ -33,6 +33,24 @@ def test_lists_that_hold_nothing_or_too_much_are_refused(text):
         parse_list(text, what="--seed")
 
 
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"varied.units": "1,024"}, "'024' begins with 0"),
+        ({"varied.units": "1,2.5"}, "'2.5' is not a whole number"),
+        ({"varied.hyperparameters": ["n_steps=1,024"]}, "'024' begins with 0"),
+    ],
+)
+def test_a_number_with_a_comma_in_it_is_not_read_as_two(flags, message):
+    with pytest.raises(UserError, match=message):
+        read_options(recipes.SweepRequest, flags)
+
+
+def test_whole_numbers_have_one_form_in_lists():
+    request = read_options(recipes.SweepRequest, {"varied.timesteps": "1e4,2_000,10:12"})
+    assert request.varied == {"timesteps": [10_000, 2_000, 10, 11]}
+
+
 def test_flags_become_shared_settings_and_lists():
     flags = {
         "varied.alg": "ppo,recurrent_ppo", "varied.seed": "0:3", "varied.units": "32",
