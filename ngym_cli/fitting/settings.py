@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
@@ -19,24 +19,27 @@ from ngym_cli.fitting import registry, validation
 MOST_UNITS = 65_536
 
 
-def read_table(path: Path, roles: Mapping[str, str | None], columns: Path | None = None) -> Behaviour:
+def read_table(
+    source: reading.TableSource, roles: Mapping[str, str | None], columns: Path | None = None, **options: Any
+) -> Behaviour:
     """Read a table of behaviour.
 
     Args:
-        path: CSV, Parquet or NWB file.
+        source: file, folder, list of files, DataFrame, dict of arrays or list of dicts.
         roles: columns as given with flags; None where none was given, the word ``none`` for no such column.
         columns: TOML file that maps the columns, as for ``ngym eval --compare``.
+        **options: ``where``, ``derive``, ``missed`` and ``keep`` of `neurogym.behaviour.reading.TableOptions`.
 
     Raises:
         UserError: if a file is missing or damaged, or the table is unfit.
     """
-    given: dict[str, str | list[str] | None] = {}
+    given: dict[str, str | Sequence[str] | None] = {}
     for role, text in roles.items():
         if text is not None:
             entries = [] if text == "none" else split_entries(text)
             given[role] = entries if role == "stimuli" else entries[0] if entries else None
     try:
-        return reading.read(path, given, None if columns is None else configuration.read_toml(columns))
+        return reading.read(source, given, None if columns is None else configuration.read_toml(columns), **options)
     except ValueError as error:
         raise UserError(message_of(error)) from None
 
@@ -56,6 +59,9 @@ class FitSettings:
         test: file that is predicted by the fits to the whole table; None for none.
         columns: TOML file that maps the columns; None for a guess.
         roles: columns given by role.
+        where: conditions that choose rows.
+        derive: formulas that make columns.
+        missed: entries of the choice that mean no answer.
     """
 
     table: str
@@ -68,6 +74,9 @@ class FitSettings:
     test: str | None = None
     columns: str | None = None
     roles: Mapping[str, str | None] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
+    derive: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse settings that make no sense.
@@ -90,8 +99,9 @@ class FitSettings:
     def read(self) -> validation.FitData:
         """Return the table, the test table, and how models are fitted."""
         columns = None if self.columns is None else Path(self.columns)
-        table = read_table(Path(self.table), self.roles, columns)
-        test = None if self.test is None else read_table(Path(self.test), self.roles, columns)
+        options = {"where": self.where, "derive": self.derive, "missed": self.missed}
+        table = read_table(Path(self.table), self.roles, columns, **options)
+        test = None if self.test is None else read_table(Path(self.test), self.roles, columns, **options)
         if test is not None and (test.stimuli != table.stimuli or test.choices != table.choices):
             raise UserError(
                 f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "
@@ -107,7 +117,10 @@ class FitSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
-        return {**asdict(self), "roles": {key: value for key, value in self.roles.items() if value is not None}}
+        values = {
+            key: value for key, value in asdict(self).items() if value or key not in ("where", "derive", "missed")
+        }
+        return {**values, "roles": {key: value for key, value in self.roles.items() if value is not None}}
 
 
 @dataclass(frozen=True)
