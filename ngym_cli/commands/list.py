@@ -49,5 +49,5 @@ def execute(request: ListRequest) -> None:
     from ngym_cli.catalog import listing, printing
 
     filters = request.model_dump(exclude={"what", "search", "runs", "as_json"})
-    name, rows = listing.rows(request.what, request.search, filters, request.runs)
+    name, rows = listing.rows(request.what, request.search, filters, request.runs, brief=not request.as_json)
     terminal.print_json(rows) if request.as_json else printing.print_rows(name, rows)
