@@ -54,8 +54,6 @@ class Learner(BaseAlgorithm):
         raise NotImplementedError
 
     def _setup_model(self) -> None:
-        if self.device.type == "cuda":
-            warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk of memory")
         self.set_up()
         if self.note and self.verbose >= 1:
             sys.stdout.write(f"{self.note}\n")
@@ -66,6 +64,8 @@ class Learner(BaseAlgorithm):
 
     def make_policy(self) -> None:
         """Make the generator and the policy, both from the seed, and what protects the weights of the policy."""
+        if self.device.type == "cuda":  # all weights lie in one vector, and cuDNN's order takes a copy
+            warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk of memory")
         self.set_random_seed(self.seed)
         self.rng = np.random.default_rng(self.seed)
         build: Any = self.policy_class

@@ -137,7 +137,7 @@ class Supervised(Learner):
         spaces_ = (spaces.Discrete, spaces.Box)
         super().__init__(policy, env, learning_rate, support_multi_env=True, supported_action_spaces=spaces_, **kwargs)
         if _init_setup_model:
-            self._setup_model()
+            self.set_up()
 
     # -- building -----------------------------------------------------------------------------------------------------
 
