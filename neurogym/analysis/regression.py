@@ -12,7 +12,7 @@ from neurogym.analysis.intervals import members_of, quantile
 from neurogym.analysis.results import Estimate, Result, normal_quantile
 from neurogym.array_types import FloatArray, IntArray
 
-#: S.d. of the prior that keeps undetermined weights finite, in log odds per s.d. of a predictor; steps of a fit at most,
+#: S.d. of the prior that keeps undetermined weights finite, in log odds per s.d. of a predictor; most steps of a fit,
 #: and the longest change of a weight in a step.
 SAFE_SD, MOST_STEPS, LONGEST_STEP = 20.0, 100, 5.0
 

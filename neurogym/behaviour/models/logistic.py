@@ -2,10 +2,10 @@
 
 P(choice = c) is proportional to exp(w_c . x) with w_0 = 0; x holds a constant, the stimuli of the trial and, of each of
 the previous k trials, the choice, the outcome, the product of choice and outcome (win-stay) and the stimuli. A miss
-leaves zeros. The weights that predict have a Gaussian prior; its s.d. is chosen on inner folds of the training sessions.
-A prior moves weights towards zero by an unknown amount, so no interval around them covers the truth. The reported weights
-are therefore those of the likelihood without the prior, corrected for bias, with intervals from the spread between
-subjects or sessions where there are enough of these.
+leaves zeros. The weights that predict have a Gaussian prior; its s.d. is chosen on inner folds of the training
+sessions. A prior moves weights towards zero by an unknown amount, so no interval around them covers the truth. The
+reported weights are therefore those of the likelihood without the prior, corrected for bias, with intervals from the
+spread between subjects or sessions where there are enough of these.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.analysis.regression import fit_bias_reduced, fit_weights, log_softmax, weight_estimate
+from neurogym.analysis.regression import fit_bias_reduced, fit_weights, is_separable, log_softmax, weight_estimate
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import (
@@ -198,6 +198,7 @@ class Logistic(OneByOne):
             estimates = map(Estimate.normal, weights[1:].ravel(), np.sqrt(np.diag(np.linalg.inv(information))))
         score = float(np.nansum(log_likelihoods(np.exp(log_softmax(rows @ weights.T)), chosen)))
         variance = np.diag(np.linalg.inv(information))
+        details["separable"] = n == 2 and is_separable(rows, chosen)
         details |= {"unbounded": weights[1:].ravel(), "unbounded_variance": variance}
         policy = LinearPolicy(features, weights)
         return Fitted(self.name, policy, dict(zip(names, estimates, strict=True)), score, details)
