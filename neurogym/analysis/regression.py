@@ -1,4 +1,4 @@
-"""Logistic regression of choices, kept finite by a weak prior when an agent makes no errors."""
+"""Logistic regression of choices, with weights that stay finite when an agent makes no errors."""
 
 from __future__ import annotations
 
@@ -67,20 +67,20 @@ def regress_choice(
     regressors: dict[str, ArrayLike],
     choice: ArrayLike,
     *,
-    prior_sd: float = 20.0,
+    prior_sd: float | None = None,
     level: float = 0.95,
     groups: ArrayLike | None = None,
 ) -> ChoiceRegression:
     """Regress a binary choice on named regressors; an intercept named ``bias`` comes first.
 
-    The likelihood times a Gaussian prior on the weights of standardised regressors is maximised. The default prior
-    does not move a weight that the data determine; where the choices are separable it keeps weight and interval
-    finite. ``prior_sd=numpy.inf`` is maximum likelihood.
+    By default the likelihood is maximised with its first-order bias removed, which keeps weights and intervals finite
+    where the choices are separable; see `fit_bias_reduced`.
 
     Args:
         regressors: columns of shape (trials,).
         choice: 0 or 1, shape (trials,).
-        prior_sd: standard deviation of the prior, in log odds per standard deviation of the regressor.
+        prior_sd: standard deviation of a Gaussian prior instead, in log odds per standard deviation of the regressor;
+            ``numpy.inf`` is maximum likelihood.
         level: coverage of the intervals.
         groups: session or block of each trial where trials are linked, shape (trials,): intervals come from how much
             the weights change when one of them is left out.
@@ -96,21 +96,30 @@ def regress_choice(
         if column.shape != y.shape:
             raise ValueError(f"regressor {name!r} has shape {column.shape}, the choices have {y.shape}")
     x = np.column_stack([np.ones(y.size), *columns])
-    scale = np.r_[1.0, [column.std() for column in columns]]
-    scale[scale == 0] = 1.0
-    found, information = fit_weights(x / scale, y.astype(int), 2, np.full(len(scale), prior_sd), tolerance=1e-8)
-    weights = found[1]
-    if groups is None:
-        covariance, count = np.linalg.pinv(information), 0
+    if prior_sd is None:
+        free, covariance, count = fit_bias_reduced(x, y.astype(int), 2, groups)
+        weights = free[0]
     else:
-        covariance, count = _without_each(x / scale, y[:, None] == [0, 1], weights, information, groups)
-    covariance = covariance / np.outer(scale, scale)
-    weights = weights / scale
+        weights, covariance, count = _with_prior(x, y, prior_sd, groups)
     errors = np.sqrt(np.diag(covariance))
     estimates = [weight_estimate(w, se, count, level) for w, se in zip(weights, errors, strict=True)]
     likelihood = float(log_expit((2 * y - 1) * (x @ weights)).sum())
     named = dict(zip(["bias", *regressors], estimates, strict=True))
     return ChoiceRegression(named, likelihood, y.size, level, covariance, count)
+
+
+def _with_prior(
+    x: FloatArray, y: FloatArray, prior_sd: float, groups: ArrayLike | None
+) -> tuple[FloatArray, FloatArray, int]:
+    """Return weights with a Gaussian prior, their covariance and the number of groups that this comes from."""
+    scale = np.where(x.std(0) > 0, x.std(0), 1.0)
+    sd = np.full(len(scale), prior_sd)
+    found, information = fit_weights(x / scale, y.astype(int), 2, sd, tolerance=1e-8)
+    if groups is None:
+        covariance, count = np.linalg.pinv(information), 0
+    else:
+        covariance, count = _without_each(x / scale, y[:, None] == [0, 1], found[1], information, groups)
+    return found[1] / scale, covariance / np.outer(scale, scale), count
 
 
 def weight_estimate(value: float, se: float, groups: int, level: float = 0.95) -> Estimate:
@@ -289,7 +298,19 @@ def is_separable(x: FloatArray, choice: ArrayLike) -> bool:
     return bool(found.success and -found.fun > 1e-6)
 
 
-def ratio_interval(value: float, draws: FloatArray, level: float) -> Estimate:
-    """Return the estimate of a ratio from draws; the standard error is robust to small denominators."""
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(value), float(low), float(high), float(high - low) / (2 * normal_quantile(level)))
+def ratio_estimate(numerator: FloatArray, denominator: FloatArray, level: float) -> Estimate:
+    """Return a ratio with an interval from draws, or nan where the denominator may be zero.
+
+    Args:
+        numerator: the estimate, followed by draws around it, shape (1 + draws,).
+        denominator: the same, of the same draws.
+        level: coverage of the interval.
+    """
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    below, above = np.quantile(denominator[1:], ends)
+    if not below * above > 0:
+        return Estimate(np.nan)
+    ratio = numerator / denominator
+    low, high = np.quantile(ratio[1:], ends)
+    low, high = min(low, ratio[0]), max(high, ratio[0])
+    return Estimate(float(ratio[0]), float(low), float(high), float(high - low) / (2 * normal_quantile(level)))

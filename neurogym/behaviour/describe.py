@@ -95,8 +95,8 @@ def _describe(name: str, table: Behaviour) -> SubjectDescription:
 
 def _fitted(table: Behaviour, valid: np.ndarray, groups: IntArray | None) -> dict[str, object]:
     """Return the fields that come from regressions."""
-    fit = Logistic(HISTORY, past_stimuli=False).fit([Problem(table)])[0]
-    out: dict[str, object] = {"history": fit.parameters, "separable": fit.details["separable"]}
+    history = Logistic(HISTORY, past_stimuli=False).fit([Problem(table)])[0]
+    out: dict[str, object] = {"history": history.parameters, "separable": history.details["separable"]}
     if len(table.choices) != 2:
         return out
     plain = Logistic(0).fit([Problem(table)])[0].parameters

@@ -195,7 +195,8 @@ class Logistic(OneByOne):
             estimates = _estimates(rows, chosen, n, table.interval_groups(valid))
         else:
             weights, information = fit_weights(rows, chosen, n, problem.prior[1], problem.prior[0])
-            estimates = map(Estimate.normal, weights[1:].ravel(), np.sqrt(np.diag(np.linalg.inv(information))))
+            errors = np.sqrt(np.diag(np.linalg.inv(information)))
+            estimates = list(map(Estimate.normal, weights[1:].ravel(), errors))
         score = float(np.nansum(log_likelihoods(np.exp(log_softmax(rows @ weights.T)), chosen)))
         variance = np.diag(np.linalg.inv(information))
         details["separable"] = n == 2 and is_separable(rows, chosen)
