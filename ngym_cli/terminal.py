@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -43,6 +44,15 @@ Row = dict[str, Any]
 
 class SafeConsole(Console):
     """Console that prints names literally: no markup, no control sequences."""
+
+    def on_broken_pipe(self) -> None:
+        """Continue without progress if its reader is gone; end the program if the reader of results is gone."""
+        if not self.stderr:
+            super().on_broken_pipe()
+            return
+        self.quiet = True
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Return segments without control sequences."""

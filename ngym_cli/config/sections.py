@@ -46,6 +46,20 @@ class Section(BaseModel):
             cls.model_fields[name].description = text.rstrip(".")
 
 
+def with_none(value: object) -> object:
+    """Return the value of an argument with Python's None for the word "none", which files have instead.
+
+    Example:
+        >>> with_none(["none", 1]), with_none({"a": "none"})
+        ([None, 1], {'a': None})
+    """
+    if isinstance(value, Mapping):
+        return {key: with_none(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_none(item) for item in value]
+    return None if value == "none" else value
+
+
 class WrapperConfig(Section):
     """Wrapper with arguments; in TOML a table of ``name`` and the arguments."""
 
@@ -63,6 +77,11 @@ class WrapperConfig(Section):
         if isinstance(data, Mapping) and "args" not in data:
             return {"name": data.get("name"), "args": {key: value for key, value in data.items() if key != "name"}}
         return data
+
+    @field_validator("args", mode="after")
+    @classmethod
+    def _without_words(cls, arguments: Mapping[str, object]) -> dict[str, object]:
+        return {key: with_none(value) for key, value in arguments.items()}
 
     @model_serializer
     def _to_flat(self) -> dict[str, Any]:
@@ -114,6 +133,11 @@ class TaskSettings(Section):
     wrappers: list[WrapperConfig] = Field(
         default_factory=list, json_schema_extra=flag(TASK, completes="wrappers", changes=True)
     )
+
+    @field_validator("task_args", mode="after")
+    @classmethod
+    def _without_words(cls, arguments: Mapping[str, object]) -> dict[str, object]:
+        return {key: with_none(value) for key, value in arguments.items()}
 
     @field_validator("timing")
     @classmethod

@@ -14,6 +14,8 @@ from pydantic import Field, field_validator, model_validator
 
 from ngym_cli.config import RunConfig, Section, checked, leaves, merge, nest, read_toml
 from ngym_cli.config.flags import FLAGS
+from ngym_cli.config.model import without_none
+from ngym_cli.config.sections import with_none
 from ngym_cli.config.values import (
     Values,
     as_list,
@@ -97,7 +99,9 @@ class Recipe(Section):
     def _lists(cls, grid: object) -> dict[str, list[object]]:
         if not isinstance(grid, Mapping):
             raise ValueError("grid must be a table of parameters and their values")
-        return {canonical(key): as_list(value, f"grid.{key}") for key, value in leaves(grid)}
+        return {
+            canonical(key): [with_none(item) for item in as_list(value, f"grid.{key}")] for key, value in leaves(grid)
+        }
 
     @field_validator("zip")
     @classmethod
@@ -146,7 +150,7 @@ class Recipe(Section):
 
     def to_toml(self) -> str:
         """Return the recipe as TOML."""
-        return tomli_w.dumps(self.model_dump(exclude_none=True))
+        return tomli_w.dumps(without_none(self.model_dump(exclude_none=True), free=True))
 
 
 #: Largest recipe in a sweep's folder (bytes); it may list the seeds of a hundred thousand runs.
