@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import shlex
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -73,6 +74,16 @@ def console(stderr: bool = False) -> Console:
     if out.is_terminal:
         return out
     return SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False, width=WIDTH)
+
+
+def quoted(*words: object) -> str:
+    """Return a command line that can be pasted into a shell.
+
+    Example:
+        >>> quoted("ngym", "plot", "runs/Mouse 3")
+        "ngym plot 'runs/Mouse 3'"
+    """
+    return shlex.join(map(str, words))
 
 
 def left_in_words(seconds: float) -> str:
