@@ -55,7 +55,7 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
 
     kind = path.suffix.removeprefix(".")
     check_known("kind of film", kind, FILMS)
-    options: dict[str, str] = {}
+    options: Any = {}
     if kind == "mp4":
         try:
             options["animation.ffmpeg_path"] = processes.program("ffmpeg")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from neurogym.envs.registration import every_task
 from ngym_cli.config import from_dict
-from ngym_cli.config.flags import settings as of_flags
 from ngym_cli.config.wrappers import argument_types, find_wrapper, wrapper_names
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.sweeps import recipe as recipes
@@ -45,12 +44,11 @@ def test_the_resolved_configuration_of_a_task_survives(task):
 
 
 def test_no_value_is_a_value():
-    flags = of_flags(task="MemoryRecall-v0", task_arg=["t_max=none"])
-    config, facts = resolve(from_dict(flags))
+    config, facts = resolve(from_dict({"task": "MemoryRecall-v0", "task_args": {"t_max": "none"}}))
     assert facts.inner.arguments()["t_max"] is None and config.task_args["t_max"] is None
     again, facts = resolve(read_again(config))
     assert facts.inner.arguments()["t_max"] is None and again == config
-    config, _ = resolve(from_dict(of_flags(task="RDM-v0", wrappers="catch_trials:stim_th=none")))
+    config, _ = resolve(from_dict({"task": "RDM-v0", "wrappers": "catch_trials:stim_th=none"}))
     assert config.wrappers[0].args["stim_th"] is None and resolve(read_again(config))[0] == config
 
 
