@@ -86,7 +86,7 @@ def _resume(request: RunRequest, reference: str) -> int:
 def _plan(request: RunRequest) -> int:
     """Print the plan of a run, or its complete configuration as TOML for ``--config``; make nothing."""
     from ngym_cli.agents.from_config import complete
-    from ngym_cli.environments.defaults import resolve
+    from ngym_cli.environments.defaults import resolve, rounding
     from ngym_cli.training import timing
 
     config, facts = resolve(request.load())
@@ -108,6 +108,8 @@ def _plan(request: RunRequest) -> int:
         ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
         ("folder", f"{folder}{' (exists)' if exists else ''}"),
     ]
+    if (rounded := rounding(config, facts)) is not None:
+        rows.insert(1, ("timing", rounded))
     for row in rows:
         terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
     terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
@@ -157,6 +159,7 @@ class RunPrinter:
 
     def announce(self, resolved: RunConfig, facts: Facts) -> None:
         """Print what is trained, for how many steps and for how long."""
+        from ngym_cli.environments.defaults import rounding
         from ngym_cli.training import timing
 
         self._setting = resolved, facts
@@ -168,6 +171,8 @@ class RunPrinter:
         steps = f"{int(resolved.timesteps or 0):,} steps{origin}"
         what = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
         self.err.print(f"training {what}: {steps}{about}", soft_wrap=True)
+        if (rounded := rounding(resolved, facts)) is not None:
+            self.err.print(rounded, soft_wrap=True)
         if resolved.network and find_network(resolved.network).own_class is not None:
             self.err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
         threads.one_in_torch()
