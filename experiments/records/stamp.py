@@ -2,7 +2,7 @@
 
 A digest has three parts: settings, sessions of tasks, and short trainings (`experiments.records.behaviour`). A row is
 out of date when one of them is not the present one. A refactoring changes none. Analyses of a record count by their
-source, without comments, docstrings and layout.
+source, without comments, docstrings, layout and the names of local variables.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _sources() -> str:
 
 @functools.cache
 def plain(path: Path) -> str:
-    """Return a source without what the program does not see."""
+    """Return a source without comments, docstrings, layout and the names of local variables."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return text
@@ -121,4 +121,36 @@ def plain(path: Path) -> str:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
-    return ast.dump(tree)
+    return ast.dump(_NumberedLocals().visit(tree))
+
+
+class _NumberedLocals(ast.NodeTransformer):
+    """Replace the parameters and local variables of functions by numbers in the order of their appearance."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, str] = {}
+
+    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> ast.AST:
+        outer = self.numbers
+        shared = {name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+        bound = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
+        bound += [
+            each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        ]
+        names = [name for name in dict.fromkeys(bound) if name not in shared]
+        self.numbers = outer | {name: f"local {len(outer) + k}" for k, name in enumerate(names)}
+        self.generic_visit(node)
+        self.numbers = outer
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _visit_function
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Replace the name of a variable."""
+        return ast.Name(self.numbers.get(node.id, node.id), node.ctx)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Replace the name of a parameter."""
+        self.generic_visit(node)
+        node.arg = self.numbers.get(node.arg, node.arg)
+        return node
