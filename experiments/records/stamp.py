@@ -54,8 +54,8 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    found = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-    return found.stdout.strip() if found.returncode == 0 else ""
+    process = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return process.stdout.strip() if process.returncode == 0 else ""
 
 
 def digest(tasks: Iterable[str], settings: Any, runs: Iterable[Mapping[str, Any]] = ()) -> str:
@@ -85,12 +85,12 @@ def _run_digest(runs: list[Mapping[str, Any]]) -> str:
     return _known(behaviour.of_trainings, runs) if runs else "0"
 
 
-def _known(ask: Callable[[Any], str], given: Any) -> str:
+def _known(ask: Callable[[Any], str], question: Any) -> str:
     """Return an answer about behaviour, from a file if the same code has given it before."""
-    path = ANSWERS / _sources() / f"{ask.__name__}-{behaviour.hashed(given)}"
+    path = ANSWERS / _sources() / f"{ask.__name__}-{behaviour.hashed(question)}"
     if path.exists():
         return path.read_text(encoding="utf-8")
-    answer = ask(given)
+    answer = ask(question)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, answer)
     return answer
@@ -99,15 +99,15 @@ def _known(ask: Callable[[Any], str], given: Any) -> str:
 @functools.cache
 def _sources() -> str:
     """Return a name that changes with every file that could decide behaviour."""
-    found = hashlib.sha256(Path(behaviour.__file__).read_bytes())
-    found.update(json.dumps([importlib.metadata.version(name) for name in LIBRARIES]).encode())
-    found.update(kernels.variant().encode())
+    digest = hashlib.sha256(Path(behaviour.__file__).read_bytes())
+    digest.update(json.dumps([importlib.metadata.version(name) for name in LIBRARIES]).encode())
+    digest.update(kernels.variant().encode())
     packages = (path for name in ("neurogym", "ngym_cli") for path in (ROOT / name).rglob("*"))
-    parts = (path for path in (ROOT / "experiments" / "papers").glob("*/*.py") if path.name != SCRIPT)
+    scripts = (path for path in (ROOT / "experiments" / "papers").glob("*/*.py") if path.name != SCRIPT)
     decide = [path for path in packages if path.suffix in SOURCES and path.name not in WRITTEN]
-    for path in sorted([*decide, *parts]):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:12]
+    for path in sorted([*decide, *scripts]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 @functools.cache
@@ -134,9 +134,7 @@ class _NumberedLocals(ast.NodeTransformer):
         outer = self.numbers
         shared = {name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
         bound = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
-        bound += [
-            each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-        ]
+        bound += [each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
         names = [name for name in dict.fromkeys(bound) if name not in shared]
         self.numbers = outer | {name: f"local {len(outer) + k}" for k, name in enumerate(names)}
         self.generic_visit(node)
