@@ -194,8 +194,8 @@ class TimeOut(TrialWrapper):
         self._on = False
 
     def trial_ended(self, info: Info) -> None:
-        """Note whether the trial was correct."""
-        self._on = info["performance"] < 1
+        """Note whether the trial ended with an error or a miss; a graded success, such as a sure bet, is neither."""
+        self._on = info["outcome"] in ("error", "abort", "miss")
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Set the fixation duration after an error or miss."""
