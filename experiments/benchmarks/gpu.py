@@ -8,7 +8,8 @@ all cores of the CPU, by sb3-contrib on the same GPU, and by the passes of torch
 backward over the steps of all epochs. Then the ways of acting and learning on the device against each other, supervised
 learning of yang19, images, memory, losses and gradients against the CPU, 300 updates with the same seed twice, and,
 where JAX is installed, the same learner as one compiled JAX program (`gpu_jax.py`). What does not fit into the time is
-left out and listed. `--build` compiles the functions in C for the CPU's part with cmake; without a compiler torch does that part.
+left out and listed. `--build` compiles the functions in C for the CPU's part with cmake; without a compiler torch does
+that part.
 """
 
 from __future__ import annotations
