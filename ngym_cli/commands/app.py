@@ -83,13 +83,14 @@ def _command(name: str, group: str) -> Any:
     """Return the command of a name, whose module is imported now."""
     holder = typer.Typer(add_completion=False, rich_markup_mode="rich")
     holder.callback()(lambda: None)
-    module, more = import_module(f"ngym_cli.commands.{name}"), {"epilog": _epilog(COMMANDS[name])}
+    module, epilog = import_module(f"ngym_cli.commands.{name}"), _epilog(COMMANDS[name])
     if hasattr(module, "app"):
-        holder.add_typer(module.app, name=name, rich_help_panel=group, **more)
+        holder.add_typer(module.app, name=name, epilog=epilog, rich_help_panel=group)
     else:
         command = shell.command(get_type_hints(module.execute)["request"], module.execute)
-        holder.command(name, rich_help_panel=group, **more)(command)
-    return typer.main.get_command(holder).commands[name]
+        holder.command(name, epilog=epilog, rich_help_panel=group)(command)
+    commands: Any = typer.main.get_command(holder)
+    return commands.commands[name]
 
 
 class CommandGroup(typer.core.TyperGroup):
