@@ -53,5 +53,5 @@ def command(
         "learned_by": learned_by,
         "task": task, "alg": alg, "status": status, "sort": sort,
     }  # fmt: skip
-    name, rows = listing.rows(what, search or (), filters, runs)
+    name, rows = listing.rows(what, search or (), filters, runs, brief=not json)
     terminal.print_json(rows) if json else printing.print_rows(name, rows)

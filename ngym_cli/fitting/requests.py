@@ -20,13 +20,12 @@ from ngym_cli.config.values import parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
-from ngym_cli.fitting import fitted, registry, validation
+from ngym_cli.fitting import fitted, validation
 from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, place
 from ngym_cli.fitting.settings import FitSettings, Place
 from ngym_cli.fitting.validation import FitData
 from ngym_cli.runs import MANIFEST, RunFolder, discard, managing, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
-from ngym_cli.terminal import in_words
 
 FitProgress = Callable[[str, int, int], None]
 #: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
@@ -42,7 +41,7 @@ class FitHooks:
 
     Attributes:
         progress: called with the label of each model before it is fitted, its number, and how many there are.
-        announce: called with the size of the fit and the expected time before the first model.
+        announce: called with the size of the fit before the first model.
         elsewhere: fits the subjects one by one, such as `ngym_cli.sweeps.fits.on`; None to fit here.
     """
 
@@ -92,7 +91,8 @@ def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) 
             fitted.join(folder, list(models), data)
             fitted.clear(folder.path)
         else:
-            hooks.announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
+            count = sum(folder.load(label) is None for label in models)
+            hooks.announce(f"{count} models to fit to {table.n_trials:,} trials, {settings.folds} folds")
         results, predictions, tested = _fitted(models, data, folder, hooks.progress)
     except UserError:
         _discard_if_empty(folder, models, missing)
@@ -144,16 +144,6 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
     baseline = [folder.model_path(validation.BASELINE, suffix) for suffix in (".json", ".npz")]
     remove_folder(baseline[0].parent, [path.name for path in baseline])
     discard(RunFolder(folder.path), missing)
-
-
-def _expected(settings: FitSettings, labels: Sequence[str], table: Behaviour) -> str:
-    """Return the size of a fit and the expected time in words."""
-    seconds = registry.expected_seconds(labels, table.n_trials, settings.folds, settings.seeds)
-    own = ", own models not counted" if any(".py:" in label for label in labels) else ""
-    return (
-        f"{len(labels)} models to fit to {table.n_trials:,} trials, {settings.folds} folds: "
-        f"about {in_words(seconds)} on one core{own}"
-    )
 
 
 def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, FitRecord]:
