@@ -33,6 +33,7 @@ from neurogym.behaviour.table import Behaviour
 
 HISTORY = 5  #: previous trials whose weights are estimated
 MANY = 12  #: subjects above which parameters of each get no interval and weights a prior of fixed width
+ENOUGH = 5  #: subjects from which numbers of all are means over subjects
 GROUP = "all"  #: name of all subjects together
 
 
@@ -40,7 +41,8 @@ GROUP = "all"  #: name of all subjects together
 class SubjectDescription(Result):
     """Statistics of a single subject, or of all subjects together.
 
-    Of several subjects together, numbers are means over subjects with intervals over subjects, and curves are pooled.
+    Of five or more subjects together, numbers are means over subjects with intervals over subjects, and curves are
+    pooled; of fewer, which do not show how subjects vary, all is pooled over trials.
 
     Attributes:
         subject: name, or "all".
@@ -97,6 +99,7 @@ class SubjectDescription(Result):
 
 #: Numbers of a description whose means over subjects describe a group.
 SCALARS = ("accuracy", "rewards", "reaction_time", "bias", "pse", "threshold", "slope", "lapse_low", "lapse_high")
+SHARES = ("accuracy", "lapse_low", "lapse_high")
 
 
 def describe(table: Behaviour, by: str | None = None) -> list[SubjectDescription]:
@@ -213,8 +216,12 @@ def _lag(name: str) -> int:
 def _group(table: Behaviour, each: Sequence[SubjectDescription], by: str | None, many: bool) -> SubjectDescription:
     """Return the statistics of all subjects: means over subjects, and curves of all trials."""
     pooled = describe_pooled(table, GROUP, by, fast=many)
-    changes: dict[str, Any] = {name: _mean([getattr(own, name) for own in each]) for name in SCALARS}
-    words = {word: _mean([own.choices.get(word) for own in each]) for word in table.choices}
+    if len(each) < ENOUGH:
+        return pooled
+    changes: dict[str, Any] = {
+        name: _mean([getattr(own, name) for own in each], bounded=name in SHARES) for name in SCALARS
+    }
+    words = {word: _mean([own.choices.get(word) for own in each], bounded=True) for word in table.choices}
     changes["choices"] = {word: share for word, share in words.items() if share is not None}
     names = [name for own in each for name in own.history or {}]
     history = {name: _mean([(own.history or {}).get(name) for own in each]) for name in dict.fromkeys(names)}
@@ -222,9 +229,12 @@ def _group(table: Behaviour, each: Sequence[SubjectDescription], by: str | None,
     return replace(pooled, **changes)
 
 
-def _mean(values: Sequence[Estimate | None]) -> Estimate | None:
+def _mean(values: Sequence[Estimate | None], bounded: bool = False) -> Estimate | None:
     """Return the mean over subjects that have a number, with the interval over these."""
     known = [value.value for value in values if value is not None and np.isfinite(value.value)]
     if known and np.ptp(known) == 0:  # subjects that do not differ say nothing about others
         return Estimate(known[0], np.nan, np.nan, np.nan)
-    return Estimate.mean(known) if known else None
+    mean = Estimate.mean(known) if known else None
+    if mean is None or not bounded:
+        return mean
+    return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0))

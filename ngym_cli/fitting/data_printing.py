@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from neurogym.analysis.results import Curve, Estimate
-from neurogym.behaviour.describe import SCALARS, SubjectDescription
+from neurogym.behaviour.describe import ENOUGH, GROUP, SCALARS, SubjectDescription
 from neurogym.behaviour.table import Behaviour, Reading
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
@@ -98,9 +98,10 @@ def show_description(each: SubjectDescription, table: Behaviour) -> None:
     out = console()
     sessions = f"{each.sessions:,} session{'s' * (each.sessions != 1)}"
     out.print(f"{each.subject}: {each.trials:,} trials in {sessions}, {each.misses:,} misses", soft_wrap=True)
-    if each.subject == "all":
+    if each.subject == GROUP:
         n = len(table.subjects)
-        out.print(f"  numbers are means over {n:,} subjects with intervals over subjects; curves are pooled")
+        means = f"numbers are means over {n:,} subjects with intervals over subjects; curves are pooled"
+        out.print(f"  {means if n >= ENOUGH else f'pooled over {n} subjects'}")
     print_columns([[name, *estimate_cells(value, ".3f")] for name, value in estimates_of(each)], indent=2)
     for name, label in CURVES.items():
         curve = getattr(each, name)
