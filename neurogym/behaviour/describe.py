@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.analysis.intervals import enough_groups, mean_interval
+from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.metacognition import ConfidenceNumbers, confidence_numbers
@@ -20,7 +20,6 @@ from neurogym.behaviour.psychometrics import (
     PsychometricNumbers,
     by_condition,
     psychometric_numbers,
-    session_of,
 )
 from neurogym.behaviour.sequences import (
     StayNumbers,
@@ -69,6 +68,7 @@ class SubjectDescription(Result):
         stay: probability of the same choice after wins and losses.
         two_step: transitions and stay probabilities of a two-step task.
         confidence: calibration and metacognitive sensitivity.
+        separable: whether the history regression tells the choices apart without error, so that its weights are bounds.
     """
 
     subject: str
@@ -95,6 +95,7 @@ class SubjectDescription(Result):
     stay: StayNumbers | None = None
     two_step: TwoStepNumbers | None = None
     confidence: ConfidenceNumbers | None = None
+    separable: bool = False
 
 
 #: Numbers of a description whose means over subjects describe a group.
@@ -129,9 +130,8 @@ def describe_pooled(
         fast: leave out intervals of psychometric parameters, and give weights a prior of fixed width.
     """
     choice = table.join("choice")
-    session = session_of(table)
     valid = choice >= 0
-    groups = enough_groups(session[valid]) if valid.any() else None
+    groups = table.interval_groups(valid) if valid.any() else None
 
     def mean(values: FloatArray, bounded: bool) -> Estimate | None:
         known = np.isfinite(values[valid])
@@ -165,7 +165,7 @@ def describe_pooled(
 
 def _fitted(table: Behaviour, by: str | None, fast: bool) -> dict[str, Any]:
     """Return the fields that come from regressions."""
-    out: dict[str, Any] = {"history": _history(table, fast)}
+    out = _history(table, fast)
     if len(table.choices) != 2:
         return out
     plain = Logistic(0).fit([Problem(table)])[0].parameters
@@ -195,7 +195,7 @@ def evidence_of(table: Behaviour, weights: Mapping[str, Estimate]) -> tuple[Floa
     return stimuli @ values, f"{words} (logit)"
 
 
-def _history(table: Behaviour, fast: bool) -> dict[str, Estimate] | None:
+def _history(table: Behaviour, fast: bool) -> dict[str, Any]:
     """Return the weights of previous trials; those of lags that no session reaches are left out."""
     model = Logistic(HISTORY, past_stimuli=False)
     problem = Problem(table)
@@ -204,8 +204,9 @@ def _history(table: Behaviour, fast: bool) -> dict[str, Estimate] | None:
         size = len(names) * (len(table.choices) - 1)
         problem = Problem(table, prior=(np.zeros(size), np.ones(size)))
     longest = max(len(each) for each in table.sessions)
-    weights = model.fit([problem])[0].parameters
-    return {name: value for name, value in weights.items() if _lag(name) < longest}
+    fit = model.fit([problem])[0]
+    weights = {name: value for name, value in fit.parameters.items() if _lag(name) < longest}
+    return {"history": weights, "separable": fit.details["separable"]}
 
 
 def _lag(name: str) -> int:

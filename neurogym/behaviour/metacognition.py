@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from neurogym.analysis.intervals import enough_groups, proportion_curve
+from neurogym.analysis.intervals import proportion_curve
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.psychometrics import session_of
 from neurogym.behaviour.table import Behaviour
 
 MOST_RATINGS, BINS = 8, 4  #: most ratings that are not binned, and bins of finer scales
@@ -46,7 +45,7 @@ def confidence_numbers(table: Behaviour) -> ConfidenceNumbers | None:
     if rows.sum() < 2 or len(np.unique(confidence[rows])) < 2:
         return None
     levels, rating = ratings(confidence[rows])
-    calibration = proportion_curve(levels, rating, correct[rows], enough_groups(session_of(table)[rows]))
+    calibration = proportion_curve(levels, rating, correct[rows], table.interval_groups(rows))
     known = truth[rows] >= 0
     if known.sum() < TOO_FEW or len(table.choices) != 2 or len(np.unique(truth[rows][known])) < 2:
         return ConfidenceNumbers(calibration)

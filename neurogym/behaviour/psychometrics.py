@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neurogym.analysis.intervals import enough_groups, mean_curve, proportion_curve
+from neurogym.analysis.intervals import mean_curve, proportion_curve
 from neurogym.analysis.psychometric import fit_psychometric
 from neurogym.analysis.results import Curve, Estimate, Result, normal_quantile
 from neurogym.array_types import FloatArray, IntArray
@@ -77,8 +77,7 @@ def psychometric_numbers(
     rows = (choice >= 0) & np.isfinite(evidence) & (True if among is None else among)
     if rows.sum() < TOO_FEW or len(np.unique(choice[rows])) < 2:
         return PsychometricNumbers(int(rows.sum()))
-    session = session_of(table)[rows]
-    groups = enough_groups(session)
+    groups = table.interval_groups(rows)
     x, index = levels_of(evidence[rows])
     chosen = choice[rows]
     curve = proportion_curve(x, index, chosen, groups)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neurogym.analysis.intervals import enough_groups, mean_interval
+from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import BoolArray, FloatArray
@@ -68,7 +68,7 @@ def stay_numbers(table: Behaviour) -> StayNumbers | None:
     rows = follows & np.isfinite(before)
     if rows.sum() < TOO_FEW or len(np.unique(before[rows])) < 2:
         return None
-    groups = enough_groups(session_of(table)[rows])
+    groups = table.interval_groups(rows)
     win = before[rows] == 1
     return StayNumbers(mean_interval(stay[rows], groups, among=win), mean_interval(stay[rows], groups, among=~win))
 
@@ -87,12 +87,12 @@ def two_step_numbers(table: Behaviour) -> TwoStepNumbers | None:
     ]
     counts = np.bincount(session[reached], minlength=len(table.sessions))
     by_session = Curve.estimates(np.arange(1, len(shares) + 1), shares, counts)
-    share = mean_interval(common[reached].astype(float), enough_groups(session[reached]))
+    share = mean_interval(common[reached].astype(float), table.interval_groups(reached))
     follows, stay = _pairs(table)
     win = np.append(np.nan, wins_of(table)[:-1])
     rows = follows & np.isfinite(win) & np.append(False, reached[:-1])
     usual = np.append(False, common[:-1])
-    groups = enough_groups(session[rows]) if rows.any() else None
+    groups = table.interval_groups(rows) if rows.any() else None
     probabilities = {}
     for kind, transition in (("common", usual), ("rare", ~usual)):
         for outcome, hit in (("rewarded", 1.0), ("unrewarded", 0.0)):

@@ -103,6 +103,10 @@ def show_description(each: SubjectDescription, table: Behaviour) -> None:
         means = f"numbers are means over {n:,} subjects with intervals over subjects; curves are pooled"
         out.print(f"  {means if n >= ENOUGH else f'pooled over {n} subjects'}")
     print_columns([[name, *estimate_cells(value, ".3f")] for name, value in estimates_of(each)], indent=2)
+    if each.separable:
+        out.print(
+            "  the predictors tell the choices apart without error: their weights are lower bounds of the true ones"
+        )
     for name, label in CURVES.items():
         curve = getattr(each, name)
         if curve is not None:

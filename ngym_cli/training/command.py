@@ -86,7 +86,7 @@ def _resume(request: RunRequest, reference: str) -> int:
 def _plan(request: RunRequest) -> int:
     """Print the plan of a run, or its complete configuration as TOML for ``--config``; make nothing."""
     from ngym_cli.agents.from_config import complete
-    from ngym_cli.environments.defaults import resolve
+    from ngym_cli.environments.defaults import resolve, rounding
     from ngym_cli.training import timing
 
     config, facts = resolve(request.load())
@@ -108,6 +108,8 @@ def _plan(request: RunRequest) -> int:
         ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
         ("folder", f"{folder}{' (exists)' if exists else ''}"),
     ]
+    if (rounded := rounding(config, facts)) is not None:
+        rows.insert(1, ("timing", rounded))
     for row in rows:
         terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
     terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
@@ -157,6 +159,7 @@ class RunPrinter:
 
     def announce(self, resolved: RunConfig, facts: Facts) -> None:
         """Print what is trained, for how many steps and for how long."""
+        from ngym_cli.environments.defaults import rounding
         from ngym_cli.training import timing
 
         self._setting = resolved, facts
@@ -168,6 +171,8 @@ class RunPrinter:
         steps = f"{int(resolved.timesteps or 0):,} steps{origin}"
         what = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
         self.err.print(f"training {what}: {steps}{about}", soft_wrap=True)
+        if (rounded := rounding(resolved, facts)) is not None:
+            self.err.print(rounded, soft_wrap=True)
         if resolved.network and find_network(resolved.network).own_class is not None:
             self.err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
         threads.one_in_torch()
@@ -177,7 +182,7 @@ class RunPrinter:
         from ngym_cli.training import advice
         from ngym_cli.training.progress import Display, LiveDisplay
 
-        self.err.print(f"run folder {path}; tensorboard --logdir {self.root}", soft_wrap=True)
+        self.err.print(f"run folder {path}; {terminal.quoted('tensorboard', '--logdir', self.root)}", soft_wrap=True)
         if said := advice.advance_notice(self.config, facts):
             self.err.print(said, soft_wrap=True)
         taught = find_algorithm(resolved.alg).needs_truth
@@ -197,7 +202,8 @@ class RunPrinter:
             printing.print_evaluation(outcome.summary, "evaluation at the end of training")
             for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
                 out.print(line, soft_wrap=True)
-            next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
+            words = ("run", "--resume") if outcome.status == "interrupted" else ("plot",)
+            next_ = terminal.quoted("ngym", *words, path)
             out.print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
         return INTERRUPTED if outcome.status == "interrupted" else 0
 
@@ -208,7 +214,7 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     if best is None or best["performance"] <= final["performance_ci"][1]:
         return None
     found = f"performance {best['performance']:.3f} at {best['step']:,} steps"
-    return f"a checkpoint was better: {found}; ngym eval {path} --checkpoint best"
+    return f"a checkpoint was better: {found}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"
 
 
 def _small(settings: Mapping[str, object]) -> RunConfig:
