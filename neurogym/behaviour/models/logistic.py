@@ -196,7 +196,7 @@ class Logistic(OneByOne):
         if problem.prior is None:
             details["prior_sd"] = _best_prior(rows, chosen, n, fold, scale) if rows.shape[1] > 1 else 10.0
             weights, information = fit_weights(rows, chosen, n, _sds(details["prior_sd"], scale))
-            estimates = _estimates(rows, chosen, n, table.interval_groups(valid))
+            estimates = estimated_weights(rows, chosen, n, table.interval_groups(valid))
         else:
             weights, information = fit_weights(rows, chosen, n, problem.prior[1], problem.prior[0])
             errors = np.sqrt(np.diag(np.linalg.inv(information)))
@@ -209,8 +209,15 @@ class Logistic(OneByOne):
         return Fitted(self.name, policy, dict(zip(names, estimates, strict=True)), score, details)
 
 
-def _estimates(x: FloatArray, choice: np.ndarray, n: int, groups: np.ndarray | None) -> list[Estimate]:
-    """Return the weights of the likelihood without a prior; predictors that do not vary have none."""
+def estimated_weights(x: FloatArray, choice: np.ndarray, n: int, groups: np.ndarray | None) -> list[Estimate]:
+    """Return the weights of the likelihood without a prior; those of predictors that do not vary are not determined.
+
+    Args:
+        x: predictors, the first of them constant, shape (trials, predictors).
+        choice: index of each choice, shape (trials,).
+        n: number of choices.
+        groups: subject or session of each trial; None: trials are independent.
+    """
     weights, covariance, count = fit_bias_reduced(x, choice, n, groups)
     errors = np.sqrt(np.diag(covariance)).reshape(weights.shape)
     varies = x.std(0) > 0
