@@ -45,12 +45,13 @@ class Task:
         Raises:
             UserError: if the task refuses its arguments, or a user's own task fails.
         """
+        from neurogym.compat.leniency import strictly
         from neurogym.envs import registration
 
         if "schedule" in kwargs and "schedule" not in (keyword_parameters(self.entry) or kwargs):
             raise UserError(f"a schedule needs several tasks, as in {self.name}+GoNogo-v0, not one")
         check_arguments(self.entry, kwargs, f"task {self.name}")
-        with user_errors(f"task {self.name}", self.own):
+        with user_errors(f"task {self.name}", self.own), strictly():
             return self.entry(**kwargs) if self.own or self.several else registration.make(self.name, **kwargs)
 
 

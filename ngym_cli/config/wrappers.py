@@ -77,6 +77,8 @@ def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) ->
     Raises:
         UserError: if the wrapper does not exist, lacks or refuses an argument, or does not fit the environment.
     """
+    from neurogym.compat.leniency import strictly
+
     cls = find_wrapper(name)
     own = parts.is_reference(name) or name in parts.offered("wrapper")
     if cls.__name__ in FOR_PROGRAMS:
@@ -85,7 +87,7 @@ def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) ->
         written = {**ALWAYS.get(cls.__name__, {}), **args}
         given = dict(cls.from_flags(written)) if hasattr(cls, "from_flags") else written
         check_arguments(cls, given, f"wrapper {name}", without=("env",))
-        with parts.user_errors(f"wrapper {name}") if own else contextlib.nullcontext():
+        with parts.user_errors(f"wrapper {name}") if own else contextlib.nullcontext(), strictly():
             return _made(cls, env, given, make)
     except UserError as error:
         complete = str(error).startswith(("unknown argument of wrapper", f"wrapper {name}:"))
