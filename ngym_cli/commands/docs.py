@@ -25,7 +25,7 @@ def command(
     from ngym_cli.catalog import addresses
     from ngym_cli.commands.app import COMMANDS
 
-    found = addresses.found(name, COMMANDS)
+    found = addresses.open_address(name, COMMANDS)
     if not json:
         addresses.open_in_browser(found)
     terminal.print_outcome({"id": name, "address": found}, found, json)
