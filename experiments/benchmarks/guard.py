@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
+import subprocess
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from experiments.benchmarks.learner import bare, ours, settings, turn
 from experiments.benchmarks.variants import learning, stepping
 from neurogym import kernels
 from neurogym.vector import LoopVectorEnv
+from neurogym.wrappers import PassAction, PassReward
 
 Turn = Callable[[], int]
 
@@ -67,17 +70,79 @@ def _steps(batch: Any, num_envs: int, steps: int, by: str = "move") -> Turn:
     return take
 
 
+#: Tasks of which a single environment is stepped, with the floor of the ratio to `plain_loop`.
+PLAIN_STEPS = {
+    "Bandit-v0": 0.11, "ReadySetGo-v0": 0.17, "MultiSensoryIntegration-v0": 0.17, "PerceptualDecisionMaking-v0": 0.17,
+    "GoNogo-v0": 0.17, "DelayMatchSample-v0": 0.17, "ContextDecisionMaking-v0": 0.17,
+}  # fmt: skip
+
+
+def one_environment(task: str, steps: int = 8000) -> Turn:
+    """A single environment that shows the last reward and action, as scripts step it."""
+    env = PassAction(PassReward(ngym.make(task)))
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    actions = [env.action_space.sample() for _ in range(64)]
+
+    def take() -> int:
+        for t in range(steps):
+            env.step(actions[t % 64])
+        return steps
+
+    return take
+
+
+def plain_loop(steps: int = 8000) -> Turn:
+    """A loop of look-ups and short arrays, as any environment in Python has at least."""
+    table = np.ones((100, 3), np.float32)
+
+    def take() -> int:
+        for t in range(steps):
+            wide = np.empty(5, np.float32)
+            wide[:3] = table[t % 100]
+            wide[3] = table.item(t % 100, 1)
+            wide[4] = 1
+        return steps
+
+    return take
+
+
+def program(*arguments: str) -> Turn:
+    """A program in a process of its own, from start to end."""
+
+    def take() -> int:
+        subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+        return 1
+
+    return take
+
+
+def listings() -> list[Guard]:
+    """Commands that people wait for, over an import of NumPy and Typer."""
+    imports = lambda: program("-c", "import numpy, typer")  # noqa: E731
+    commands = {"list tasks": 0.24, "list wrappers": 0.24, "--help": 0.36}
+    return [
+        Guard(f"ngym {words} over imports", partial(program, "-m", "ngym_cli", *words.split()), imports, floor)
+        for words, floor in commands.items()
+    ]
+
+
 def guards() -> list[Guard]:
     """All of them; those of compiled functions where there are any."""
-    found = [
+    checks = [
+        *listings(),
+        *(
+            Guard(f"a step of {task} over a loop", partial(one_environment, task), plain_loop, floor)
+            for task, floor in PLAIN_STEPS.items()
+        ),
         Guard("batch over environments one by one", side_by_side, one_by_one, 4.0),
         Guard("a step without infos over one with them", side_by_side, with_infos, 1.05),
     ]
     if kernels.variant() == kernels.PLAIN:
-        return found
+        return checks
     best = kernels.variant()
     return [
-        *found,
+        *checks,
         Guard("learner over the bare loop, reset", lambda: turn(ours(settings(True)), 2), lambda: bare(True, 1), 1.8),
         Guard(
             "learner over the bare loop, carried", lambda: turn(ours(settings(False)), 2), lambda: bare(False, 1), 1.5
@@ -85,6 +150,12 @@ def guards() -> list[Guard]:
         Guard("learning, compiled over plain", lambda: learning(best), lambda: learning(kernels.PLAIN), 1.6),
         Guard("stepping, compiled over plain", lambda: stepping(best), lambda: stepping(kernels.PLAIN), 1.1),
     ]
+
+
+def processor_seconds() -> float:
+    """Seconds of the processor of this process and of all that it started and that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def measure(guard: Guard, rounds: int) -> list[float]:
@@ -96,8 +167,8 @@ def measure(guard: Guard, rounds: int) -> list[float]:
     for _ in range(rounds):
         speeds = []
         for take in contestants:
-            began = time.process_time()
-            speeds.append(take() / (time.process_time() - began))
+            began = processor_seconds()
+            speeds.append(take() / (processor_seconds() - began))
         ratios.append(speeds[0] / speeds[1])
     return ratios
 
@@ -107,18 +178,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     rows = []
     for guard in guards():
-        ratios = measure(guard, given.rounds)
+        ratios = measure(guard, arguments.rounds)
         median = float(np.median(ratios))
         rows.append({"what": guard.what, "median": median, "floor": guard.floor, "ratios": ratios})
-        if not given.json:
+        if not arguments.json:
             verdict = "ok" if median >= guard.floor else "TOO SLOW"
             spread = f"({min(ratios):.2f}-{max(ratios):.2f})"
             print(f"{guard.what:<44}{median:7.2f} {spread:<15} at least {guard.floor:<5}{verdict}", flush=True)
-    if given.json:
+    if arguments.json:
         json.dump(rows, sys.stdout, indent=1)
     sys.exit(any(row["median"] < row["floor"] for row in rows))
 

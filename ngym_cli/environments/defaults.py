@@ -60,6 +60,24 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     return from_dict(found), facts
 
 
+def rounding(config: RunConfig, facts: Facts) -> str | None:
+    """Return a line about durations that are not whole steps, with the durations of the trials; None if all are.
+
+    Args:
+        config: complete configuration.
+        facts: known properties of the task; the environment has been reset.
+    """
+    starts, ends = (getattr(facts.inner, name, None) or {} for name in ("start_t", "end_t"))
+    changed = []
+    for period, written in config.timing.items():
+        if isinstance(written, bool) or not isinstance(written, int | float) or period not in starts:
+            continue
+        actual = float(ends[period] - starts[period])
+        if abs(actual - written) > 1e-6 * facts.dt and actual > 0:
+            changed.append(f"{period} {written:g} ms becomes {actual:g} ms")
+    return f"durations are whole steps of {facts.dt:g} ms: {', '.join(changed)}" if changed else None
+
+
 def _stage_links_trials(config: RunConfig, index: int) -> bool:
     own = config.in_stage(index)
     try:

@@ -16,7 +16,7 @@ from neurogym.analysis.animals import StatisticComparison, comparison, distance
 from neurogym.analysis.animals import compare as statistics
 from neurogym.analysis.results import Estimate
 from neurogym.analysis.trial_tables import with_previous
-from neurogym.behaviour.describe import SubjectDescription, describe
+from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.reading import TableError, from_columns
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
@@ -74,7 +74,11 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     ours = _described(table, animal)
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
+<<<<<<< HEAD
     rows = [*comparisons, *(() if ours is None else _rows(ours, describe(animal)[0]))]
+=======
+    rows = [*found, *(() if ours is None else _rows(ours, describe_pooled(animal)))]
+>>>>>>> main
     names = run.name, data.stem.replace("_", " ")
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
@@ -110,6 +114,7 @@ def as_trials(behaviour: Behaviour) -> Table:
         "trial": np.concatenate([np.arange(n) for n in lengths]),
         "env": np.repeat(np.arange(len(lengths)), lengths),
         "choice": np.where(choice < 0, np.nan, choice + 1.0),
+        "linked": np.full(len(choice), True),  # subjects and sessions differ
     }
     if np.isfinite(correct).any():
         table["performance"] = np.where(choice < 0, 0.0, correct)
@@ -136,7 +141,11 @@ def _described(table: Table, animal: Behaviour) -> SubjectDescription | None:
         behaviour = from_columns(columns, {**roles, "stimuli": stimuli}, False)
     except TableError:
         return None
+<<<<<<< HEAD
     return describe(behaviour)[0] if len(behaviour.choices) == len(animal.choices) else None
+=======
+    return describe_pooled(found) if len(found.choices) == len(animal.choices) else None
+>>>>>>> main
 
 
 def _rows(ours: SubjectDescription, animal: SubjectDescription) -> list[StatisticComparison]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import functools
 import hashlib
 import json
 import os
@@ -140,8 +141,8 @@ def is_broken_link(path: Path) -> bool:
 def _holder(path: Path) -> Iterator[Path]:
     """Yield a new hidden folder for unfinished files, after removing leftovers of dead processes next to the target."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    clear_leftovers(path.parent)
     pid = os.getpid()
+    _clear_once(path.parent.absolute(), pid)
     prefix = f".{path.name[:40]}.ngym-{_this_host()}-{pid}-{start_of_process(pid)}-"
     unnamed = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
     holder = unnamed
@@ -152,6 +153,12 @@ def _holder(path: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(unnamed, ignore_errors=True)
         shutil.rmtree(holder, ignore_errors=True)
+
+
+@functools.lru_cache(maxsize=4096)
+def _clear_once(folder: Path, pid: int) -> None:
+    """Remove leftovers at a process's first writing into a folder: later writings take a time that does not grow."""
+    clear_leftovers(folder)
 
 
 def _this_host() -> str:

@@ -19,7 +19,8 @@ from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord
-from ngym_cli.fitting.settings import FitSettings
+from ngym_cli.fitting.request import FitSettings
+from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
@@ -135,8 +136,8 @@ def fit_subject(folder: FitFolder, subject: int) -> None:
     Raises:
         UserError: if a model does not suit the subject.
     """
-    settings = FitSettings.from_dict(folder.read()["settings"])
-    every = settings.read()
+    settings = FitSettings.model_validate(folder.read()["settings"])
+    every = read_data(settings)
     who, test = every.table.subjects[subject], every.test
     if test is not None and len(test.subjects) > 1:
         test = test.of(who) if who in test.subjects else None

@@ -32,7 +32,6 @@ class ModelSpec:
     arguments: Mapping[str, FieldInfo] = field(default_factory=dict)
     fixed: Values = field(default_factory=dict)
     units: bool = False
-    seconds: float = 5.0
 
     @property
     def defaults(self) -> options.Values:
@@ -42,25 +41,6 @@ class ModelSpec:
     def build(self, name: str, **given: object) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
         return resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
-
-
-def expected_seconds(labels: Sequence[str], trials: int, folds: int, seeds: int) -> float:
-    """Return the expected time of fits on one core; a user's own models count as nothing.
-
-    Args:
-        labels: of the models.
-        trials: of the table.
-        folds: of the cross-validation.
-        seeds: networks that are averaged where a label names no number.
-    """
-    total = 0.0
-    for text in labels:
-        call = parse_call(text.partition(".py:")[0], "model")
-        if call.name in MODELS and ".py:" not in text:
-            spec, given = MODELS[call.name], dict(call.named)
-            nets = int(given.get("seeds", seeds if spec.units else spec.defaults.get("seeds", 1)))
-            total += spec.seconds * nets
-    return total * trials / 10_000 * (folds + 1) / 6
 
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,8 +93,21 @@ class RunFolder:
         Raises:
             UserError: if it is missing or damaged.
         """
+        self.change(lambda _: entries)
+
+    def change(self, entries: Callable[[records.Manifest], Mapping[str, object]]) -> None:
+        """Add or replace entries that depend on the present manifest; other processes wait meanwhile.
+
+        Args:
+            entries: returns the entries from the present manifest.
+
+        Raises:
+            UserError: if the manifest is missing or damaged.
+        """
         path = self.path / MANIFEST
-        write_json(path, {**records.read(path, records.Manifest), **entries})
+        with locks.exclusive(self.path / (CONFIG if (self.path / CONFIG).exists() else FIT)):
+            manifest = records.read(path, records.Manifest)
+            write_json(path, {**manifest, **entries(manifest)})
 
     def config(self, trust: bool = False) -> RunConfig:
         """Return the configuration that the run resolved to.
@@ -120,7 +134,8 @@ class RunFolder:
             if manifest.get("fit"):
                 raise UserError(f"{self.path} is a simulation of a fitted model; repeat it with ngym eval --simulate")
             status = manifest["status"]
-            hint = "wait for its end" if status == "running" else f"continue it with ngym run --resume {self.path}"
+            resume = f"continue it with ngym run --resume {shlex.quote(str(self.path))}"
+            hint = "wait for its end" if status == "running" else resume
             raise UserError(f"run {self.path} has no trained model yet (status: {status}); {hint}")
 
     def evaluations(self) -> list[Path]:

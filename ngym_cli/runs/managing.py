@@ -43,7 +43,11 @@ def remove(folders: Sequence[RunFolder]) -> None:
 
 def tags_of(run: RunFolder) -> list[str]:
     """Return the tags of a run."""
-    tags = run.manifest().get("tags")
+    return _tags(run.manifest())
+
+
+def _tags(manifest: Manifest) -> list[str]:
+    tags = manifest.get("tags")
     return [str(tag) for tag in tags] if isinstance(tags, list) else []
 
 
@@ -65,13 +69,17 @@ def tag(run: RunFolder, words: Sequence[str], remove: bool = False) -> list[str]
         UserError: if a tag is empty or holds a comma or a line break, or one to take away is not there.
     """
     check_tags(words)
-    before = tags_of(run)
-    for word in words:
-        if remove and word not in before:
-            raise UserError(f"{run.path} has no tag '{word}'; it has {', '.join(before) or 'none'}")
-    after = [word for word in before if word not in words] if remove else list(dict.fromkeys([*before, *words]))
-    run.update(tags=after)
-    return after
+
+    def entries(manifest: Manifest) -> dict[str, object]:
+        before = _tags(manifest)
+        for word in words:
+            if remove and word not in before:
+                raise UserError(f"{run.path} has no tag '{word}'; it has {', '.join(before) or 'none'}")
+        after = [word for word in before if word not in words] if remove else list(dict.fromkeys([*before, *words]))
+        return {"tags": after}
+
+    run.change(entries)
+    return tags_of(run)
 
 
 def note(run: RunFolder, text: str) -> None:

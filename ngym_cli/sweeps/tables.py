@@ -16,7 +16,7 @@ from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.sweeps.results import SettingRow, SweepDocument
 from ngym_cli.sweeps.status import RunRow, StatusReader
 from ngym_cli.sweeps.validation import Forecast
-from ngym_cli.terminal import LiveView, estimate_cells, in_words, plain_table
+from ngym_cli.terminal import LiveView, estimate_cells, in_words, plain_table, quoted
 
 #: Pause between two readings of all runs, in multiples of the reading time, to leave shared disks to the runs.
 PAUSE_PER_READING = 20.0
@@ -129,8 +129,8 @@ def print_plan(out: Console, recipe: Recipe, forecast: Forecast) -> None:
         out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
     out.print(
         f"{len(forecast.entries):,} runs of {forecast.steps:,.0f} steps on average: "
-        f"about {in_words(forecast.core_seconds)} of one core, {in_words(forecast.seconds)} with {forecast.workers} at a time "
-        "(from speeds measured on this machine)",
+        f"about {in_words(forecast.core_seconds)} of one core, {in_words(forecast.seconds)} with "
+        f"{forecast.workers} at a time (from speeds measured on this machine)",
         soft_wrap=True,
     )
 
@@ -149,7 +149,7 @@ def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> N
     print_settings(out, document["settings"], sweep.recipe.search is not None)
     print_importance(out, document["importance"])
     print_errors(out, document["runs"], sweep)
-    out.print(f"{sweep.path / results.FILE}; next: ngym plot {sweep.path}", soft_wrap=True)
+    out.print(f"{sweep.path / results.FILE}; next: {quoted('ngym', 'plot', sweep.path)}", soft_wrap=True)
 
 
 #: Settings of a search that are shown, best first, and most settings of a grid.

@@ -2,7 +2,10 @@
 
 P(choice = c) is proportional to exp(w_c . x) with w_0 = 0; x holds a constant, the stimuli of the trial and, of each of
 the previous k trials, the choice, the outcome, the product of choice and outcome (win-stay) and the stimuli. A miss
-leaves zeros. The weights have a Gaussian prior; its s.d. is chosen on inner folds of the training sessions.
+leaves zeros. The weights that predict have a Gaussian prior; its s.d. is chosen on inner folds of the training
+sessions. A prior moves weights towards zero by an unknown amount, so no interval around them covers the truth. The
+reported weights are therefore those of the likelihood without the prior, corrected for bias, with intervals from the
+spread between subjects or sessions where there are enough of these.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.analysis.regression import fit_weights, log_softmax
+from neurogym.analysis.regression import fit_bias_reduced, fit_weights, is_separable, log_softmax, weight_estimate
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import (
@@ -104,6 +107,10 @@ class Features:
         """Return the history after a trial."""
         if not self.history:
             return past
+        return np.concatenate([self.recent(trial), past], 1)[:, : self.history * self.per_lag]
+
+    def recent(self, trial: ParallelTrials) -> FloatArray:
+        """Return the predictors that trials become for the next ones, shape (trials, predictors of a lag)."""
         if len(self.choices) == 2:
             chosen = np.where(trial.choice < 0, 0.0, 2.0 * trial.choice - 1)[:, None]
         else:
@@ -116,17 +123,17 @@ class Features:
                 parts.append(outcome * (trial.choice >= 0)[:, None])
         if self.past_stimuli:
             parts.append(trial.stimuli[:, : len(self.stimuli)] * (trial.choice >= 0)[:, None])
-        return np.concatenate([*parts, past], 1)[:, : self.history * self.per_lag]
+        return np.concatenate(parts, 1)
 
     def matrix(self, each: Session) -> FloatArray:
         """Return the predictors of all trials of a session, shape (trials, predictors)."""
-        past, rows = self.begin(1), []
-        for t in range(len(each)):
-            one = slice(t, t + 1)
-            stimuli = np.nan_to_num(each.stimuli[one])
-            rows.append(self.now(past, stimuli)[0])
-            past = self.after(past, replace(trial_at(each, one), stimuli=stimuli))
-        return np.stack(rows) if rows else np.zeros((0, len(self.names)))
+        stimuli = np.nan_to_num(each.stimuli)
+        past = np.zeros((len(each), self.history * self.per_lag))
+        if self.history:
+            recent = self.recent(replace(trial_at(each, slice(None)), stimuli=stimuli))
+            for lag in range(1, min(self.history, len(each) - 1) + 1):
+                past[lag:, (lag - 1) * self.per_lag : lag * self.per_lag] = recent[:-lag]
+        return self.now(past, stimuli)
 
 
 @dataclass
@@ -183,20 +190,43 @@ class Logistic(OneByOne):
         rows, chosen = np.concatenate(x), np.concatenate(choice)
         valid = chosen >= 0
         rows, chosen, fold = rows[valid], chosen[valid], fold[valid]
+        names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
         scale = np.where(rows.std(0) > 0, rows.std(0), 1.0)
         details: dict[str, Any] = {}
         if problem.prior is None:
             details["prior_sd"] = _best_prior(rows, chosen, n, fold, scale) if rows.shape[1] > 1 else 10.0
             weights, information = fit_weights(rows, chosen, n, _sds(details["prior_sd"], scale))
+            estimates = estimated_weights(rows, chosen, n, table.interval_groups(valid))
         else:
             weights, information = fit_weights(rows, chosen, n, problem.prior[1], problem.prior[0])
-        se = np.sqrt(np.diag(np.linalg.inv(information))).reshape(n - 1, -1)
-        names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
-        estimates = map(Estimate.normal, weights[1:].ravel(), se.ravel())
+            errors = np.sqrt(np.diag(np.linalg.inv(information)))
+            estimates = list(map(Estimate.normal, weights[1:].ravel(), errors))
         score = float(np.nansum(log_likelihoods(np.exp(log_softmax(rows @ weights.T)), chosen)))
-        details |= {"unbounded": weights[1:].ravel(), "unbounded_variance": se.ravel() ** 2}
+        variance = np.diag(np.linalg.inv(information))
+        details["separable"] = n == 2 and is_separable(rows, chosen)
+        details |= {"unbounded": weights[1:].ravel(), "unbounded_variance": variance}
         policy = LinearPolicy(features, weights)
         return Fitted(self.name, policy, dict(zip(names, estimates, strict=True)), score, details)
+
+
+def estimated_weights(x: FloatArray, choice: np.ndarray, n: int, groups: np.ndarray | None) -> list[Estimate]:
+    """Return the weights of the likelihood without a prior; those of predictors that do not vary are not determined.
+
+    Args:
+        x: predictors, the first of them constant, shape (trials, predictors).
+        choice: index of each choice, shape (trials,).
+        n: number of choices.
+        groups: subject or session of each trial; None: trials are independent.
+    """
+    weights, covariance, count = fit_bias_reduced(x, choice, n, groups)
+    errors = np.sqrt(np.diag(covariance)).reshape(weights.shape)
+    varies = x.std(0) > 0
+    varies[0] = True
+    return [
+        weight_estimate(weight, se, count) if known else Estimate(np.nan)
+        for row, row_errors in zip(weights, errors, strict=True)
+        for weight, se, known in zip(row, row_errors, varies, strict=True)
+    ]
 
 
 def _sds(sd: float, scale: FloatArray) -> FloatArray:

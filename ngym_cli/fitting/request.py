@@ -1,0 +1,162 @@
+"""Requests of ``ngym fit`` and ``ngym data``: tables of behaviour, roles of columns, settings of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StrictInt, field_validator
+
+from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
+from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
+from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
+from ngym_cli.errors import UserError
+
+#: Groups of options in the help.
+COLUMNS, SCORES, OUTPUT = "Columns", "Scores", "Output"
+
+
+def _joined(names: object) -> object:
+    return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
+
+
+#: Name of a column; several with commas or as a sequence.
+Column = Annotated[str | None, BeforeValidator(_joined)]
+
+
+class ColumnRoles(Section):
+    """Roles of the columns of a table of behaviour; None for a guess, the word "none" for no such column."""
+
+    subject: Annotated[Column, Flag("Column of the subject.", COLUMNS)] = None
+    session: Annotated[Column, Flag("Column of the session.", COLUMNS)] = None
+    trial: Annotated[Column, Flag("Column of the trial's number in its session.", COLUMNS)] = None
+    choice: Annotated[Column, Flag("Column of the choice.", COLUMNS)] = None
+    correct: Annotated[Column, Flag("Column that says whether the choice was correct.", COLUMNS)] = None
+    reward: Annotated[Column, Flag("Column of the reward.", COLUMNS)] = None
+    ground_truth: Annotated[Column, Flag("Column of the correct choice.", COLUMNS)] = None
+    rt: Annotated[Column, Flag("Column of the reaction time (s or ms).", COLUMNS)] = None
+    stimuli: Annotated[Column, Flag("Columns of the stimuli, as in s1,s2; 'none' for none.", COLUMNS)] = None
+    state: Annotated[Column, Flag("Column of the second-stage state of a two-step task.", COLUMNS)] = None
+    choice2: Annotated[Column, Flag("Column of the second-stage choice of a two-step task.", COLUMNS)] = None
+    gain: Annotated[Column, Flag("Column of the amount won, beside --loss.", COLUMNS)] = None
+    loss: Annotated[Column, Flag("Column of the amount lost.", COLUMNS)] = None
+    confidence: Annotated[Column, Flag("Column of the confidence judgement.", COLUMNS)] = None
+    cue: Annotated[Column, Flag("Column of the cue before the choice (go/no-go).", COLUMNS)] = None
+
+
+class TableRequest(Request):
+    """Ways in which the rows and columns of a table of behaviour are read."""
+
+    columns: Annotated[Path | None, Flag("TOML file that maps the columns, as for ngym eval --compare.")] = None
+    roles: Annotated[Values, Options((ColumnRoles,))] = {}
+    where: Annotated[
+        Texts, Flag("Only rows with this condition, as in 'task == main' or 'rt < 2'; repeat for several.", COLUMNS)
+    ] = []
+    derive: Annotated[
+        Texts,
+        Flag("Make a column by a formula, as in signed=contrastRight-contrastLeft; repeat for several.", COLUMNS),
+    ] = []
+    missed: Annotated[
+        Texts, Flag("Entry of the choice that means no answer; 'none' for none; repeat for several.", COLUMNS)
+    ] = []
+
+    @field_validator("roles")
+    @classmethod
+    def _columns(cls, roles: Mapping[str, object]) -> dict[str, object]:
+        return ColumnRoles.model_validate(dict(roles)).model_dump(exclude_none=True)
+
+    def reading(self) -> dict[str, list[str]]:
+        """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.TableOptions`."""
+        return {"where": self.where, "derive": self.derive, "missed": self.missed}
+
+
+class FitLaunch(LaunchSettings):
+    """Settings of the execution of a fit of many subjects."""
+
+    on: Annotated[str, Flag("Fit subjects one by one: local, ray, ray:auto, ray:HOST:PORT or slurm.", WHERE)] = "local"
+    workers: Annotated[int | None, Flag("Largest number of subjects at a time (one per core).", WHERE), Field(ge=1)] = (
+        None
+    )
+    slurm: Annotated[
+        Values, Flag("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.", WHERE, parse=parse_option)
+    ] = Field(default_factory=dict)
+
+
+class FitSettings(TableRequest):
+    """Settings of a fit, which its record keeps."""
+
+    table: Annotated[Path, Flag("File or folder of trials in any format that ngym data reads.", positional=True)]
+    model: Annotated[
+        Names,
+        Flag("Models, as in psytrack,gru (see ngym list models), or your own file.py:name (what suits the table)."),
+    ] = ()
+    units: Annotated[
+        tuple[Annotated[StrictInt, Field(ge=1, le=65_536)], ...],
+        Flag("Numbers of units of the networks, as in 1,2,4."),
+        Field(min_length=1),
+    ] = (2,)
+    folds: Annotated[int, Flag("Folds of the cross-validation by session.", SCORES), Field(ge=2, le=1000)] = 5
+    seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
+    test: Annotated[Path | None, Flag("Table of later trials that the fitted models predict.", SCORES)] = None
+    subjects: Annotated[
+        Literal["each", "pooled", "hierarchical"],
+        Flag("Fit each subject, pooled over subjects, or hierarchical.", SCORES),
+    ] = "each"
+    seed: Annotated[int, Flag("Random seed.", SCORES), Field(ge=0)] = 0
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _is_named(cls, model: object) -> object:
+        if isinstance(model, str) and not split_entries(model):
+            raise UserError("--model is empty; expected names as in psytrack,gru")
+        return model
+
+    @field_validator("units", mode="before")
+    @classmethod
+    def _numbers(cls, units: object) -> object:
+        if isinstance(units, str):
+            return parse_whole_numbers(units, "--units")
+        return [units] if isinstance(units, int | float) else units
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values; ways of reading that are not used are left out."""
+        settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
+        return {key: value for key, value in settings.items() if value or key not in self.reading()}
+
+
+class FitRequest(FitSettings):
+    """Fit models of choice to animals, humans or networks.
+
+    Every trial is predicted by a model that was fitted without its session, from earlier trials of the session alone.
+    """
+
+    recover: Annotated[
+        int,
+        Flag("Simulations of each model that test the recovery of parameters and models.", SCORES),
+        Field(ge=0),
+    ] = 0
+    launch: Annotated[Values, Options((FitLaunch,))] = {}
+    name: Annotated[str | None, Flag("Name of the fit; one that was interrupted resumes.", OUTPUT)] = None
+    runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
+    overwrite: Annotated[bool, Flag("Replace a fit of this name.", OUTPUT)] = False
+    as_json: Annotated[bool, Flag("Print the result as JSON.", OUTPUT, names=("--json",))] = False
+
+
+class DataRequest(TableRequest):
+    """Describe a table of choices: accuracy, bias, lapses, history.
+
+    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, JSON; data of IBL, BIDS, jsPsych, PsychoPy. Roles
+    of columns are guessed from names and values, and shown. Missed trials keep their place.
+    """
+
+    table: Annotated[
+        list[Path],
+        Flag("Files or a folder with one row per trial, or a data set of ngym list data.", positional=True),
+    ]
+    by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
+    subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
+    save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
+    out: Annotated[Path | None, Flag("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None
+    format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
+    as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False
