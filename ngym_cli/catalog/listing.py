@@ -304,13 +304,9 @@ def singular(kind: str) -> str:
     return {"algs": "algorithm", "analyses": "analysis"}.get(kind, kind.removesuffix("s"))
 
 
-<<<<<<< HEAD
-def rows(kind: str, search: Iterable[str], filters: Mapping[str, object], root: Path) -> tuple[str, list[Row]]:
-=======
 def rows(
-    what: str, search: Iterable[str], filters: Mapping[str, object], root: Path, brief: bool = False
+    kind: str, search: Iterable[str], filters: Mapping[str, object], root: Path, brief: bool = False
 ) -> tuple[str, list[Row]]:
->>>>>>> main
     """Return the name of a listing and the rows.
 
     Args:
@@ -332,19 +328,12 @@ def rows(
                 f"'ngym list {listing}'" for listing, each in LISTINGS.items() if name in each.filters
             )
             raise UserError(f"--{name.replace('_', '-')} works with {fitting} only")
-<<<<<<< HEAD
+    if brief and kind == "tasks":
+        chosen_filters["spaces"] = False
     matching = LISTINGS[kind].rows(*([root] if kind == "runs" else []), **chosen_filters)
-    if not chosen_filters:
+    if not chosen_filters.keys() & {*LISTINGS[kind].filters}:
         matching = [*matching, *_offered(kind, matching)]
     return kind, [row for row in matching if all(word.lower() in _searched(kind, row) for word in search)]
-=======
-    if brief and what == "tasks":
-        given["spaces"] = False
-    found = LISTINGS[what].rows(*([root] if what == "runs" else []), **given)
-    if not given.keys() & {*LISTINGS[what].filters}:
-        found = [*found, *_offered(what, found)]
-    return what, [row for row in found if all(word.lower() in _searched(what, row) for word in search)]
->>>>>>> main
 
 
 def _offered(listing: str, like: list[Row]) -> list[Row]:

@@ -74,11 +74,7 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     ours = _described(table, animal)
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
-<<<<<<< HEAD
-    rows = [*comparisons, *(() if ours is None else _rows(ours, describe(animal)[0]))]
-=======
-    rows = [*found, *(() if ours is None else _rows(ours, describe_pooled(animal)))]
->>>>>>> main
+    rows = [*comparisons, *(() if ours is None else _rows(ours, describe_pooled(animal)))]
     names = run.name, data.stem.replace("_", " ")
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
@@ -141,11 +137,7 @@ def _described(table: Table, animal: Behaviour) -> SubjectDescription | None:
         behaviour = from_columns(columns, {**roles, "stimuli": stimuli}, False)
     except TableError:
         return None
-<<<<<<< HEAD
-    return describe(behaviour)[0] if len(behaviour.choices) == len(animal.choices) else None
-=======
-    return describe_pooled(found) if len(found.choices) == len(animal.choices) else None
->>>>>>> main
+    return describe_pooled(behaviour) if len(behaviour.choices) == len(animal.choices) else None
 
 
 def _rows(ours: SubjectDescription, animal: SubjectDescription) -> list[StatisticComparison]:

@@ -57,15 +57,7 @@ class PaperRun:
             label = each.folder(name)
             if (run.path / "eval" / label / "summary.json").is_file():
                 continue
-<<<<<<< HEAD
-            units = tuple(perturbation.parse(kind, text) for kind, text in each.perturbations.items())
-            request = requests.RequestedEvaluation(
-                trials=each.trials, seed=each.seed + seed, deterministic=each.deterministic, balanced=each.balanced,
-                changes=each.changes, perturbations=units, record=tuple(each.record), name=label, trust=True,
-            )  # fmt: skip
-=======
             request = each.model_copy(update={"seed": each.seed + seed, "name": label, "trust": True})
->>>>>>> main
             for _ in requests.evaluate([str(run.path)], run.path.parent, request):
                 pass
         return cls(run, seed, requested)

@@ -116,24 +116,14 @@ class OutsideTraining:
         from ngym_cli.files.reading import read_json
 
         parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
-<<<<<<< HEAD
-        request = RequestedEvaluation(
-            trials=TRIALS, changes=nest(parsed), record=NEEDED if name else (), name=name, overwrite=True,
-=======
         request = EvalRequest(
             trials=TRIALS, changes=nest(parsed), record=NEEDED if name else None, name=name, overwrite=True,
->>>>>>> main
             trust=self.trust, references=not changed,  # the figure shows no scores of reference agents
         )  # fmt: skip
         folder = path / "eval" / request.label(TRIALS)
         if not (folder / "summary.json").exists():
-<<<<<<< HEAD
             for summary, evaluation_folder in evaluate([str(path)], path.parent, request):
                 self.tell(f"evaluated {summary['trials']:,} trials: {evaluation_folder}")
-=======
-            for summary, made in evaluate([str(path)], path.parent, request):
-                self.tell(f"evaluated {summary['trials']:,} trials: {made}")
->>>>>>> main
         return float(read_json(folder / "summary.json")["performance"])
 
 

@@ -209,12 +209,8 @@ def in_queue() -> set[str]:
         UserError: if the queue cannot be asked.
     """
     try:
-<<<<<<< HEAD
-        process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-=======
         command = [processes.program("squeue"), "--noheader", "--array", "--format=%F_%K", "--me"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
->>>>>>> main
+        process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except FileNotFoundError:
         raise UserError("there is no Slurm here: squeue is not installed") from None
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
