@@ -16,7 +16,7 @@ from neurogym.analysis.animals import StatisticComparison, comparison, distance
 from neurogym.analysis.animals import compare as statistics
 from neurogym.analysis.results import Estimate
 from neurogym.analysis.trial_tables import with_previous
-from neurogym.behaviour.describe import SubjectDescription, describe
+from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.reading import TableError, from_columns
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
@@ -74,7 +74,7 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     ours = _described(table, animal)
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
-    rows = [*found, *(() if ours is None else _rows(ours, describe(animal)[0]))]
+    rows = [*found, *(() if ours is None else _rows(ours, describe_pooled(animal)))]
     names = run.name, data.stem.replace("_", " ")
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
@@ -133,7 +133,7 @@ def _described(table: Table, animal: Behaviour) -> SubjectDescription | None:
         found = from_columns(columns, {**roles, "stimuli": stimuli}, False)
     except TableError:
         return None
-    return describe(found)[0] if len(found.choices) == len(animal.choices) else None
+    return describe_pooled(found) if len(found.choices) == len(animal.choices) else None
 
 
 def _rows(ours: SubjectDescription, theirs: SubjectDescription) -> list[StatisticComparison]:

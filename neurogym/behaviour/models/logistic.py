@@ -107,6 +107,10 @@ class Features:
         """Return the history after a trial."""
         if not self.history:
             return past
+        return np.concatenate([self.recent(trial), past], 1)[:, : self.history * self.per_lag]
+
+    def recent(self, trial: ParallelTrials) -> FloatArray:
+        """Return the predictors that trials become for the next ones, shape (trials, predictors of a lag)."""
         if len(self.choices) == 2:
             chosen = np.where(trial.choice < 0, 0.0, 2.0 * trial.choice - 1)[:, None]
         else:
@@ -119,17 +123,17 @@ class Features:
                 parts.append(outcome * (trial.choice >= 0)[:, None])
         if self.past_stimuli:
             parts.append(trial.stimuli[:, : len(self.stimuli)] * (trial.choice >= 0)[:, None])
-        return np.concatenate([*parts, past], 1)[:, : self.history * self.per_lag]
+        return np.concatenate(parts, 1)
 
     def matrix(self, each: Session) -> FloatArray:
         """Return the predictors of all trials of a session, shape (trials, predictors)."""
-        past, rows = self.begin(1), []
-        for t in range(len(each)):
-            one = slice(t, t + 1)
-            stimuli = np.nan_to_num(each.stimuli[one])
-            rows.append(self.now(past, stimuli)[0])
-            past = self.after(past, replace(trial_at(each, one), stimuli=stimuli))
-        return np.stack(rows) if rows else np.zeros((0, len(self.names)))
+        stimuli = np.nan_to_num(each.stimuli)
+        past = np.zeros((len(each), self.history * self.per_lag))
+        if self.history:
+            recent = self.recent(replace(trial_at(each, slice(None)), stimuli=stimuli))
+            for lag in range(1, min(self.history, len(each) - 1) + 1):
+                past[lag:, (lag - 1) * self.per_lag : lag * self.per_lag] = recent[:-lag]
+        return self.now(past, stimuli)
 
 
 @dataclass
