@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ngym_cli import runs
-from ngym_cli.config import RunConfig, from_dict, merge, nest
+from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
 from ngym_cli.config.values import Values
 from ngym_cli.environments.defaults import resolve
@@ -72,7 +72,7 @@ class Setting(NamedTuple):
         facts: known properties of the task, shared by settings with the same task.
     """
 
-    config: RunConfig
+    config: ResolvedConfig
     facts: Facts
 
 
@@ -199,7 +199,7 @@ def forecast(recipe: Recipe, settings: Sequence[Setting]) -> Forecast:
 
     entries = plan.entries(recipe)
     total, longest = _estimated_seconds(recipe, settings)
-    steps = sum(int(config.timesteps or 0) for config, _ in settings) / len(settings)
+    steps = sum(config.timesteps for config, _ in settings) / len(settings)
     return Forecast(entries, steps, total, longest, min(recipe.launch.workers or cores(), len(entries)))
 
 
@@ -220,7 +220,7 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
         if id(facts) not in references:
             references[id(facts)] = _seconds_of_references(facts)
         fixed = timing.besides_learning(config, facts) + references[id(facts)]
-        each.append(fixed + per_step[kind] * int(config.timesteps or 0))
+        each.append(fixed + per_step[kind] * config.timesteps)
     seeds = len(recipe.grid.get("seed", [0]))
     if recipe.search is not None:
         return recipe.search.trials * seeds * sum(each) / len(each), max(each) * seeds

@@ -17,7 +17,7 @@ from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.compiled.steps import ROWS
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.networks import find_network
-from ngym_cli.config import RunConfig
+from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.stack import build_venv
@@ -67,7 +67,7 @@ class Timed:
 # -- by arithmetic ---------------------------------------------------------------------------------------------------
 
 
-def expected(config: RunConfig, facts: Facts) -> float | None:
+def expected(config: ResolvedConfig, facts: Facts) -> float | None:
     """Return the expected seconds of a run, from the arithmetic of the network and the rate of this machine.
 
     Args:
@@ -79,15 +79,15 @@ def expected(config: RunConfig, facts: Facts) -> float | None:
     """
     algorithm = find_algorithm(config.alg)
     features = int(np.prod(facts.observation_space.shape or (1,)))
-    built_in = algorithm.own_class is None and find_network(str(config.network)).own_class is None
+    built_in = algorithm.own_class is None and find_network(config.network).own_class is None
     if not built_in or not algorithm.recurrent or len(facts.observation_space.shape or (1,)) > 1:
         return None
-    units, layers = int(config.units or 1), int(config.network_args.get("layers", 1))
-    wide = ROWS.get(str(config.network), 1) * units
+    units, layers = config.units, int(config.network_args.get("layers", 1))
+    wide = ROWS.get(config.network, 1) * units
     weights = wide * (features + units) + (layers - 1) * wide * 2 * units
     passes = 3 if algorithm.needs_truth else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
     per_step = 2 * weights * passes / (REACHED * _rate()) + STEP
-    return START + per_step * int(config.timesteps or 0)
+    return START + per_step * config.timesteps
 
 
 def _rate() -> float:
@@ -111,7 +111,7 @@ def try_out(
     n_threads: int | None = None,
     seconds: float = SECONDS,
     clock: Callable[[], float] = time.perf_counter,
-) -> tuple[RunConfig, list[Timed], float]:
+) -> tuple[ResolvedConfig, list[Timed], float]:
     """Train with different numbers of environments and threads, in turns, and time each.
 
     Args:
@@ -132,10 +132,10 @@ def try_out(
     kept = threads.learning()
     threads.one_in_torch()
     resolved, facts = resolve(config)
-    numbers = [int(config.n_envs)] if config.n_envs else ENVIRONMENTS
+    numbers = [config.n_envs] if config.n_envs else ENVIRONMENTS
     counts = [n_threads] if n_threads else range(1, threads.cores() + 1)
     turns: dict[Candidate, Callable[[], float]] = {}
-    configs: dict[int, RunConfig] = {}
+    configs: dict[int, ResolvedConfig] = {}
     try:
         for n_envs in numbers:
             if turns and clock() - began > READY * seconds:
@@ -158,10 +158,10 @@ def try_out(
     return best, found, besides_learning(best, facts)
 
 
-def _turn(config: RunConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
+def _turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
     """Return a function that trains briefly and returns the steps per second; the first turn is already done."""
     threads.learn_with(n_threads)
-    venv = build_venv(config, int(config.n_envs or 1))
+    venv = build_venv(config, config.n_envs)
     model = build_model(config, venv)
     venv.seed(config.seed)
     each = steps_of_a_turn(model) * model.n_envs
@@ -197,16 +197,16 @@ def speed(config: RunConfig) -> float:
     return try_out(config, 1, 0.0, time.process_time)[1][0].speed
 
 
-def besides_learning(config: RunConfig, facts: Facts) -> float:
+def besides_learning(config: ResolvedConfig, facts: Facts) -> float:
     """Return the expected seconds of a run besides learning: start, and evaluations from the number of steps.
 
     Args:
         config: complete.
         facts: known properties of the task.
     """
-    steps, every = int(config.timesteps or 0), config.evaluation.every
+    steps, every = config.timesteps, config.evaluation.every
     count = 1 + (steps - 1) // every if every and steps else 1
-    return START + count * int(config.evaluation.trials or 0) * max(facts.trial_steps, 1) * 2 * STEP
+    return START + count * config.evaluation.trials * max(facts.trial_steps, 1) * 2 * STEP
 
 
 def bench(request: BenchRequest) -> dict[str, object]:
@@ -224,7 +224,7 @@ def bench(request: BenchRequest) -> dict[str, object]:
     """
     config = configuration.load(request.config, request.settings, request.trust)
     best, found, rest = try_out(config, request.threads, request.seconds)
-    learning = int(best.timesteps or 0) / found[0].speed
+    learning = best.timesteps / found[0].speed
     return {
         "task": best.task,
         "alg": best.alg,
