@@ -59,7 +59,7 @@ def make(item: str, seed: int) -> Row:
     cpu_seconds += sum(manifest.get("cpu_seconds") or 0 for manifest in manifests.values())
     return {
         "claims": {each.claim: each.value for each in measured},
-        "why": {each.claim: each.why for each in measured if each.why},
+        "why": {each.claim: each.reason for each in measured if each.reason},
         "controls": {each.claim: dict(each.controls) for each in measured},
         "cpu_seconds": round(cpu_seconds, 1),
         "parts": {

@@ -120,7 +120,7 @@ def evaluate(
         count = TrialCount(quota, progress)
         with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
             steps = _run(venv, agent, recorder, count, activity)
-    table = quota.kept(recorder.collect())
+    table = quota.counted_rows(recorder.collect())
     result = summarise(table, facts, settings.references)
     if settings.balanced and facts.links_trials:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"

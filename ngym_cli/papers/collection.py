@@ -33,13 +33,13 @@ class Paper:
     Attributes:
         id: name of the folder.
         folder: path of the folder.
-        own: whether the paper is the user's own.
+        is_custom: whether the paper is the user's own.
         config: content of `paper.toml`.
     """
 
     id: str
     folder: Path
-    own: bool
+    is_custom: bool
     config: PaperConfig
 
     @cached_property

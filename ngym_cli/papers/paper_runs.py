@@ -46,7 +46,7 @@ class PaperRun:
     def __init__(self, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]):
         self.path, self.seed, self.requested = run.path, seed, dict(requested)
         self.source = Source(run, trust=True)
-        self.kept: object = None
+        self.temporary_folder: object = None
 
     @classmethod
     def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:

@@ -237,10 +237,10 @@ def rows() -> list[Row]:
         except UserError as error:
             table.append(_damaged(folder, str(error)))
             continue
-        seeds = {} if paper.own else recorded.get(paper.id, {})
+        seeds = {} if paper.is_custom else recorded.get(paper.id, {})
         table.append(
             {
-                "id": str(paper.folder) if paper.own else paper.id,
+                "id": str(paper.folder) if paper.is_custom else paper.id,
                 "title": paper.config.title,
                 "description": paper.config.summary,
                 "paper": paper.config.citation,

@@ -62,7 +62,7 @@ def test_of_several_numbers_all_must_count_or_most_where_that_is_said():
 def test_a_number_that_no_seed_gave_does_not_count():
     found = judge(claim({"a": 1.0, "b": 1.0}, "within 0.1"), {0: {"a": 1.0}})
     assert found.state == "not reached" and found.numbers["b"]["value"] is None
-    assert judge(claim({"a": 1.0}, "within 0.1"), {0: None}, ["too few trials"]).why == "too few trials"
+    assert judge(claim({"a": 1.0}, "within 0.1"), {0: None}, ["too few trials"]).reason == "too few trials"
 
 
 def test_one_criterion_holds_for_all_numbers_where_the_paper_gives_one_or_none():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym.dynamics.known import line_attractor, simulate
+from neurogym.dynamics.complete import line_attractor, simulate
 
 
 def by_trial(trials, values):
