@@ -30,7 +30,7 @@ from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.evaluation.quota import Progress, TrialCount, TrialQuota
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
-from ngym_cli.runs.recordings import FILE as ACTIVITY
+from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import Table, write_table
@@ -183,7 +183,7 @@ def _recording(settings: EvaluationSettings, n_envs: int, dt: float, seed: int) 
     if not settings.record or settings.folder is None:
         yield None
         return
-    file = settings.folder / ACTIVITY
+    file = settings.folder / ACTIVITY_FILE
     with UnitRecorder(file, stepwise(settings.record), n_envs, dt) as activity:
         yield activity
     if SPIKES in settings.record:

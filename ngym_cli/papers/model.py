@@ -17,7 +17,7 @@ from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.papers.verdicts import Criterion, parse_criterion
 
-FILE, SCRIPT = "paper.toml", "figures.py"
+PAPER_FILE, SCRIPT = "paper.toml", "figures.py"
 
 #: Source of a published number.
 PROVENANCE = {
@@ -97,7 +97,8 @@ class PartConfig(Section):
     @classmethod
     def _in_folder(cls, config: str) -> str:
         if not BESIDE.fullmatch(config):
-            raise ValueError(f"'{config}' is no TOML file beside {FILE}, nor one of another paper (../PAPER/FILE.toml)")
+            expected = f"a TOML file next to {PAPER_FILE}, or of another paper (../PAPER/FILE.toml)"
+            raise ValueError(f"'{config}': expected {expected}")
         return config
 
     @field_validator("evaluations")
@@ -218,9 +219,9 @@ def read(folder: Path) -> PaperConfig:
     Raises:
         UserError: with file and key.
     """
-    file = folder / FILE
+    file = folder / PAPER_FILE
     if not file.is_file():
-        raise UserError(f"{folder} is not the folder of a paper: it has no {FILE}")
+        raise UserError(f"{folder} is not the folder of a paper: it has no {PAPER_FILE}")
     config = checked(PaperConfig, read_toml(file), str(file))
     for name, part_config in config.parts.items():
         if not (folder / part_config.config).is_file():

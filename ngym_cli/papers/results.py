@@ -184,14 +184,14 @@ def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     return lines
 
 
-FILE = "results.json"
+RECORD_FILE = "results.json"
 #: Number of cores for which minutes are given.
 CORES = 2
 
 
 def record() -> dict[str, Row]:
     """Return the rows that are kept: paper, then seed."""
-    path = collection.library() / FILE
+    path = collection.library() / RECORD_FILE
     rows_by_paper = read_json(path) if path.is_file() else {}
     return rows_by_paper if isinstance(rows_by_paper, dict) else {}
 

@@ -14,7 +14,7 @@ from ngym_cli.runs import finding
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import SweepFolder
-from ngym_cli.sweeps.launchers import Order
+from ngym_cli.sweeps.launchers import JobSpec
 from ngym_cli.sweeps.recipe import Recipe, SweepRequest
 from ngym_cli.sweeps.results import SweepDocument
 
@@ -96,7 +96,7 @@ def do_jobs(
         sweep: the sweep.
         launcher: the launcher.
         trust: let the recipe name a user's own code.
-        detach: as in ``Order``.
+        detach: as in ``JobSpec``.
     """
     observer = status.StatusReader(sweep)
     jobs = status.unfinished_jobs(sweep, observer.rows())
@@ -111,7 +111,7 @@ def do_jobs(
         handling_signals(_interrupt, "SIGTERM", "SIGHUP"),
     ):
         try:
-            launcher.launch(Order(sweep, jobs, trust, live_table.look, detach))
+            launcher.launch(JobSpec(sweep, jobs, trust, live_table.look, detach))
         except KeyboardInterrupt:
             interrupted = True
     return observer.rows(), interrupted

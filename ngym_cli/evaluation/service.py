@@ -16,8 +16,8 @@ from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.quota import Progress
 from ngym_cli.evaluation.request import EXPORTS, EvalRequest
 from ngym_cli.files.writing import atomic_folder
-from ngym_cli.runs import recordings, records, summary
-from ngym_cli.runs.recordings import NEEDED, OWN, Recording
+from ngym_cli.runs import records, summary
+from ngym_cli.runs.recordings import ACTIVITY_FILE, NEEDED, RECORDING_NAME, Recording
 from ngym_cli.runs.records import Summary
 
 if TYPE_CHECKING:
@@ -97,9 +97,10 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
 
     def record(source: Source, quantities: Sequence[str]) -> None:
         path = source.run.path
-        recorded = Recording(path / "eval" / OWN).quantities if (path / "eval" / OWN / recordings.FILE).exists() else ()
+        folder = path / "eval" / RECORDING_NAME
+        recorded = Recording(folder).quantities if (folder / ACTIVITY_FILE).exists() else ()
         wanted = tuple(dict.fromkeys([*recorded, *quantities, *(NEEDED if remembers(source.actor) else ())]))
-        request = EvalRequest(record=wanted, name=OWN, overwrite=True, trust=trust)
+        request = EvalRequest(record=wanted, name=RECORDING_NAME, overwrite=True, trust=trust)
         ((summary, folder),) = evaluate([str(path)], root, request)
         tell(f"recorded {', '.join(wanted)} in {summary['trials']:,} trials: {folder}")
 
@@ -118,7 +119,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
         raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in request.export)}
     if (request.record or ()) or set(CONTENTS) & set(request.export):
-        comes.add(recordings.FILE)
+        comes.add(ACTIVITY_FILE)
     lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, request))
     with contextlib.suppress(UserError):
         recorded = records.read(folder / "summary.json", Summary).get("recorded") or ()
@@ -126,7 +127,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
             *(request.record or ()),
             *(name for form in request.export for name in CONTENTS.get(form, ())),
         }
-        lost += [f"recorded {name}" for name in recorded if name not in comes_recorded and recordings.FILE in comes]
+        lost += [f"recorded {name}" for name in recorded if name not in comes_recorded and ACTIVITY_FILE in comes]
     if lost:
         raise UserError(
             f"evaluation {folder} holds more than the new one would ({', '.join(lost)}); ask for the same again, "
