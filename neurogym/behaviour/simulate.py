@@ -136,17 +136,22 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     """Return the behaviour of a fitted model in a world.
 
     Args:
-        policy: of the fitted model.
+        policy: of the fitted model; one with a method ``respond`` also gives reaction times.
         world: where to choose.
         table: names of choices and stimuli.
         rng: source of the choices.
     """
     state = policy.begin(world.n)
     rows: list[ParallelTrials] = []
+    rt = np.full((world.n, world.trials), np.nan)
     for t in range(world.trials):
-        p = policy.probabilities(state, world.stimuli[:, t])
-        choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
-        reward, reached, second = world.outcome(t, choice, _second(policy, state))
+        if hasattr(policy, "respond"):
+            choice, rt[:, t] = policy.respond(state, world.stimuli[:, t], rng)
+        else:
+            p = policy.probabilities(state, world.stimuli[:, t])
+            choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
+        reward, reached, second = world.outcome(t, np.maximum(choice, 0), _second(policy, state))
+        reward = np.where(choice < 0, 0.0, reward)
         rows.append(ParallelTrials(world.stimuli[:, t], choice, reward, reached, second))
         state = policy.advance(state, rows[-1])
     arrays = {each.name: np.stack([getattr(row, each.name) for row in rows], 1) for each in fields(ParallelTrials)}
@@ -154,9 +159,8 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     for k in range(world.n):
         own = {name: values[k] for name, values in arrays.items()}
         truth = world.truth[k]
-        correct = np.where(truth >= 0, own["choice"] == truth, np.nan)
-        rt = np.full(len(truth), np.nan)
-        sessions.append(Session("simulated", str(k + 1), correct=correct, truth=truth, rt=rt, **own))
+        correct = np.where((truth >= 0) & (own["choice"] >= 0), own["choice"] == truth, np.nan)
+        sessions.append(Session("simulated", str(k + 1), correct=correct, truth=truth, rt=rt[k], **own))
     return table.only(sessions)
 
 

@@ -200,10 +200,15 @@ class AgentPolicy:
         """See `Policy.begin`."""
         return self.agent.begin(self.p, (1, 1, n, self.n_choices))
 
+    def logits(self, state: AgentState, stimuli: FloatArray) -> FloatArray:
+        """Return the logit of each choice, shape (sessions, choices)."""
+        linear = _linear(self.p, len(self.agent.own), stimuli[None, None], self.n_choices)
+        logits: FloatArray = (self.agent.logits(self.p, state) + linear)[0, 0]
+        return logits
+
     def probabilities(self, state: AgentState, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        linear = _linear(self.p, len(self.agent.own), stimuli[None, None], self.n_choices)
-        return np.exp(log_softmax(self.agent.logits(self.p, state) + linear))[0, 0]
+        return np.exp(log_softmax(self.logits(state, stimuli)))
 
     def advance(self, state: AgentState, trial: ParallelTrials) -> AgentState:
         """See `Policy.advance`."""
@@ -305,3 +310,38 @@ def likelihood_of(
         return total
 
     return likelihood
+
+
+def trial_logits(
+    agent: Agent, parameters: Sequence[ModelParameter], data: Padded, n: int
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    """Return the logits of all trials of padded sessions as a function of points in the unbounded scale.
+
+    Args:
+        agent: the model.
+        parameters: of the model.
+        data: sessions of one fit.
+        n: number of choices.
+
+    Returns:
+        A function from points (points, parameters) to logits (points, sessions, trials, choices) and to the
+        log-likelihood (points,) of second-stage choices.
+    """
+    chosen = one_hot(data.choice, n)
+    two_stage = bool((data.choice2 >= 0).any())
+
+    def logits(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        p = _values(parameters, x[None])
+        sessions, trials = data.choice.shape
+        state = agent.begin(p, (1, len(x), sessions, n))
+        rows, extra = [], np.zeros(len(x))
+        for t in range(trials):
+            trial, pick = trial_at(data, np.s_[None, None, :, t]), chosen[None, None, :, t]
+            row = agent.logits(p, state) + _linear(p, len(agent.own), trial.stimuli, n)
+            rows.append(np.broadcast_to(row[0], (len(x), sessions, n)))
+            if two_stage:
+                extra += np.asarray(agent.extra_log_likelihood(p, state, trial, pick))[0].sum(-1)
+            state = agent.step(p, state, trial, pick)
+        return np.stack(rows, 2), extra
+
+    return logits

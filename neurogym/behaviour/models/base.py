@@ -62,6 +62,8 @@ class Fitted:
         parameters: estimates with intervals.
         score: log-likelihood of the training trials.
         details: arrays and numbers that figures draw, by name.
+        marks: reason why a parameter has no interval: not converged, at a bound, or not identified.
+        notes: sentences about the data or the fit that a reader of the results needs.
     """
 
     name: str
@@ -69,6 +71,8 @@ class Fitted:
     parameters: dict[str, Estimate] = field(default_factory=dict)
     score: float = float("nan")
     details: dict[str, Any] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 class UnfitError(ValueError):
@@ -83,11 +87,13 @@ class Problem:
         table: training sessions.
         seed: of everything random in the fit.
         prior: mean and s.d. of the Gaussian that each parameter comes from, in the model's own unbounded scale.
+        start: point in that scale from which a search may begin; None where no earlier fit is known.
     """
 
     table: Behaviour
     seed: int = 0
     prior: tuple[FloatArray, FloatArray] | None = None
+    start: FloatArray | None = None
 
 
 class Model(Protocol):
@@ -154,14 +160,16 @@ def of_subject(policy: Policy, subject: str) -> Policy:
 
 
 def _predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
+    if hasattr(policy, "predict"):  # policies that depend on more than choices, rewards and stimuli
+        rows: list[FloatArray] = policy.predict(sessions)
+        return rows
     data = padded(sessions)
-    state = policy.begin(len(sessions))
-    rows = []
+    state, steps = policy.begin(len(sessions)), []
     for t in range(data.choice.shape[1]):
         trial = trial_of(data, t)
-        rows.append(policy.probabilities(state, trial.stimuli))
+        steps.append(policy.probabilities(state, trial.stimuli))
         state = policy.advance(state, trial)
-    every = np.stack(rows, 1)
+    every = np.stack(steps, 1)
     return [every[k, :length] for k, length in enumerate(data.lengths)]
 
 

@@ -1,0 +1,118 @@
+"""A model of choices whose logit drives a diffusion or a race: choices and times by one model.
+
+The parameters of learners and logistic regressions are estimated together with those of the response (Pedersen, Frank &
+Biele 2017, 10.3758/s13423-016-1199-y; Fontanesi et al. 2019, 10.3758/s13423-018-1554-2). Models whose parameters are
+found otherwise (hidden states, drifting weights, networks) are fitted to the choices first; their logit, times a factor
+that is estimated with the response, is the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.ballistic import BallisticResponse
+from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError
+from neurogym.behaviour.models.diffusion import diffusion_response, require_times, settings_from, timed_fit
+from neurogym.behaviour.models.evidence import AgentEvidence, AgentEvidencePolicy, Evidence, LogitEvidence, LogitPolicy
+from neurogym.behaviour.models.responses import Response
+from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
+from neurogym.behaviour.models.times import FASTEST, time_settings
+from neurogym.behaviour.table import Behaviour
+
+RESPONSES = ("ddm", "lba")
+
+
+class TimedModel:
+    """A model of choices with a response that takes time.
+
+    Args:
+        model: the model of choices.
+        times: "ddm" (two options) or "lba" (two or more).
+        deadline: time in s after which a trial without an answer ended; 0 for none.
+        fastest: answers faster than this (s) are left out as anticipations.
+        **response: of a diffusion, see `diffusion_response`.
+    """
+
+    def __init__(
+        self, model: Model, times: str = "ddm", deadline: float = 0.0, fastest: float = FASTEST, **response: Any
+    ):
+        self.model, self.times, self.deadline, self.fastest = model, times, deadline, fastest
+        self.name, self.options = model.name, response
+
+    @property
+    def takes_prior(self) -> bool:
+        """Whether all parameters are estimated together, so that a fit may be hierarchical."""
+        return isinstance(self.model, Agent)
+
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if there are too few reaction times, or a diffusion is to choose among more than two options.
+        """
+        if hasattr(self.model, "check"):
+            self.model.check(table)
+        require_times(table, f"{self.name} with times")
+        if self.times == "ddm" and len(table.choices) != 2:
+            raise UnfitError(f"--times ddm needs two choices; the table has {len(table.choices)} (--times lba)")
+
+    def response(self, table: Behaviour) -> Response:
+        """Return the response for the options of a table."""
+        if self.times == "lba":
+            lapse = self.options.get("lapse", -1.0)
+            return BallisticResponse(len(table.choices), {} if lapse < 0 else {"lapse": lapse})
+        return diffusion_response(**self.options)
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        for each in problems:
+            self.check(each.table)
+        if isinstance(self.model, Agent):
+            agent = self.model
+            return [self._fit(each, AgentEvidence(agent, each.table, self._columns(each.table))) for each in problems]
+        inner = self.model.fit(problems)
+        found = []
+        for problem, fit in zip(problems, inner, strict=True):
+            evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
+            timed = self._fit(problem, evidence)
+            timed.parameters = {**fit.parameters, **timed.parameters}
+            timed.details = {**fit.details, **timed.details}
+            timed.notes = [*fit.notes, *timed.notes]
+            timed.marks = {**fit.marks, **timed.marks}
+            found.append(timed)
+        return found
+
+    def _columns(self, table: Behaviour) -> int:
+        return self.response(table).columns
+
+    def _fit(self, problem: Problem, evidence: Evidence) -> Fitted:
+        settings, notes = time_settings(problem.table.sessions, self.deadline, self.fastest)
+        response = ResponseParameters(self.response(problem.table), {})
+        return timed_fit(self.name, problem, evidence, response, settings, notes)[0]
+
+    def to_arrays(self, policy: TimedPolicy) -> dict[str, np.ndarray]:
+        """See `Model.to_arrays`."""
+        inner: Any = policy.inner
+        found = {"response": policy.x, "settings": np.array([float(value) for value in vars(policy.settings).values()])}
+        if isinstance(inner, AgentEvidencePolicy):
+            return {**found, "x": inner.agent.x}
+        arrays = self.model.to_arrays(inner.inner)
+        return {**found, "factor": np.array(inner.factor), **{f"inner.{key}": each for key, each in arrays.items()}}
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimedPolicy:
+        """See `Model.from_arrays`."""
+        response = ResponseParameters(self.response(table), {})
+        columns = response.response.columns
+        inner: Any
+        if isinstance(self.model, Agent):
+            parameters = self.model.parameters(table)
+            agent = AgentPolicy(self.model, parameters, arrays["x"], len(table.choices))
+            inner = AgentEvidencePolicy(agent, columns)
+        else:
+            own = {key.removeprefix("inner."): each for key, each in arrays.items() if key.startswith("inner.")}
+            inner = LogitPolicy(self.model.from_arrays(own, table), float(arrays["factor"]), columns)
+        return TimedPolicy(inner, response, arrays["response"], settings_from(arrays["settings"]))
