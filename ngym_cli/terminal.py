@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from neurogym.analysis.results import Estimate
 
 #: Width of output to a file or a pipe, which is never folded.
 WIDTH = 1_000_000
@@ -174,6 +178,23 @@ def cell(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "-"
     return str(value)
+
+
+def with_interval(estimate: Estimate, form: str = ".4f", unit: str = "") -> str:
+    """Return an estimate as text that names the interval.
+
+    Example:
+        >>> from neurogym.analysis.results import Estimate
+        >>> with_interval(Estimate(182, 170, 190), ".0f", "ms")
+        '182 ms  95 % interval [170, 190]'
+    """
+    interval = estimate.interval(form)
+    return f"{estimate.value:{form}} {unit}".rstrip() + (f"  95 % interval {interval}" if interval else "")
+
+
+def estimate_cells(estimate: Estimate, form: str = ".4f") -> tuple[str, str]:
+    """Return the cells of an estimate and of the interval; "-" for an unknown value."""
+    return ("-" if math.isnan(estimate.value) else format(estimate.value, form)), estimate.interval(form)
 
 
 def printable(text: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.outcomes import d_prime
-from neurogym.analysis.results import Estimate, Result
+from neurogym.analysis.results import Estimate
 from neurogym.analysis.trial_tables import (
     MissingColumnsError,
     TrialData,
@@ -30,25 +30,19 @@ from neurogym.analysis.trial_tables import (
 from neurogym.array_types import BoolArray, IntArray
 
 
-@dataclass(frozen=True)
-class Measure(Result):
-    """Summary measure of behaviour in a task.
+@dataclass(frozen=True, kw_only=True)
+class Measure(Estimate):
+    """Summary measure of behaviour in a task: an estimate, with a 95 % interval where one is known.
 
     Attributes:
         id: name, as in ``weber_fraction``.
         label: what it is called in print.
-        value: the number.
-        low: lower end of its 95 % interval, ``nan`` where it has none.
-        high: upper end.
         unit: "" for numbers and proportions.
         of: trials behind it.
     """
 
     id: str
     label: str
-    value: float
-    low: float = np.nan
-    high: float = np.nan
     unit: str = ""
     of: int = 0
 
@@ -72,7 +66,7 @@ def measures(names: Iterable[str], data: TrialData, sure: int = 3) -> list[Measu
 
 
 def _from(id_: str, label: str, estimate: Estimate, of: int, unit: str = "") -> Measure:
-    return Measure(id_, label, estimate.value, estimate.low, estimate.high, unit, int(of))
+    return Measure(**vars(estimate), id=id_, label=label, unit=unit, of=int(of))
 
 
 def _proportion(id_: str, label: str, rows: BoolArray, among: BoolArray, linked: IntArray | None) -> Measure:
@@ -87,7 +81,7 @@ def psychometric(data: TrialData) -> list[Measure]:
     return [
         _from("pse", "PSE", fit.threshold, fit.n, "%"),
         _from("slope", "slope", fit.slope, fit.n, "per %"),
-        Measure("lapses", "lapses", lapses, of=fit.n),
+        Measure(lapses, id="lapses", label="lapses", of=fit.n),
     ]
 
 
@@ -123,7 +117,7 @@ def detection(data: TrialData) -> list[Measure]:
     return [
         _proportion("hits", "hits", acted, due, linked),
         _proportion("false_alarms", "false alarms", acted, ~due, linked),
-        Measure("d_prime", "d'", prime, of=len(due)),
+        Measure(prime, id="d_prime", label="d'", of=len(due)),
     ]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,17 +33,29 @@ class Result:
 class Estimate(Result):
     """Number with uncertainty.
 
+    Formatted with a format of numbers, an estimate is a text with the interval.
+
+    Example:
+        >>> f"{Estimate(0.853, 0.8, 0.9):.2f}"
+        '0.85 [0.80, 0.90]'
+
     Attributes:
         value: the estimate.
-        low: lower end of the interval.
+        low: lower end of the interval; ``nan`` if there is none.
         high: upper end of the interval.
         se: standard error, in the unit of ``value``; 0 for a parameter that was fixed.
     """
 
     value: float
-    low: float
-    high: float
-    se: float
+    low: float = np.nan
+    high: float = np.nan
+    se: float = np.nan
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Estimate:
+        """Return an estimate that was written with `to_dict`; other keys of the record are ignored."""
+        numbers = (record.get(name) for name in ("value", "low", "high", "se"))
+        return cls(*(np.nan if number is None else float(number) for number in numbers))
 
     @classmethod
     def fixed(cls, value: float) -> Estimate:
@@ -91,6 +105,22 @@ class Estimate(Result):
     def __contains__(self, value: float) -> bool:
         """Return whether ``value`` lies inside the interval."""
         return self.low <= value <= self.high
+
+    def interval(self, form: str | Callable[[float], str] = ".4g") -> str:
+        """Return the interval as text, as in ``[0.80, 0.90]``; empty if there is none.
+
+        Args:
+            form: format of the numbers, or a function that writes a number.
+        """
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            return ""
+        low, high = (form(end) if callable(form) else format(end, form) for end in (self.low, self.high))
+        return f"[{low}, {high}]"
+
+    def __format__(self, form: str) -> str:
+        """Return the estimate as text, as in ``0.85 [0.80, 0.90]``."""
+        form = form or ".4g"
+        return f"{self.value:{form}} {self.interval(form)}".rstrip()
 
 
 @dataclass(frozen=True)

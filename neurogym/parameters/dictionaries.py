@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Mapping
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any, Protocol
 
 import gymnasium as gym
@@ -12,9 +15,15 @@ from neurogym.sampling.distributions import values_of
 
 
 def same(a: Any, b: Any, depth: int = 4) -> bool:
-    """Whether two values are alike, as far as parameters go: generators and functions always are."""
-    if a is b or (callable(a) and callable(b)) or isinstance(a, np.random.Generator):
+    """Return whether two values of a parameter are equal.
+
+    Random generators are always equal. Functions are equal if they have the same code, defaults and enclosed values,
+    so that two calls of one constructor make equal functions.
+    """
+    if a is b or isinstance(a, np.random.Generator):
         return True
+    if isinstance(a, _FUNCTIONS):
+        return type(a) is type(b) and _same_functions(a, b, depth - 1)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return type(a) is type(b) and a.dtype == b.dtype and np.array_equal(a, b)
     if isinstance(a, float) and isinstance(b, float):
@@ -28,6 +37,32 @@ def same(a: Any, b: Any, depth: int = 4) -> bool:
     if depth and hasattr(a, "__dict__") and not isinstance(a, gym.Space):
         return same(vars(a), vars(b), depth - 1)
     return bool(a == b)
+
+
+#: Types of callables without attributes of their own.
+_FUNCTIONS = (FunctionType, MethodType, BuiltinMethodType, functools.partial)
+
+
+def _same_functions(a: Any, b: Any, depth: int) -> bool:
+    if depth < 0:
+        return bool(a == b)
+    if isinstance(a, functools.partial):
+        return same((a.func, a.args, a.keywords), (b.func, b.args, b.keywords), depth)
+    if isinstance(a, BuiltinMethodType):
+        return a.__name__ == b.__name__ and _same_enclosed(a.__self__, b.__self__, depth)
+    if isinstance(a, MethodType):
+        return a.__func__ is b.__func__ and _same_enclosed(a.__self__, b.__self__, depth)
+    if a.__code__ != b.__code__ or a.__globals__ is not b.__globals__:
+        return False
+    if not same((a.__defaults__, a.__kwdefaults__), (b.__defaults__, b.__kwdefaults__), depth):
+        return False
+    enclosed = zip(*(inspect.getclosurevars(function).nonlocals.values() for function in (a, b)), strict=True)
+    return all(_same_enclosed(one, two, depth) for one, two in enclosed)
+
+
+def _same_enclosed(a: Any, b: Any, depth: int) -> bool:
+    """Return whether values that functions refer to are equal; two tasks of one class are."""
+    return (isinstance(a, gym.Env) and type(a) is type(b)) or same(a, b, depth)
 
 
 class Changed(Protocol):
@@ -54,7 +89,8 @@ class Settings(dict):
 
     def __setitem__(self, key: str, value: object) -> None:
         """Set an entry and notify the task."""
-        if self.task is None or not self.task.is_made or (key in self and same(self[key], value)):
+        unchanged = key in self and (self[key] is value or (not callable(value) and same(self[key], value)))
+        if self.task is None or not self.task.is_made or unchanged:
             self.put(key, value)
         else:
             self.task.update_tables({self.name: {key: value}}, assigned=True)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from neurogym.analysis.results import Estimate
 from ngym_cli import terminal
-from ngym_cli.terminal import REFERENCES, cell, print_columns
+from ngym_cli.runs.summary import performance_of
+from ngym_cli.terminal import REFERENCES, cell, estimate_cells, print_columns, with_interval
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
 
-    from ngym_cli.runs.records import ActivityComparison, EstimateRecord, Summary
+    from ngym_cli.runs.records import ActivityComparison, MeasureRecord, Summary
 
 #: Monte-Carlo error of a ceiling above which the error is printed.
 NOTABLE = 0.003
@@ -33,11 +34,11 @@ def print_evaluation(found: Summary, heading: str = "") -> None:
         out.print(heading, style="bold", soft_wrap=True)
     rows = [(row["label"], measure_in_words(row)) for row in found.get("measures", ())]
     spread = f" over {found['sessions']} sessions" if found.get("sessions") else ""
-    interval = f"95 % interval {_range(found['performance_ci'])}{spread}"
-    rows.append(("performance", f"{found['performance']:.4f}  {interval}"))
+    performance = performance_of(found)
+    rows.append(("performance", f"{with_interval(performance)}{spread}"))
     rows += [("", text) for text in references_in_words(found)]
     blind = found.get("blind")
-    if blind is not None and found["performance_ci"][0] <= blind:
+    if blind is not None and performance.low <= blind:
         rows.append(("", "not significantly above the stimulus-blind baseline (blind)"))
     if found.get("no_ceiling"):
         rows.append(("ceiling", f"not known: {found['no_ceiling']}"))
@@ -53,8 +54,8 @@ def print_evaluation(found: Summary, heading: str = "") -> None:
     if conditions:
         known = [name for name in REFERENCES if any(name in row for row in conditions)]
         lines = [
-            (row["condition"], cell(row["value"]), f"{row['performance']:.4f}", _range(row["performance_ci"]),
-             f"{row['trials']:,}", *(cell(row.get(name)) if name in row else "" for name in known))
+            (row["condition"], cell(row["value"]), *estimate_cells(performance_of(row)), f"{row['trials']:,}",
+             *(cell(row.get(name)) if name in row else "" for name in known))
             for row in conditions
         ]  # fmt: skip
         out.print()
@@ -64,19 +65,15 @@ def print_evaluation(found: Summary, heading: str = "") -> None:
 
 def _reward_in_words(found: Summary) -> str:
     """Return the mean reward with an interval and, where known, the reward of the ideal observer."""
-    text = f"{found['reward_per_trial']:.4f}"
-    if (interval := found.get("reward_ci")) is not None:
-        text += f"  95 % interval {_range(interval)}"
+    ends = dict(zip(("low", "high"), found.get("reward_ci") or (), strict=False))
+    text = with_interval(Estimate.from_record({"value": found["reward_per_trial"], **ends}))
     return text + (f"; ceiling {found['reward_ceiling']:.4f}" if found.get("reward_ceiling") is not None else "")
 
 
-def measure_in_words(row: Mapping[str, object]) -> str:
+def measure_in_words(row: MeasureRecord) -> str:
     """Return a measure with interval and unit."""
-    digits = 0 if row["unit"] == "ms" else 4
-    value, low, high = (row.get(name) for name in ("value", "low", "high"))
-    unit = f" {row['unit']}" if row["unit"] else ""
-    known = isinstance(low, float) and isinstance(high, float) and low == low and high == high
-    return f"{value:.{digits}f}{unit}" + (f"  95 % interval {low:.{digits}f} to {high:.{digits}f}" if known else "")
+    unit = row.get("unit") or ""
+    return with_interval(Estimate.from_record(row), ".0f" if unit == "ms" else ".4f", unit)
 
 
 def references_in_words(found: Summary) -> list[str]:
@@ -95,15 +92,6 @@ def references_in_words(found: Summary) -> list[str]:
     return [line for line in lines if line]
 
 
-def _interval(estimate: EstimateRecord) -> str:
-    low, high = estimate["low"], estimate["high"]
-    return "" if low is None or high is None or low != low else f"{cell(low)} to {cell(high)}"
-
-
-def _range(interval: Sequence[float]) -> str:
-    return f"{interval[0]:.4f} to {interval[1]:.4f}"
-
-
 def print_evaluated(found: Summary, folder: Path, several: bool = False) -> None:
     """Print an evaluation, in full or as a single line, then the written files and the distances to other data.
 
@@ -113,9 +101,8 @@ def print_evaluated(found: Summary, folder: Path, several: bool = False) -> None
     if fit:
         out.print(f"{fit['model']} of {fit['path']}, parameters {fit['parameters']}", soft_wrap=True)
     if several and not fit:
-        low, high = found["performance_ci"]
         at = f" at {found['model_steps']:,} steps" if found.get("checkpoint") is not None else ""
-        text = f"{found['performance']:.4f} [{low:.4f}, {high:.4f}], {found['trials']:,} trials{at}"
+        text = f"{performance_of(found):.4f}, {found['trials']:,} trials{at}"
         out.print(f"{text}  {folder}", soft_wrap=True)
     else:
         trials = f"{found['trials']:,} fresh trials (seed {found['seed']})"
@@ -130,7 +117,7 @@ def print_evaluated(found: Summary, folder: Path, several: bool = False) -> None
         rows = [
             (
                 row["name"],
-                *(part for each in (row["a"], row["b"]) for part in (cell(each["value"]), _interval(each))),
+                *(text for key in ("a", "b") for text in estimate_cells(Estimate.from_record(row[key]), ".4g")),
                 *map(cell, (row["difference"]["value"], row["distance"])),
             )
             for row in comparison["statistics"]

@@ -147,7 +147,7 @@ def load(
     if "table" not in about:
         raise UserError(f"fit {fit.path} was made by an earlier version that kept no parameters of policies; fit again")
     labels = list(about["models"])
-    label = model or max(labels, key=lambda each: about["scores"][each]["log_likelihood"]["value"])
+    label = model or next(name for name in fits.ranked(about["scores"]) if name in labels)
     check_known("model of the fit", label, labels)
     subjects = list(about["models"][label]["parameters"])
     if subject is None and len(subjects) > 1:

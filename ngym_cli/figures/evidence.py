@@ -83,7 +83,7 @@ def kernel(view: View) -> Figure:
         second = choice[weak] == sides[1]
         linked = None if groups is None else groups[weak]
         found = psychophysical_kernel(signed / signed.std(), second, dt=recording.dt, groups=linked)
-        text = f"{name}: primacy {style.in_words(found.primacy)}"
+        text = f"{name}: primacy {found.primacy:.2f}"
         style.interval_points(axes, found.weights, color=colour, fmt="o-", label=text)
     style.guide(axes, y=0)
     axes.set(
@@ -153,7 +153,7 @@ def context(view: View) -> Figure:
         for k, (part, use) in enumerate(having):
             fit = use.by_context[context]
             weights = [fit.weights[kind] for kind in ("relevant", "irrelevant")]
-            text = f"{part.label}: selectivity {style.in_words(use.selectivity)}, n = {len(part.table['trial']):,}"
+            text = f"{part.label}: selectivity {use.selectivity:.2f}, n = {len(part.table['trial']):,}"
             style.interval_bars(bars, ["relevant", "irrelevant"], weights, color=part.colour, label=text,
                           offset=style.dodge(k, len(having)))  # fmt: skip
         style.guide(bars, y=0)
@@ -203,7 +203,7 @@ def cues(view: View) -> Figure:
         style.interval_points(curves, fit.data, color=colour, label=f"{_presented(name)}, n = {fit.n:,}")
     for k, (part, use) in enumerate(found):
         names = [*(_presented(name) for name in use.sigma), "optimal"]
-        text = f"{part.label}: observed / optimal {style.in_words(use.ratio)}"
+        text = f"{part.label}: observed / optimal {use.ratio:.2f}"
         offset = style.dodge(k, len(found))
         style.interval_bars(
             bars, names, [*use.sigma.values(), use.optimal_sigma], color=part.colour, label=text, offset=offset
@@ -247,7 +247,7 @@ def wagering(view: View) -> Figure:
         text = f"{part.label}: {p.value:.2f} of the offers, n = {int(found.sure.n.sum()):,}"
         style.interval_points(left, found.sure, fmt="o-", color=part.colour, label=text)
         a = found.advantage
-        known = f"; advantage {style.in_words(a, '+.3f')}" if np.isfinite(a.value) else ""
+        known = f"; advantage {a:+.3f}" if np.isfinite(a.value) else ""
         waived = f"{part.label}: offered and waived, n = {int(found.accuracy_offered.n.sum()):,}"
         forced = f"{part.label}: not offered, n = {int(found.accuracy_not_offered.n.sum()):,}{known}"
         there = found.accuracy_offered.n > 0

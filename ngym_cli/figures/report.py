@@ -12,7 +12,8 @@ from ngym_cli.figures import html, requests
 from ngym_cli.figures.registry import find_figure
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
-from ngym_cli.terminal import REFERENCES, cell
+from ngym_cli.runs.summary import performance_of
+from ngym_cli.terminal import REFERENCES, cell, estimate_cells
 
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
@@ -138,9 +139,9 @@ def _lead(source: Source) -> str:
 
 def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the most important numbers, each with a description."""
-    low, high = found["performance_ci"]
+    performance = performance_of(found)
     return [
-        (f"{found['performance']:.3f}", f"performance [{low:.3f}, {high:.3f}], n = {found['trials']:,}"),
+        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {found['trials']:,}"),
         *((f"{found[name]:.3f}", name) for name in REFERENCES if found.get(name) is not None),
         (cell(found.get("reward_per_trial")), "reward per trial"),
         (f"{found['abort_rate']:.1%}", "trials with a fixation break"),
@@ -162,7 +163,12 @@ def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[html.PageFig
 
 def _conditions(rows: Sequence[records.ConditionRecord]) -> list[tuple[str, ...]]:
     return [
-        (r["condition"], cell(r["value"]), f"{r['performance']:.4f}", _interval(r["performance_ci"]), cell(r["trials"]))
+        (
+            r["condition"],
+            cell(r["value"]),
+            *estimate_cells(performance_of(r)),
+            cell(r["trials"]),
+        )
         for r in rows
     ]
 
@@ -175,10 +181,6 @@ def _stages(stages: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def _interval(ends: Sequence[float]) -> str:
-    return f"{ends[0]:.4f} to {ends[1]:.4f}"
-
-
 def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
     for each in source.evaluations:
         found = each.summary
@@ -189,8 +191,8 @@ def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
         special += [word for word in ("balanced",) if found.get(word)]
         special += [] if found.get("deterministic", True) else ["drawn actions"]
         yield (
-            each.folder.name, ", ".join(special) or "-", f"{found['performance']:.4f}",
-            _interval(found["performance_ci"]), cell(found["trials"]), cell(found.get("model_steps")),
+            each.folder.name, ", ".join(special) or "-",
+            *estimate_cells(performance_of(found)), cell(found["trials"]), cell(found.get("model_steps")),
         )  # fmt: skip
 
 

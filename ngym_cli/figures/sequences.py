@@ -67,7 +67,7 @@ def history(view: View) -> Figure:
                 lags = [k for k in range(1, LAGS + 1) if f"{kind}_{k}" in fit.weights]
                 curve = Curve.estimates(lags, [fit.weights[f"{kind}_{k}"] for k in lags], fit.n)
                 style.interval_points(axis, curve, linewidth=1.5, **look)
-        text = f"{part.label}: reset index {style.in_words(found.reset_index)}, "
+        text = f"{part.label}: reset index {found.reset_index:.2f}, "
         text += f"win-stay {shift.win_stay.value:.2f}, lose-shift {shift.lose_shift.value:.2f}"
         axes[0].plot([], [], " ", label=text)
     titles = ("past correct choices", "past wrong choices", "past transitions, both correct")
@@ -95,8 +95,8 @@ def stay(view: View) -> Figure:
     parts = view.parts()
     for k, (part, found) in enumerate(view.analysed(parts, lambda part: from_trials.two_step(part.table))):
         names = [name.replace("_", "\n") for name in found.stay]
-        text = f"{part.label}: model-based {style.in_words(found.model_based)},\n"
-        text += f"model-free {style.in_words(found.model_free)}; n = {sum(found.n.values()):,}"
+        text = f"{part.label}: model-based {found.model_based:.2f},\n"
+        text += f"model-free {found.model_free:.2f}; n = {sum(found.n.values()):,}"
         if len(parts) == 1:
             heights = [estimate.value for estimate in found.stay.values()]
             axes.bar(names, heights, color=[*style.COLOURS[:2]] * 2, alpha=0.6, width=0.6)
@@ -177,7 +177,7 @@ def reversal(view: View) -> Figure:
     for part, found in view.analysed([_sessions(part) for part in view.parts()], analysis):
         text = f"{part.label}: {found.n_reversals:,} reversals, "
         s = found.trials_to_switch
-        text += f"{s.value:.1f} trials to switch [{s.low:.1f}, {s.high:.1f}]"
+        text += f"{s.value:.1f} trials to switch {s.interval('.1f')}"
         style.interval_points(axes, found.correct, fmt="o-", color=part.colour, label=text)
     style.guide(axes, y=0.5)
     axes.axvline(-0.5, color=style.GREY, linestyle="--", linewidth=1, zorder=0)
@@ -212,7 +212,7 @@ def indifference(view: View) -> Figure:
         axes.plot(x, found.fit.predict(np.log(x)), color=part.colour)
         shown = Curve(np.clip(curve.x, *ends), curve.value, curve.low, curve.high, curve.n)
         v = found.relative_value
-        text = f"{part.label}: 1 A = {v.value:.2f} B [{v.low:.2f}, {v.high:.2f}], n = {int(curve.n.sum()):,}"
+        text = f"{part.label}: 1 A = {v.value:.2f} B {v.interval('.2f')}, n = {int(curve.n.sum()):,}"
         style.interval_points(axes, shown, color=part.colour, label=text)
         axes.axvline(v.value, color=part.colour, linestyle="--", linewidth=0.8)
     style.guide(axes, y=0.5)
@@ -251,14 +251,14 @@ def interval(view: View) -> Figure:
         target, produced = part.table["production"][rows], part.table["rt"][rows]
         shown = np.random.default_rng(0).permutation(len(target))[:500]
         left.plot(target[shown], produced[shown], ".", color=part.colour, markersize=2, alpha=0.4)
-        text = f"{part.label}, n = {len(target):,}: slope {style.in_words(found.slope)}, "
+        text = f"{part.label}, n = {len(target):,}: slope {found.slope:.2f}, "
         text += f"Weber fraction {found.weber_fraction.value:.3f}"
         style.interval_points(left, found.produced, fmt="o-", color=part.colour, label=text)
         made = found.produced
         curve = Curve(made.x, made.value - made.x, made.low - made.x, made.high - made.x, made.n)
         b = found.bias
         style.interval_points(
-            right, curve, fmt="o-", color=part.colour, label=f"bias {b.value:.0f} ms [{b.low:.0f}, {b.high:.0f}]"
+            right, curve, fmt="o-", color=part.colour, label=f"bias {b.value:.0f} ms {b.interval('.0f')}"
         )
     ends = [min(p.table["production"].min() for p in parts), max(p.table["production"].max() for p in parts)]
     left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, label="equal")

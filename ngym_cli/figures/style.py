@@ -194,11 +194,6 @@ def dodge(place: int, n: int, distance: float = 0.12) -> float:
     return distance * (place - (n - 1) / 2)
 
 
-def in_words(estimate: Estimate, form: str = ".2f") -> str:
-    """Return an estimate with interval for a legend: ``0.85 [0.80, 0.90]``."""
-    return f"{estimate.value:{form}} [{estimate.low:{form}}, {estimate.high:{form}}]"
-
-
 def figure_of(axes: Axes) -> Figure:
     """Return the whole figure that axes are in."""
     found = axes.get_figure(root=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ngym_cli.figures.style import Unavailable
 from ngym_cli.files import arrow, reading
-from ngym_cli.fitting.folder import TRIALS, FitFolder
+from ngym_cli.fitting.folder import TRIALS, FitFolder, ranked
 
 
 class Fit:
@@ -43,8 +43,7 @@ class Fit:
 
     def best(self, n: int) -> list[str]:
         """Return the models with the best held-out scores."""
-        scores = self.record["scores"]
-        return sorted(self.labels, key=lambda label: -scores[label]["log_likelihood"]["value"])[:n]
+        return [label for label in ranked(self.record["scores"]) if label in self.labels][:n]
 
     def probability(self, label: str) -> np.ndarray:
         """Return the held-out probability of the second choice."""

@@ -14,7 +14,7 @@ from ngym_cli.errors import check_known
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
 from ngym_cli.fitting.figure_data import Fit
-from ngym_cli.fitting.folder import FitFolder, score_tables
+from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 from ngym_cli.runs.trial_table import Table
 
@@ -26,8 +26,7 @@ CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
 def likelihood(fit: Fit) -> Figure:
     """Held-out likelihood of each model, chance and the best model as lines."""
     scores = fit.record["scores"]
-    names = sorted(scores, key=lambda name: scores[name]["log_likelihood"]["value"])
-    names = [name for name in names if name != "chance"]
+    names = [name for name in reversed(ranked(scores)) if name != "chance"]
     figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))
     for k, (title, found) in enumerate(score_tables(fit.record).items()):
         points = [found[name]["log_likelihood"] for name in names]
@@ -36,7 +35,7 @@ def likelihood(fit: Fit) -> Figure:
         spread = np.nan_to_num([value - low, high - value])
         axes.errorbar(value, np.arange(len(names)) - 0.25 * k, xerr=spread, fmt="o", color=COLOURS[k], label=label)
     axes.axvline(scores["chance"]["log_likelihood"]["value"], color=GREY, linestyle=":", label="chance")
-    axes.axvline(max(scores[n]["log_likelihood"]["value"] for n in names), color=GREY, linestyle="--", label="best")
+    axes.axvline(scores[names[-1]]["log_likelihood"]["value"], color=GREY, linestyle="--", label="best")
     axes.set_yticks(range(len(names)), names)
     axes.set(xlabel="log-likelihood per trial (nats), 95 % interval")
     figure.legend(loc="outside lower right", ncols=2)

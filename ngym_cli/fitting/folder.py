@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired, Required
@@ -20,13 +21,14 @@ from typing import NotRequired, Required
 import numpy as np
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
+from neurogym.analysis.results import Estimate
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, message_of
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, records
-from ngym_cli.runs.records import Count, Moment, RunState
+from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
 #: Folder with the fits of single subjects, until all are there.
@@ -35,21 +37,12 @@ SUBJECTS = "subjects"
 POLICY = "policy"
 
 
-class FitEstimate(TypedDict):
-    """Fitted number or score with its 95 % interval and standard error."""
-
-    value: float
-    low: float | None
-    high: float | None
-    se: float | None
-
-
 class ScoreRecord(TypedDict):
     """Score of a model on sessions that the model was not fitted to."""
 
-    log_likelihood: FitEstimate
-    probability: FitEstimate
-    against_best: FitEstimate
+    log_likelihood: EstimateRecord
+    probability: EstimateRecord
+    against_best: EstimateRecord
     trials: Count
 
 
@@ -57,7 +50,7 @@ class ModelRecord(TypedDict):
     """Fitted model (``models/*.json``): numbers by subject."""
 
     model: str
-    parameters: dict[str, dict[str, FitEstimate]]
+    parameters: dict[str, dict[str, EstimateRecord]]
     log_likelihood: dict[str, float | None]
     group: NotRequired[dict[str, dict[str, float]]]
 
@@ -102,6 +95,12 @@ def score_tables(record: FitRecord) -> dict[str, dict[str, ScoreRecord]]:
     """Return the scores of a fit by what was predicted: "held-out sessions" and, if there is one, "test table"."""
     tables = {"held-out sessions": record.get("scores"), "test table": record.get("test_scores")}
     return {title: scores for title, scores in tables.items() if scores}
+
+
+def ranked(scores: Mapping[str, ScoreRecord]) -> list[str]:
+    """Return the models, best log-likelihood first."""
+    values = {name: Estimate.from_record(score["log_likelihood"]).value for name, score in scores.items()}
+    return sorted(values, key=lambda name: -values[name])
 
 
 @dataclass(frozen=True)

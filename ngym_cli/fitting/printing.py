@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
-from ngym_cli.fitting.folder import FitRecord, RecoveryRecord, ScoreRecord, score_tables
-from ngym_cli.terminal import console, print_columns
+from ngym_cli.fitting.folder import FitRecord, RecoveryRecord, ScoreRecord, ranked, score_tables
+from ngym_cli.terminal import console, estimate_cells, print_columns
 
-#: Form of intervals in the terminal.
-INTERVAL = "[{:.4f}, {:.4f}]"
 #: Most parameters of a model that are printed.
 MOST = 12
 #: Rows of the table that are no models of their own.
@@ -22,9 +20,8 @@ def show(found: FitRecord) -> None:
     """Print scores, parameters and recovery of a fit."""
     out = console()
     for title, scores in score_tables(found).items():
-        rows = sorted(scores.items(), key=lambda item: -item[1]["log_likelihood"]["value"])
         header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
-        print_columns([[with_kind(name), *score_cells(row)] for name, row in rows], header)
+        print_columns([[with_kind(name), *score_cells(scores[name])] for name in ranked(scores)], header)
     for label, about in found["models"].items():
         if about.get("group"):
             group = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
@@ -35,7 +32,7 @@ def show(found: FitRecord) -> None:
             if label == "bias" or not shown:
                 continue
             out.print(f"{label}, {who}")
-            rows2 = [[name, f"{p['value']:.3f}", interval_cell(p["low"], p["high"])] for name, p in shown[:MOST]]
+            rows2 = [[name, *estimate_cells(Estimate.from_record(p), ".3f")] for name, p in shown[:MOST]]
             print_columns(rows2, indent=2)
             if len(shown) > MOST:
                 out.print(f"  and {len(shown) - MOST} more in fit.json")
@@ -49,17 +46,12 @@ def with_kind(name: str) -> str:
     return f"{name} ({KINDS[name]})" if name in KINDS else name
 
 
-def score_cells(score: ScoreRecord, form: str = INTERVAL) -> list[str]:
+def score_cells(score: ScoreRecord) -> list[str]:
     """Return the cells of a row of scores: log-likelihood, interval, probability, distance from the best, interval."""
-    ll, p, difference = score["log_likelihood"], score["probability"], score["against_best"]
-    ends = interval_cell(difference["low"], difference["high"], form)
-    against = [f"{difference['value']:+.4f}", ends] if difference["se"] else ["best", ""]
-    return [f"{ll['value']:.4f}", interval_cell(ll["low"], ll["high"], form), f"{p['value']:.4f}", *against]
-
-
-def interval_cell(low: float | None, high: float | None, form: str = INTERVAL) -> str:
-    """Return an interval as a cell, empty if it is not known."""
-    return "" if low is None or high is None else form.format(low, high)
+    difference = Estimate.from_record(score["against_best"])
+    against = [f"{difference.value:+.4f}", difference.interval(".4f")] if difference.se else ["best", ""]
+    log_likelihood = estimate_cells(Estimate.from_record(score["log_likelihood"]))
+    return [*log_likelihood, f"{score['probability']['value']:.4f}", *against]
 
 
 def _recovery(found: RecoveryRecord) -> None:
@@ -116,10 +108,9 @@ def show_table(table: Behaviour, found: Sequence[SubjectDescription], figures: S
             ["lapses, high end", each.lapse_high],
         ]
         rows += [[f"weight of {name}", value] for name, value in (each.history or {}).items() if name != "bias"]
-        print_columns([[str(name), *_estimate(value)] for name, value in rows if isinstance(value, Estimate)], indent=2)
+        print_columns(
+            [[str(name), *estimate_cells(value, ".3f")] for name, value in rows if isinstance(value, Estimate)],
+            indent=2,
+        )
     for path in figures:
         out.print(path, soft_wrap=True)
-
-
-def _estimate(value: Estimate) -> list[str]:
-    return [f"{value.value:.3f}", f"[{value.low:.3f}, {value.high:.3f}]"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import tomli_w
 
+from neurogym.analysis.results import Estimate
 from ngym_cli.errors import unknown
 from ngym_cli.figures import html
 from ngym_cli.figures.report import check_page, provenance_rows, write_page
@@ -16,15 +17,13 @@ from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, check_place
 from ngym_cli.fitting.figure_data import Fit
 from ngym_cli.fitting.figures import FIGURES
-from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, score_tables
-from ngym_cli.fitting.printing import interval_cell, score_cells, with_kind
+from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, ranked, score_tables
+from ngym_cli.fitting.printing import score_cells, with_kind
 from ngym_cli.runs import RunFolder
 from ngym_cli.terminal import cell
 
 #: Rows of parameters on the page; ``ngym export`` writes all.
 MOST = 200
-#: Form of intervals on the page.
-INTERVAL = "{:.4f} to {:.4f}"
 
 
 def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) -> Path:
@@ -47,7 +46,7 @@ def _contents(fit: Fit) -> dict[str, object]:
     best = fit.best(1)[0]
     score = about["scores"][best]
     figures, left_out = _figures(fit)
-    parameters = [(*map(cell, row[:4]), interval_cell(row[4], row[5], INTERVAL)) for row in _parameters(about)]
+    parameters = [(*row[:3], cell(row[3].value), row[3].interval(".4f")) for row in _parameters(about)]
     if len(parameters) > MOST:
         parameters = [*parameters[:MOST], ("...", "", f"{len(parameters) - MOST} more in ngym export", "", "")]
     page: dict[str, Any] = {
@@ -92,16 +91,16 @@ def _figures(fit: Fit) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
 
 
 def _scores(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, ...]]:
-    for name, row in sorted(scores.items(), key=lambda item: -item[1]["log_likelihood"]["value"]):
-        yield with_kind(name), *score_cells(row, INTERVAL)
+    for name in ranked(scores):
+        yield with_kind(name), *score_cells(scores[name])
 
 
-def _parameters(about: FitRecord) -> Iterator[tuple[Any, ...]]:
-    """Yield model, subject, parameter, value and the ends of the interval."""
+def _parameters(about: FitRecord) -> Iterator[tuple[str, str, str, Estimate]]:
+    """Yield model, subject, parameter and estimate."""
     for label, model in about["models"].items():
         for who, parameters in model["parameters"].items():
             for name, row in parameters.items():
-                yield label, who, name, row["value"], row["low"], row["high"]
+                yield label, who, name, Estimate.from_record(row)
 
 
 def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwrite: bool = False) -> Path:
@@ -123,8 +122,11 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         raise unknown("export format of a fit", form, ["csv"])
     about = folder.finished()
     place = out or folder.path / "export"
-    columns = ("model", "subject", "parameter", "value", "low", "high")
-    parameters = list(zip(*_parameters(about), strict=True)) or [()] * len(columns)
+    parameters = [
+        {"model": label, "subject": subject, "parameter": name, "value": number.value,
+         "low": number.low, "high": number.high}
+        for label, subject, name, number in _parameters(about)
+    ]  # fmt: skip
     kinds = [("held-out", about["scores"]), ("test", about.get("test_scores") or {})]
     scores = [
         {"model": name, "data": kind, "trials": row["trials"],
@@ -133,7 +135,7 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
     ]  # fmt: skip
     for name, table in (
         ("trials", reading.read_parquet(folder.path / TRIALS)),
-        ("parameters", pa.table({key: list(values) for key, values in zip(columns, parameters, strict=True)})),
+        ("parameters", pa.Table.from_pylist(parameters)),
         ("scores", pa.Table.from_pylist(scores)),
     ):
         path = place / f"{name}.csv"

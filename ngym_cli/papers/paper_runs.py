@@ -108,10 +108,11 @@ class PaperRun:
         Raises:
             ValueError: if these trials do not give it.
         """
-        found = {row["id"]: row["value"] for row in self.summary(name)["measures"]}
-        if id_ not in found:
-            raise ValueError(f"the trials do not give {id_}; they give {', '.join(found) or 'none'}")
-        return float(found[id_])
+        values = {row["id"]: row["value"] for row in self.summary(name)["measures"]}
+        value = values.get(id_)
+        if value is None:
+            raise ValueError(f"the trials do not give {id_}; they give {', '.join(values) or 'none'}")
+        return float(value)
 
     def perturbed(
         self, perturbations: Sequence[Perturbation], trials: int, seed: int = 0, **options: Any

@@ -137,10 +137,13 @@ def number_lines(row: Row) -> Iterator[tuple[str, str, str]]:
 
 
 def _here(found: Row | None, unit: str) -> str:
+    from neurogym.analysis.results import Estimate
+
     if found is None or found["value"] is None:
         return "-"
-    interval = "" if found["low"] is None else f" [{short(found['low'])}, {short(found['high'])}]"
+    interval = Estimate.from_record(found).interval(short)
     seeds = found["seeds"]
+    interval = f" {interval}" if interval else ""
     gave = sum(value is not None for value in seeds)
     return f"{short(found['value'])}{unit}{interval}{'' if gave == len(seeds) else f', {gave} of {len(seeds)} seeds'}"
 

@@ -22,11 +22,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli.config.values import split_entries
 from ngym_cli.terminal import Row
+
+if TYPE_CHECKING:
+    from neurogym.analysis.results import Estimate
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = re.compile(rf"(>=|<=|>|<)\s*({_NUMBER})")
@@ -49,31 +52,28 @@ class ClaimNumber:
     """A number of a claim over seeds.
 
     Attributes:
-        value: mean over the seeds that gave a number, None if there are none.
-        low: lower end of the 95 % t interval over these seeds; None with fewer than two.
-        high: upper end.
+        mean: mean over the seeds that gave a number, with a 95 % t interval over these seeds.
         seeds: value of each seed, None where missing.
         seed_numbers: the seeds, in the same order.
     """
 
-    value: float | None
-    low: float | None
-    high: float | None
+    mean: Estimate
     seeds: tuple[float | None, ...]
     seed_numbers: tuple[int, ...]
 
     @classmethod
     def of(cls, seeds: Mapping[int, float | None]) -> ClaimNumber:
         """Return the number from the value of each seed."""
-        from neurogym.analysis import Estimate
+        from neurogym.analysis.results import Estimate
 
-        known = [value for value in seeds.values() if value is not None]
-        every = tuple(seeds.values()), tuple(seeds)
-        if not known:
-            return cls(None, None, None, *every)
-        found = Estimate.mean(known)
-        low, high = (found.low, found.high) if len(known) > 1 else (None, None)
-        return cls(found.value, low, high, *every)
+        mean = Estimate.mean([value for value in seeds.values() if value is not None])
+        return cls(mean, tuple(seeds.values()), tuple(seeds))
+
+    def to_dict(self) -> Row:
+        """Return the number as a row of a table or a record."""
+        estimate = self.mean.to_dict()
+        return {**{key: estimate[key] for key in ("value", "low", "high")}, "seeds": self.seeds,
+                "seed_numbers": self.seed_numbers}  # fmt: skip
 
     @property
     def mostly_known(self) -> bool:
@@ -126,8 +126,7 @@ class Criterion:
 
         def good(name: str, number: ClaimNumber) -> bool:
             known = published.get(name)
-            ends = (number.low, number.high)
-            within = number.known and None not in ends and all(self.met(end, known) for end in ends if end is not None)
+            within = number.known and all(self.met(end, known) for end in (number.mean.low, number.mean.high))
             return within and self._of_one(number, known)
 
         return self._enough([good(*each) for each in numbers.items()])
@@ -156,7 +155,7 @@ class Criterion:
         if not number.mostly_known:
             return False
         if self.seeds == "mean":
-            return number.value is not None and self.met(number.value, published)
+            return self.met(number.mean.value, published)
         each = [value is not None and self.met(value, published) for value in number.seeds]
         return all(each) if self.seeds == "every seed" else _most(each)
 
@@ -263,7 +262,7 @@ def judge(
 
 
 def _as_rows(numbers: Mapping[str, ClaimNumber]) -> dict[str, Row]:
-    return {name: asdict(each) for name, each in numbers.items()}
+    return {name: number.to_dict() for name, number in numbers.items()}
 
 
 def _over_seeds(

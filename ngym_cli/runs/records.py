@@ -124,15 +124,21 @@ class PerturbationRecord(TypedDict, total=False):
     period: str | None
 
 
-class MeasureRecord(TypedDict, total=False):
+class EstimateRecord(TypedDict):
+    """Number with its interval, as in ``neurogym.analysis.results.Estimate``; None for unknown."""
+
+    value: float | None
+    low: NotRequired[float | None]
+    high: NotRequired[float | None]
+    se: NotRequired[float | None]
+
+
+class MeasureRecord(EstimateRecord):
     """Measure of behaviour that a task declares."""
 
-    id: Required[str]
-    label: Required[str]
-    value: Required[float]
-    low: float | None
-    high: float | None
-    unit: str | None
+    id: str
+    label: str
+    unit: NotRequired[str | None]
 
 
 class FitOrigin(TypedDict):
@@ -187,14 +193,6 @@ class Summary(TypedDict, total=False):
     fit: FitOrigin
     until: dict[str, Any]
     warnings: list[str]
-
-
-class EstimateRecord(TypedDict):
-    """Statistic of a table of trials."""
-
-    value: float | None
-    low: NotRequired[float | None]
-    high: NotRequired[float | None]
 
 
 class StatisticRecord(TypedDict):

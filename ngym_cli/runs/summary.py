@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngym_cli.runs.records import ConditionRecord
+from ngym_cli.runs.records import ConditionRecord, Summary
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
+
+if TYPE_CHECKING:
+    from neurogym.analysis.results import Estimate
 
 #: Columns with given or correct answers, as opposed to conditions.
 ANSWERS = ("ground_truth", "choice")
@@ -120,6 +123,13 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
 def label(value: object) -> str:
     """Return the value of a condition as text."""
     return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def performance_of(row: Summary | ConditionRecord | Mapping[str, Any]) -> Estimate:
+    """Return the performance in a summary, or a row of a summary, with its 95 % interval."""
+    from neurogym.analysis.results import Estimate
+
+    return Estimate(row["performance"], *row["performance_ci"])
 
 
 def interval(table: Mapping[str, np.ndarray], column: str = "performance") -> tuple[float, float]:

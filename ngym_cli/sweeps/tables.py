@@ -10,13 +10,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from neurogym.analysis.results import Estimate
 from ngym_cli.sweeps import plan, results, status
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.sweeps.results import SettingRow, SweepDocument
 from ngym_cli.sweeps.status import RunRow, StatusReader
 from ngym_cli.sweeps.validation import Forecast
-from ngym_cli.terminal import SECONDS_PER_LINE, in_words, plain_table
+from ngym_cli.terminal import SECONDS_PER_LINE, estimate_cells, in_words, plain_table
 
 #: Seconds between two pictures.
 SECONDS_PER_PICTURE = 1.0
@@ -182,8 +183,8 @@ def print_settings(out: Console, settings: Sequence[SettingRow], search: bool) -
     shown = plain_table([*plan.short_names(keys).values(), *numbers], numbers)
     for setting in chosen[:MOST_SETTINGS]:
         shown.add_row(
-            *(word(setting["values"].get(key)) for key in keys), f"{setting['n']:,}", _number(setting["mean"]),
-            _range(setting["mean_ci"]), _number(setting["iqm"]), _range(setting["iqm_ci"]),
+            *(word(setting["values"].get(key)) for key in keys), f"{setting['n']:,}",
+            *_cells(setting["mean"], setting["mean_ci"]), *_cells(setting["iqm"], setting["iqm_ci"]),
             str(setting["failed"]) if setting["failed"] else "-",
         )  # fmt: skip
     out.print(shown)
@@ -193,12 +194,8 @@ def print_settings(out: Console, settings: Sequence[SettingRow], search: bool) -
         out.print("mean and interquartile mean of performance over seeds; bootstrap intervals", style="dim")
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
-
-
-def _range(interval: Sequence[float] | None) -> str:
-    return "-" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
+def _cells(mean: float | None, interval: Sequence[float] | None) -> tuple[str, str]:
+    return ("-", "-") if mean is None else estimate_cells(Estimate(mean, *(interval or ())))
 
 
 def print_errors(out: Console, rows: Sequence[Mapping[str, object]], sweep: SweepFolder) -> None:

@@ -139,7 +139,6 @@ def _by_task(found: Summary) -> dict[str, list[float]]:
 
 def sentence(found: Summary) -> str:
     """Return the result of an evaluation as a single line."""
-    low, high = found["performance_ci"]
-    text = f"performance {found['performance']:.3f} [{low:.3f}, {high:.3f}] over {found['trials']:,} fresh trials"
+    text = f"performance {summary.performance_of(found):.3f} over {found['trials']:,} fresh trials"
     beside = [f"{name} {score:.3f}" for name in REFERENCES if (score := found.get(name)) is not None]
     return f"{text}, {actions_in_words(found['deterministic'])}" + (f" ({', '.join(beside)})" if beside else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 
 import numpy as np
@@ -55,6 +56,38 @@ def test_a_change_takes_effect_with_the_next_trial(how, wrap):
     assert now["trial"] == before and now["trial_reward"] == 1 and now["periods"]["period_delay"] == 0
     for info in later:
         assert info["trial_reward"] == 5 and info["periods"]["period_delay"] == 300 and info["trial"]["coh"] == 25.6
+
+
+def constant(duration):
+    return lambda: duration
+
+
+FUNCTIONS = {
+    "lambda": (lambda: 100, lambda: 300),
+    "closure": (constant(100), constant(300)),
+    "partial": (functools.partial(int, 100), functools.partial(int, 300)),
+    "method": (np.array(100).item, np.array(300).item),
+    "default": (lambda duration=100: duration, lambda duration=300: duration),
+}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_a_function_is_replaced_with_the_next_trial(kind):
+    before, after = FUNCTIONS[kind]
+    env = rdm()
+    env.timing["delay"] = before
+    env.reset(seed=0)
+    assert [info["periods"]["period_delay"] for info in trials(env, 3)] == [100] * 3
+    env.timing["delay"] = after
+    assert [info["periods"]["period_delay"] for info in trials(env, 7)] == [100] + [300] * 6
+
+
+def test_functions_that_one_constructor_makes_twice_are_equal():
+    one, two, three = (
+        ngym.make("PerceptualDecisionMaking-v0", timing={"delay": constant(delay)}).unwrapped
+        for delay in (100, 100, 300)
+    )
+    assert one.has_parameters_of(two) and not one.has_parameters_of(three)
 
 
 def test_what_is_derived_from_an_argument_follows():

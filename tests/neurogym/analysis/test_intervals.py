@@ -113,3 +113,19 @@ def test_intervals_of_sessions_import_no_distributions():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_an_estimate_is_written_with_its_interval() -> None:
+    """A format applies to all three numbers; without an interval the text is the number alone."""
+    estimate = Estimate(0.8534, 0.8, 0.9)
+    assert f"{estimate:.2f}" == "0.85 [0.80, 0.90]" and f"{estimate}" == "0.8534 [0.8, 0.9]"
+    assert estimate.interval(lambda number: f"{number:.0%}") == "[80%, 90%]"
+    assert f"{Estimate(0.5):+.1f}" == "+0.5" and Estimate(0.5).interval() == ""
+
+
+def test_an_estimate_is_read_as_it_was_written() -> None:
+    """None stands for what is unknown, in records and in texts."""
+    record = {"name": "hits", **Estimate(1.0, 0.5, np.nan).to_dict()}
+    assert (record["low"], record["high"], record["se"]) == (0.5, None, None)
+    estimate = Estimate.from_record(record)
+    assert (estimate.value, estimate.low) == (1.0, 0.5) and np.isnan(estimate.high) and not estimate.interval()
