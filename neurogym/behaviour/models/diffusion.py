@@ -14,7 +14,9 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, UnfitError, require_two
-from neurogym.behaviour.models.evidence import Evidence, ProportionalEvidence, ProportionalPolicy
+from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, ProportionalEvidence, ProportionalPolicy
+from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.linear import FormulaEvidence, FormulaPolicy
 from neurogym.behaviour.models.marks import few_trials, marked
 from neurogym.behaviour.models.responses import DiffusionResponse, Response
 from neurogym.behaviour.models.timed import Maximum, Posterior, ResponseParameters, TimedPolicy, maximise
@@ -96,6 +98,55 @@ def timed_fit(
     return fit, best
 
 
+#: Names of parameters in ``--vary``, with those of the model.
+VARIED = {
+    "drift": "drift", "bound": "A", "non_decision": "t_R", "start": "z", "lapse": "lapse", "drift_sd": "eta",
+    "start_range": "sz", "time_range": "st",
+}  # fmt: skip
+
+
+def varied(vary: Mapping[str, str], response: Response, table: Behaviour) -> dict[str, Formula]:
+    """Return the formula of each parameter that varies with columns of a table.
+
+    Args:
+        vary: formula of each parameter, by its name here or in ``--vary``.
+        response: the response.
+        table: sessions of the fit.
+
+    Raises:
+        UnfitError: for a parameter that does not exist or is fixed, or a formula that cannot be evaluated.
+    """
+    free = {"drift", *(each.name for each in response.parameters)}
+    words = {**{name: name for name in VARIED.values()}, **VARIED}
+    found = {}
+    for name, text in vary.items():
+        if words.get(name) not in free:
+            offered = [word for word, target in VARIED.items() if target in free]
+            raise UnfitError(f"--vary: parameter '{name}' is not estimated; expected {', '.join(offered)}")
+        found[words[name]] = Formula.of(text, table.sessions, table.stimuli)
+    return found
+
+
+def formula_arrays(formulas: Mapping[str, Formula]) -> dict[str, np.ndarray]:
+    """Return the training columns of formulas as arrays by name."""
+    found = {}
+    for name, each in formulas.items():
+        for column, values in each.training.items():
+            found[f"vary.{name}.{column}"] = values if values.dtype.kind in "biuf" else values.astype(str)
+    return found
+
+
+def formulas_from(vary: Mapping[str, str], arrays: Mapping[str, np.ndarray], table: Behaviour) -> dict[str, Formula]:
+    """Return the formulas of `formula_arrays`."""
+    words = {**{name: name for name in VARIED.values()}, **VARIED}
+    found = {}
+    for name, text in vary.items():
+        prefix = f"vary.{words[name]}."
+        columns = {key.removeprefix(prefix): each for key, each in arrays.items() if key.startswith(prefix)}
+        found[words[name]] = Formula(text, columns, table.stimuli)
+    return found
+
+
 class Diffusion(OneByOne):
     """Drift diffusion fitted to choices and reaction times.
 
@@ -103,13 +154,21 @@ class Diffusion(OneByOne):
         name: name of the model.
         deadline: time in s after which a trial without an answer ended, so that omissions count; 0 for none.
         fastest: answers faster than this (s) are left out as anticipations.
+        vary: formula of trial columns for each parameter that varies, as in ``{"drift": "coh + coh:block"}``.
         **response: free parameters of the response, see `diffusion_response`.
     """
 
     takes_prior = True
 
-    def __init__(self, name: str = "ddm", deadline: float = 0.0, fastest: float = FASTEST, **response: Any):
-        self.name, self.deadline, self.fastest = name, deadline, fastest
+    def __init__(
+        self,
+        name: str = "ddm",
+        deadline: float = 0.0,
+        fastest: float = FASTEST,
+        vary: Mapping[str, str] | None = None,
+        **response: Any,
+    ):
+        self.name, self.deadline, self.fastest, self.vary = name, deadline, fastest, dict(vary or {})
         self.response: Response = diffusion_response(**response)
 
     def check(self, table: Behaviour) -> None:
@@ -119,42 +178,58 @@ class Diffusion(OneByOne):
             UnfitError: if there are other than two choices, several stimuli, or fewer than 20 reaction times.
         """
         require_two(table, self.name)
-        if len(table.stimuli) > 1:
+        require_times(table, self.name)
+        if "drift" not in varied(self.vary, self.response, table) and len(table.stimuli) > 1:
             raise UnfitError(
                 f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)} (--stimuli NAME, "
-                "or --model logistic --times ddm for a weight of each)"
+                f'--vary "drift={" + ".join(table.stimuli)}", or --model logistic --times ddm)'
             )
-        require_times(table, self.name)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
         settings, notes = time_settings(table.sessions, self.deadline, self.fastest)
-        response = ResponseParameters(self.response, {})
-        fit, best = timed_fit(self.name, problem, ProportionalEvidence(table), response, settings, notes)
-        if table.stimuli and best.x[0] < 0:
+        formulas = varied(self.vary, self.response, table)
+        drift = formulas.pop("drift", None)
+        evidence = ProportionalEvidence(table) if drift is None else FormulaEvidence(drift, table)
+        response = ResponseParameters(self.response, formulas)
+        fit, best = timed_fit(self.name, problem, evidence, response, settings, notes)
+        if table.stimuli and drift is None and best.x[0] < 0:
             fit.notes.append(f"k is negative: {table.stimuli[0]} is evidence for choice '{table.choices[0]}'")
         return fit
 
     def to_arrays(self, policy: Any) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
+        inner, formulas = policy.inner, dict(policy.response.predictors)
+        if isinstance(inner, FormulaPolicy):
+            formulas["drift"] = inner.formula
         return {
-            "values": policy.inner.values,
+            "values": inner.weights if isinstance(inner, FormulaPolicy) else inner.values,
             "x": policy.x,
-            "settings": np.array([float(value) for value in vars(policy.settings).values()]),
+            "settings": settings_array(policy.settings),
+            **formula_arrays(formulas),
         }
 
-    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: object) -> TimedPolicy:
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimedPolicy:
         """See `Model.from_arrays`."""
         values = arrays["values"]
+        inner: EvidencePolicy
         if "x" not in arrays:  # a fit of an earlier version: k, A, t_R and x0 with neither lapses nor starting point
             response = diffusion_response(start=False, lapse=0.0)
             inner, x = ProportionalPolicy(values[[0, 3]]), np.log(np.maximum(values[1:3], 1e-9))
-            return TimedPolicy(inner, ResponseParameters(response, {}), x, TimeSettings())
-        response = ResponseParameters(self.response, {})
-        return TimedPolicy(ProportionalPolicy(values), response, arrays["x"], settings_from(arrays["settings"]))
+            return TimedPolicy(inner, ResponseParameters(response), x, TimeSettings())
+        formulas = formulas_from(self.vary, arrays, table)
+        drift = formulas.pop("drift", None)
+        inner = ProportionalPolicy(values) if drift is None else FormulaPolicy(drift, values)
+        response_parameters = ResponseParameters(self.response, formulas)
+        return TimedPolicy(inner, response_parameters, arrays["x"], settings_from(arrays["settings"]))
+
+
+def settings_array(settings: TimeSettings) -> FloatArray:
+    """Return the settings of the recording as an array."""
+    return np.array([settings.deadline, settings.fastest, settings.longest, settings.withheld], float)
 
 
 def settings_from(values: FloatArray) -> TimeSettings:
-    """Return the settings of the recording from their values in order."""
+    """Return the settings of the recording from `settings_array`."""
     deadline, fastest, longest, withheld = values.tolist()
     return TimeSettings(deadline, fastest, longest, int(withheld))

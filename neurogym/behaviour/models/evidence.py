@@ -11,6 +11,7 @@ import numpy as np
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agents import Agent, AgentPolicy, ModelParameter, trial_logits
 from neurogym.behaviour.models.base import ParallelTrials, Policy, of_subject, trial_of
+from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
 from neurogym.behaviour.table import Behaviour, Session, padded
 
 #: Step of numerical derivatives in the unbounded scale, in units of the s.d. of the prior.
@@ -197,6 +198,62 @@ class AgentEvidence:
     def policy(self, x: FloatArray) -> AgentEvidencePolicy:
         """See `Evidence.policy`."""
         return AgentEvidencePolicy(AgentPolicy(self.agent, self.parameters, x, self.choices), self.columns)
+
+
+@dataclass(frozen=True)
+class FunctionEvidencePolicy:
+    """Logits of a user's function as evidence.
+
+    Attributes:
+        policy: the function with its parameters.
+        columns: 1 for the difference of two options, or the number of options.
+    """
+
+    policy: FunctionPolicy
+    columns: int
+
+    def begin(self, n: int) -> Any:
+        """See `EvidencePolicy.begin`."""
+        return self.policy.begin(n)
+
+    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """See `EvidencePolicy.evidence`."""
+        return as_columns(self.policy.logits(state, stimuli), self.columns)
+
+    def advance(self, state: Any, trial: ParallelTrials) -> Any:
+        """See `EvidencePolicy.advance`."""
+        return self.policy.advance(state, trial)
+
+
+class FunctionEvidence:
+    """Logits of a user's function as evidence; derivatives are central differences.
+
+    Args:
+        model: the function.
+        table: sessions of the fit.
+        columns: 1 for the difference of two options, or the number of options.
+    """
+
+    def __init__(self, model: FunctionModel, table: Behaviour, columns: int):
+        self.model, self.table, self.columns = model, table, columns
+        self.parameters = model.parameters
+        self._logits = model.logits_of(table)
+
+    def slope(self, x: FloatArray) -> Slope:
+        """See `Evidence.slope`."""
+        jacobian = []
+        for k, parameter in enumerate(self.parameters):
+            step = np.zeros(len(x))
+            step[k] = STEP * parameter.sd
+            jacobian.append((self._value(x + step) - self._value(x - step)) / (2 * step[k]))
+        return Slope(self._value(x), np.stack(jacobian, -1), 0.0, np.zeros(len(x)))
+
+    def _value(self, x: FloatArray) -> FloatArray:
+        return as_columns(self._logits(x), self.columns)
+
+    def policy(self, x: FloatArray) -> FunctionEvidencePolicy:
+        """See `Evidence.policy`."""
+        return FunctionEvidencePolicy(FunctionPolicy(self.model, x, self.table), self.columns)
 
 
 @dataclass(frozen=True)

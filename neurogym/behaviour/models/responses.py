@@ -17,7 +17,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
-from neurogym.behaviour.models.agents import ModelParameter, positive, rate
+from neurogym.behaviour.models.agents import ModelParameter, positive
 from neurogym.behaviour.models.times import TimedTrials
 
 #: Natural values of the parameters of the response, by name; numbers or shape (trials,).
@@ -25,7 +25,7 @@ Values = Mapping[str, FloatArray]
 #: Smallest likelihood of a trial.
 TINY = 1e-12
 #: Points of Gauss-Legendre quadrature over the uniform variability of starting point and non-decision time.
-START_POINTS, TIME_POINTS = 5, 7
+START_POINTS, TIME_POINTS = 5, 15
 STEP = 1e-5  #: of numerical derivatives
 
 

@@ -7,7 +7,7 @@ errors are Laplace's, from the curvature at the maximum.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions
+from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.responses import Response
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
 from neurogym.behaviour.table import Session
@@ -29,20 +30,6 @@ ITERATIONS = 300
 START_BOUNDS, START_SHARES = (0.4, 0.7, 1.1, 1.8), (0.4, 0.75)
 LINKS = {"positive": "log ", "unit": "logit ", "real": ""}
 
-Columns = Callable[[Sequence[Session]], FloatArray]  #: predictors (trials, columns) of all trials of sessions
-
-
-class Predictors(NamedTuple):
-    """Predictors of a parameter of the response.
-
-    Attributes:
-        names: of the columns.
-        columns: predictors of sessions.
-    """
-
-    names: tuple[str, ...]
-    columns: Columns
-
 
 @dataclass(frozen=True)
 class ResponseParameters:
@@ -50,11 +37,11 @@ class ResponseParameters:
 
     Attributes:
         response: the response.
-        predictors: of each parameter that has any.
+        predictors: formula of each parameter that has one.
     """
 
     response: Response
-    predictors: Mapping[str, Predictors]
+    predictors: Mapping[str, Formula] = field(default_factory=dict)
 
     @property
     def parameters(self) -> tuple[ModelParameter, ...]:
@@ -71,7 +58,12 @@ class ResponseParameters:
 
     def for_trials(self, sessions: Sequence[Session]) -> TrialParameters:
         """Return the parameters as functions of a point, for the trials of sessions."""
-        matrices = {name: each.columns(sessions) for name, each in self.predictors.items()}
+        matrices = {name: each.matrix(sessions) for name, each in self.predictors.items()}
+        return TrialParameters(self.response.parameters, matrices)
+
+    def typical(self, stimuli: FloatArray) -> TrialParameters:
+        """Return the parameters for stimuli (trials, stimuli) where further columns are unknown."""
+        matrices = {name: each.typical(stimuli) for name, each in self.predictors.items()}
         return TrialParameters(self.response.parameters, matrices)
 
 
@@ -278,20 +270,15 @@ class TimedPolicy:
 
     def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`; predictors other than stimuli have their typical value."""
-        return self.response.response.probabilities(self.inner.evidence(state, stimuli), self._typical())
+        return self.response.response.probabilities(self.inner.evidence(state, stimuli), self._typical(stimuli))
 
     def respond(self, state: Any, stimuli: FloatArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 for none) and reaction times in s of a trial, shape (sessions,)."""
         evidence = self.inner.evidence(state, stimuli)
-        return self.response.response.sample(evidence, self._typical(), rng, self.settings.deadline)
+        return self.response.response.sample(evidence, self._typical(stimuli), rng, self.settings.deadline)
 
-    def _typical(self) -> dict[str, FloatArray]:
-        """Return values of the parameters where predictors are not known: those of the mean predictors."""
-        means = {
-            name: np.array([[1.0 if column == "Intercept" else 0.0 for column in each.names]])
-            for name, each in self.response.predictors.items()
-        }
-        return TrialParameters(self.response.response.parameters, means).values(self.x)
+    def _typical(self, stimuli: FloatArray) -> dict[str, FloatArray]:
+        return self.response.typical(stimuli).values(self.x)
 
     def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """Return the probability of each choice for each session, shape (trials, choices)."""

@@ -15,9 +15,30 @@ import numpy as np
 
 from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.ballistic import BallisticResponse
-from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError
-from neurogym.behaviour.models.diffusion import diffusion_response, require_times, settings_from, timed_fit
-from neurogym.behaviour.models.evidence import AgentEvidence, AgentEvidencePolicy, Evidence, LogitEvidence, LogitPolicy
+from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, flatten, rebuild
+from neurogym.behaviour.models.diffusion import (
+    diffusion_response,
+    formula_arrays,
+    formulas_from,
+    require_times,
+    settings_array,
+    settings_from,
+    timed_fit,
+    varied,
+)
+from neurogym.behaviour.models.evidence import (
+    AgentEvidence,
+    AgentEvidencePolicy,
+    Evidence,
+    FunctionEvidence,
+    FunctionEvidencePolicy,
+    LogitEvidence,
+    LogitPolicy,
+)
+from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.linear import FeatureEvidence, FeaturePolicy
+from neurogym.behaviour.models.logistic import Logistic
+from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
 from neurogym.behaviour.models.responses import Response
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
 from neurogym.behaviour.models.times import FASTEST, time_settings
@@ -34,19 +55,26 @@ class TimedModel:
         times: "ddm" (two options) or "lba" (two or more).
         deadline: time in s after which a trial without an answer ended; 0 for none.
         fastest: answers faster than this (s) are left out as anticipations.
+        vary: formula of trial columns for each parameter of the response that varies.
         **response: of a diffusion, see `diffusion_response`.
     """
 
     def __init__(
-        self, model: Model, times: str = "ddm", deadline: float = 0.0, fastest: float = FASTEST, **response: Any
+        self,
+        model: Model,
+        times: str = "ddm",
+        deadline: float = 0.0,
+        fastest: float = FASTEST,
+        vary: Mapping[str, str] | None = None,
+        **response: Any,
     ):
         self.model, self.times, self.deadline, self.fastest = model, times, deadline, fastest
-        self.name, self.options = model.name, response
+        self.name, self.options, self.vary = model.name, response, dict(vary or {})
 
     @property
     def takes_prior(self) -> bool:
         """Whether all parameters are estimated together, so that a fit may be hierarchical."""
-        return isinstance(self.model, Agent)
+        return isinstance(self.model, Agent | Logistic | FunctionModel)
 
     def check(self, table: Behaviour) -> None:
         """Refuse tables that do not suit the model.
@@ -59,6 +87,7 @@ class TimedModel:
         require_times(table, f"{self.name} with times")
         if self.times == "ddm" and len(table.choices) != 2:
             raise UnfitError(f"--times ddm needs two choices; the table has {len(table.choices)} (--times lba)")
+        self._formulas(table)
 
     def response(self, table: Behaviour) -> Response:
         """Return the response for the options of a table."""
@@ -71,9 +100,8 @@ class TimedModel:
         """See `Model.fit`."""
         for each in problems:
             self.check(each.table)
-        if isinstance(self.model, Agent):
-            agent = self.model
-            return [self._fit(each, AgentEvidence(agent, each.table, self._columns(each.table))) for each in problems]
+        if self.takes_prior:
+            return [self._fit(each, self._evidence(each.table)) for each in problems]
         inner = self.model.fit(problems)
         found = []
         for problem, fit in zip(problems, inner, strict=True):
@@ -86,33 +114,59 @@ class TimedModel:
             found.append(timed)
         return found
 
+    def _evidence(self, table: Behaviour) -> Evidence:
+        """Return the evidence of a model whose parameters are estimated with those of the response."""
+        model, columns = self.model, self._columns(table)
+        if isinstance(model, Agent):
+            return AgentEvidence(model, table, columns)
+        if isinstance(model, FunctionModel):
+            return FunctionEvidence(model, table, columns)
+        assert isinstance(model, Logistic)
+        return FeatureEvidence(model.features(table), table, columns)
+
     def _columns(self, table: Behaviour) -> int:
         return self.response(table).columns
 
+    def _formulas(self, table: Behaviour) -> dict[str, Formula]:
+        """Return the formulas of parameters that vary."""
+        formulas = varied(self.vary, self.response(table), table)
+        if "drift" in formulas:
+            raise UnfitError(f"--vary drift goes with --model ddm; the drift of {self.name} is its logit")
+        return formulas
+
     def _fit(self, problem: Problem, evidence: Evidence) -> Fitted:
         settings, notes = time_settings(problem.table.sessions, self.deadline, self.fastest)
-        response = ResponseParameters(self.response(problem.table), {})
+        response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
         return timed_fit(self.name, problem, evidence, response, settings, notes)[0]
 
     def to_arrays(self, policy: TimedPolicy) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
         inner: Any = policy.inner
-        found = {"response": policy.x, "settings": np.array([float(value) for value in vars(policy.settings).values()])}
+        arrays = {"response": policy.x, "settings": settings_array(policy.settings)}
+        arrays |= formula_arrays(policy.response.predictors)
         if isinstance(inner, AgentEvidencePolicy):
-            return {**found, "x": inner.agent.x}
-        arrays = self.model.to_arrays(inner.inner)
-        return {**found, "factor": np.array(inner.factor), **{f"inner.{key}": each for key, each in arrays.items()}}
+            return {**arrays, "x": inner.agent.x}
+        if isinstance(inner, FunctionEvidencePolicy):
+            return {**arrays, "x": inner.policy.x}
+        if isinstance(inner, FeaturePolicy):
+            return {**arrays, **flatten(inner)}
+        nested = self.model.to_arrays(inner.inner)
+        return {**arrays, "factor": np.array(inner.factor), **{f"inner.{key}": each for key, each in nested.items()}}
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimedPolicy:
         """See `Model.from_arrays`."""
-        response = ResponseParameters(self.response(table), {})
+        response = ResponseParameters(self.response(table), formulas_from(self.vary, arrays, table))
         columns = response.response.columns
         inner: Any
         if isinstance(self.model, Agent):
             parameters = self.model.parameters(table)
             agent = AgentPolicy(self.model, parameters, arrays["x"], len(table.choices))
             inner = AgentEvidencePolicy(agent, columns)
+        elif isinstance(self.model, FunctionModel):
+            inner = FunctionEvidencePolicy(FunctionPolicy(self.model, arrays["x"], table), columns)
+        elif isinstance(self.model, Logistic):
+            inner = rebuild(FeaturePolicy, arrays)
         else:
-            own = {key.removeprefix("inner."): each for key, each in arrays.items() if key.startswith("inner.")}
-            inner = LogitPolicy(self.model.from_arrays(own, table), float(arrays["factor"]), columns)
+            nested = {key.removeprefix("inner."): each for key, each in arrays.items() if key.startswith("inner.")}
+            inner = LogitPolicy(self.model.from_arrays(nested, table), float(arrays["factor"]), columns)
         return TimedPolicy(inner, response, arrays["response"], settings_from(arrays["settings"]))
