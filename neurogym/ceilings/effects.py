@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from neurogym.ceilings.processes import BlockProcess
+
+HOOKS = ("plan", "revise", "observe", "appended", "step", "reset", "new_trial", "trial_ended")
+HOOKS_OF_GYMNASIUM = ("observation", "reward", "action")
 
 EffectKind = Literal["leaves", "noise", "ground truth", "unknown"]
 
@@ -43,3 +46,14 @@ NOISE = Effect("noise")
 def unknown(why: str) -> Effect:
     """Return the effect of a wrapper for which no exact calculation is known."""
     return Effect("unknown", why)
+
+
+def effect_of(layer: Any) -> Effect:
+    """Effect of a wrapper on the best possible score, as its class declares it."""
+    for cls in type(layer).__mro__:
+        own = vars(cls)
+        if "effect_on_ceiling" in own or own.get("ceiling_effect") is not None:
+            return layer.effect_on_ceiling()
+        if any(hook in own for hook in HOOKS + HOOKS_OF_GYMNASIUM):  # inherited declarations are no longer valid
+            break
+    return Effect("unknown", "it does not say what it does to the ceiling")

@@ -26,6 +26,7 @@ from neurogym.trials import Trials
 
 LEVEL = 0.01  #: below this probability counts speak against simple ratios
 ENTRIES = 4_000_000  #: likelihoods that are held at a time
+RESOLUTION = 1e-5  #: difference of two observations that counts as none
 TIMINGS, TRIALS = 96, 400  #: draws of the random durations, and noisy trials of each
 
 
@@ -216,18 +217,28 @@ class IdealObserver:
         return seen, variance
 
     def _log_likelihood(self, seen: FloatArray, templates: _Templates, variance: FloatArray) -> FloatArray:
-        """Log-likelihood of each template, shape (trials, templates); noise-free cells must agree."""
-        noisy = variance > 0
-        spread = np.sqrt(variance[noisy])
+        """Log-likelihood of each template, shape (trials, templates); noise-free cells must agree.
+
+        Raises:
+            ValueError: If no template agrees with a trial: noise-free trials are not a finite set.
+        """
+        noisy = variance > RESOLUTION**2  # smaller noise is lost in the rounding of single precision
+        spread, centre = np.sqrt(variance[noisy]), templates.mean[:, noisy].mean(axis=0)
         x, m = seen[:, noisy] / spread, templates.mean[:, noisy] / spread
         if self.settings.floor:
             cut = x <= 0
             inside = -0.5 * ((~cut) @ (m**2).T - 2 * (x * ~cut) @ m.T)
-            return np.asarray(inside + cut @ log_ndtr(-m).T)
-        log = x @ m.T - 0.5 * (m**2).sum(axis=1)
-        a, b = seen[:, ~noisy], templates.mean[:, ~noisy]
+            log = inside + cut @ log_ndtr(-m).T
+        else:  # around the mean template, because large numbers cancel badly
+            x, m = x - centre / spread, m - centre / spread
+            log = x @ m.T - 0.5 * (m**2).sum(axis=1)
+        middle = templates.mean[:, ~noisy].mean(axis=0)
+        a, b = seen[:, ~noisy] - middle, templates.mean[:, ~noisy] - middle
         apart = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-        return np.asarray(np.where(apart > 1e-3, -np.inf, log))
+        differs = apart > max(1, a.shape[1]) * (2 * RESOLUTION) ** 2
+        if differs.all(axis=1).any():
+            raise ValueError("some trials are unlike all noise-free trials that were drawn")
+        return np.asarray(np.where(differs, -np.inf, log))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ import numpy as np
 from neurogym import rules
 from neurogym.array_types import BoolArray, FloatArray
 from neurogym.ceilings import stored
-from neurogym.ceilings.effects import LEAVES
-from neurogym.ceilings.stack import effect_of
+from neurogym.ceilings.effects import LEAVES, effect_of
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.recording.rollout import ModelAgent, rollout
 from neurogym.scores import Score

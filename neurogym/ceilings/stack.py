@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.ceilings import stored
-from neurogym.ceilings.effects import Effect
+from neurogym.ceilings.checks import exceeded, unanswerable
+from neurogym.ceilings.effects import Effect, effect_of
 from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.ceilings.processes import LONGEST, BlockProcess, expected_accuracy, filtered_accuracy, long_run_shares
 from neurogym.core import TrialEnv
@@ -22,8 +22,6 @@ from neurogym.scores import Score
 from neurogym.wrappers.forwarding import layers
 
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")  #: wrappers of Gymnasium that pass everything on
-HOOKS = ("plan", "revise", "observe", "appended", "step", "reset", "new_trial", "trial_ended")
-HOOKS_OF_GYMNASIUM = ("observation", "reward", "action")
 
 TIMINGS, TRIALS = 24, 800  #: of a single answer
 FORGETS = "the agent forgets earlier trials, which the task needs"
@@ -78,6 +76,8 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Stac
     task = env.unwrapped
     if not isinstance(task, TrialEnv):
         return StackCeiling(None, "the task is not trial-based")
+    if reason := unanswerable(task):
+        return StackCeiling(None, reason)
     effects = [(layer, effect_of(layer)) for layer in _layers(env)]
     own = stored.own_wrappers(task)
     base = None
@@ -102,7 +102,9 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Stac
         found = _computed(stack, noises, processes[0] if processes else None)
     else:
         found = _remembered(stack)
-    return _with_reward(stack, found)
+    found = _with_reward(stack, found)
+    reason = "" if found.score is None else exceeded(env, found.score)
+    return StackCeiling(None, reason) if reason else found
 
 
 @dataclass(frozen=True)
@@ -164,17 +166,6 @@ def _names(env: gym.Env) -> list[str]:
     return [cls.__name__ for layer in _layers(env) for cls in type(layer).__mro__]
 
 
-def effect_of(layer: Any) -> Effect:
-    """Effect of a wrapper on the best possible score, as its class declares it."""
-    for cls in type(layer).__mro__:
-        own = vars(cls)
-        if "effect_on_ceiling" in own or own.get("ceiling_effect") is not None:
-            return layer.effect_on_ceiling()
-        if any(hook in own for hook in HOOKS + HOOKS_OF_GYMNASIUM):  # inherited declarations are no longer valid
-            break
-    return Effect("unknown", "it does not say what it does to the ceiling")
-
-
 def _key(layer: gym.Env) -> str:
     from neurogym.wrappers import key_of
 
@@ -228,7 +219,10 @@ def _computed(stack: _Stack, noises: tuple[gym.Env, ...], process: BlockProcess 
     if process is None:
         if needs_reward(stack.env) or stack.linked and not (stack.memory and not stack.next_trial_reveals_outcome):
             return StackCeiling(None, "no exact observer is known for the task with this wrapper")
-        return StackCeiling(observer.score("exact posterior over noise-free trials, all noise added"))
+        try:
+            return StackCeiling(observer.score("exact posterior over noise-free trials, all noise added"))
+        except ValueError as error:
+            return StackCeiling(None, str(error))
     known = stack.next_trial_reveals_outcome or stack.told
     if process.remembers and stack.memory and known and not stack.next_trial_reveals_outcome and stack.reward_hides:
         return StackCeiling(None, stack.reward_hides)
