@@ -18,7 +18,7 @@ from neurogym.messages.plain_data import plain
 from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, validation
-from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord
+from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord, TimeScoreRecord
 from ngym_cli.fitting.settings import FitSettings
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
@@ -84,7 +84,15 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
     }
     if outcome.group:
         about["group"] = outcome.group
+    for who, fit in outcome.fitted.items():
+        if fit.marks:
+            about.setdefault("marks", {})[who] = fit.marks
+        if fit.notes:
+            about.setdefault("notes", {})[who] = fit.notes
     arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, data.table)}
+    if outcome.densities:
+        arrays["densities"] = np.concatenate(outcome.densities)
+        about["time_score"] = _time_score(arrays, data.table)
     if hasattr(model, "to_arrays"):
         for k, fit in enumerate(outcome.fitted.values()):
             arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
@@ -92,6 +100,13 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
     return about, arrays
+
+
+def _time_score(arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimeScoreRecord:
+    """Return the score of the held-out choices and times of all sessions of a table."""
+    score = validation.time_score(arrays["densities"], arrays["held_out"], table.sessions)
+    record: TimeScoreRecord = plain(asdict(score))
+    return record
 
 
 def _details(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
@@ -166,12 +181,16 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
             continue
         about: ModelRecord = {"model": label, "parameters": {}, "log_likelihood": {}}
         arrays: dict[str, np.ndarray] = {}
-        rows: dict[str, dict[str, np.ndarray]] = {"held_out": {}, "tested": {}}
+        rows: dict[str, dict[str, np.ndarray]] = {"held_out": {}, "tested": {}, "densities": {}}
         for k, who in enumerate(data.table.subjects):
             found = folder_of(folder, k).load(label)
             assert found is not None
             about["parameters"][who] = found[0]["parameters"][who]
             about["log_likelihood"][who] = found[0]["log_likelihood"][who]
+            if "marks" in found[0]:
+                about.setdefault("marks", {}).update(found[0]["marks"])
+            if "notes" in found[0]:
+                about.setdefault("notes", {}).update(found[0]["notes"])
             for name, value in found[1].items():
                 if name in rows:
                     rows[name][who] = value
@@ -179,9 +198,11 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
                     arrays[f"{POLICY}{k}.{name.removeprefix(f'{POLICY}0.')}"] = value
                 elif k == 0:
                     arrays[name] = value
-        for name, whole in (("held_out", data.table), ("tested", data.test)):
-            if whole is not None:
+        for name, whole in (("held_out", data.table), ("tested", data.test), ("densities", data.table)):
+            if whole is not None and rows[name]:
                 arrays[name] = _in_order(rows[name], whole)
+        if "densities" in arrays:
+            about["time_score"] = _time_score(arrays, data.table)
         folder.save(label, about, arrays)
 
 

@@ -46,13 +46,25 @@ class ScoreRecord(TypedDict):
     trials: Count
 
 
+class TimeScoreRecord(TypedDict):
+    """Score of choices and times of held-out sessions; see `ngym_cli.fitting.validation.TimeScore`."""
+
+    together: EstimateRecord
+    choice: EstimateRecord
+    time: EstimateRecord
+    trials: Count
+
+
 class ModelRecord(TypedDict):
-    """Fitted model (``models/*.json``): numbers by subject."""
+    """Fitted model (``models/*.json``): numbers, reasons of missing intervals and notes by subject."""
 
     model: str
     parameters: dict[str, dict[str, EstimateRecord]]
     log_likelihood: dict[str, float | None]
     group: NotRequired[dict[str, dict[str, float]]]
+    marks: NotRequired[dict[str, dict[str, str]]]
+    notes: NotRequired[dict[str, list[str]]]
+    time_score: NotRequired[TimeScoreRecord]
 
 
 class RecoveryRecord(TypedDict):

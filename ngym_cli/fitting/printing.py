@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.describe import SubjectDescription
@@ -22,6 +22,8 @@ def show(found: FitRecord) -> None:
     for title, scores in score_tables(found).items():
         header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
         print_columns([[with_kind(name), *score_cells(scores[name])] for name in ranked(scores)], header)
+    if timed := time_score_rows(found):
+        print_columns(timed, ["held-out choice and time", "nats per trial", "95 % interval", "choice", "time | choice"])
     for label, about in found["models"].items():
         if about.get("group"):
             group = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
@@ -32,13 +34,32 @@ def show(found: FitRecord) -> None:
             if label == "bias" or not shown:
                 continue
             out.print(f"{label}, {who}")
-            rows2 = [[name, *estimate_cells(Estimate.from_record(p), ".3f")] for name, p in shown[:MOST]]
-            print_columns(rows2, indent=2)
+            marks = about.get("marks", {}).get(who, {})
+            print_columns([parameter_cells(name, Estimate.from_record(p), marks) for name, p in shown[:MOST]], indent=2)
             if len(shown) > MOST:
                 out.print(f"  and {len(shown) - MOST} more in fit.json")
+            for note in about.get("notes", {}).get(who, []):
+                out.print(f"  note: {note}", soft_wrap=True)
     if found.get("recovery"):
         _recovery(found["recovery"])
     out.print(found["path"], soft_wrap=True)
+
+
+def time_score_rows(found: FitRecord) -> list[list[str]]:
+    """Return rows of the held-out scores of models of choices and times, best first."""
+    scores = {label: about["time_score"] for label, about in found["models"].items() if "time_score" in about}
+    best_first = sorted(scores, key=lambda label: -Estimate.from_record(scores[label]["together"]).value)
+    return [
+        [label, *estimate_cells(Estimate.from_record(scores[label]["together"])),
+         *(f"{Estimate.from_record(scores[label][name]).value:.4f}" for name in ("choice", "time"))]
+        for label in best_first
+    ]  # fmt: skip
+
+
+def parameter_cells(name: str, estimate: Estimate, marks: Mapping[str, str]) -> list[str]:
+    """Return the cells of a parameter: name, value, and the interval or the reason why there is none."""
+    value, interval = estimate_cells(estimate, ".3f")
+    return [name, value, marks.get(name, interval)]
 
 
 def with_kind(name: str) -> str:

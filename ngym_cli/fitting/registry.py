@@ -33,6 +33,7 @@ class ModelSpec:
     fixed: Values = field(default_factory=dict)
     units: bool = False
     seconds: float = 5.0
+    response: bool = False
 
     @property
     def defaults(self) -> options.Values:
@@ -41,7 +42,40 @@ class ModelSpec:
 
     def build(self, name: str, **given: object) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
-        return resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
+        response = {key: given.pop(key) for key in RESPONSES if key in given}
+        vary: Any = given.pop("vary", None)
+        if self.response:
+            response.pop("times", None)
+            return resolve_name(self.path)(name=name, **self.fixed, vary=vary, **response)
+        model: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
+        return timed(model, response, vary)
+
+    @property
+    def known(self) -> dict[str, FieldInfo]:
+        """All arguments of a label of the model, those of a response among them."""
+        return {**self.arguments, **RESPONSES}
+
+
+def timed(model: Model, response: Mapping[str, Any], vary: Mapping[str, str] | None = None) -> Model:
+    """Return a model with the response that takes time, or the model itself without one.
+
+    Args:
+        model: model of choices.
+        response: arguments of the response, ``times`` among them.
+        vary: formula of each parameter of the response that varies.
+
+    Raises:
+        UserError: for arguments of a response without ``times``.
+    """
+    settings = dict(response)
+    times = settings.pop("times", "none")
+    if times == "none":
+        if settings:
+            raise UserError(f"model {model.name}: {next(iter(settings))} needs times=ddm or times=lba (or --times)")
+        return model
+    from neurogym.behaviour.models.with_times import TimedModel
+
+    return TimedModel(model, times, vary=vary, **settings)
 
 
 def expected_seconds(labels: Sequence[str], trials: int, folds: int, seeds: int) -> float:
@@ -64,6 +98,8 @@ def expected_seconds(labels: Sequence[str], trials: int, folds: int, seeds: int)
 
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+#: Arguments of the response of a model of choices and times, by name.
+RESPONSES: dict[str, FieldInfo] = {name: options.option(row) for name, row in FILE["responses"].items()}
 MODELS: dict[str, ModelSpec] = {
     name: ModelSpec(name, **{**row, "arguments": options.options(FILE["arguments"], row.get("arguments", {}))})
     for name, row in FILE["models"].items()
@@ -133,7 +169,7 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
         raise UserError(f"model '{text}': expected {call.name}:KEY=VALUE")
     given: Values = {}
     for key, value in call.named:
-        check_known(f"argument of model {call.name}", key, spec.arguments)
+        check_known(f"argument of model {call.name}", key, spec.known)
         given[key] = _read(text, spec, key, parse_value(value))
     if not spec.units or "units" in given:
         more = {"seeds": seeds} if spec.units and "seeds" not in given else {}
@@ -148,7 +184,7 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
 def _read(text: str, spec: ModelSpec, key: str, value: object) -> object:
     """Return an argument of a model in its type; refuse a value of another type or beyond the limits."""
     try:
-        return options.read(key, spec.arguments[key], value)
+        return options.read(key, spec.known[key], value)
     except UserError as error:
         raise UserError(f"model '{text}': {error}") from None
 

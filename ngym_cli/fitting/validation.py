@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, predict
+from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, of_subject, predict
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.errors import UserError
 
@@ -59,6 +60,7 @@ class FitResult:
         fitted: fit to all sessions by subject ("all" when pooled).
         held_out: probabilities (trials, choices) of each session when it was held out.
         tested: the same for each session of the test table.
+        densities: log-densities (trials,) of choice and time of each held-out session; none for models without times.
         group: mean and s.d. of the subjects that a hierarchical fit found for each parameter, in the scale of the prior
             (logit of numbers with two bounds, logarithm of positive numbers).
     """
@@ -66,6 +68,7 @@ class FitResult:
     fitted: dict[str, Fitted]
     held_out: list[FloatArray]
     tested: list[FloatArray] = field(default_factory=list)
+    densities: list[FloatArray] = field(default_factory=list)
     group: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
@@ -134,13 +137,19 @@ def validate(model: Model, data: FitData) -> FitResult:
         held.append([])
     fits, prior = _fit(model, problems, protocol)
     found: dict[int, FloatArray] = {}
+    densities: dict[int, FloatArray] = {}
     for fit, sessions in zip(fits, held, strict=True):
         if sessions:
             found.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
+        for each in sessions if hasattr(fit.policy, "log_densities") else ():
+            policy: Any = of_subject(fit.policy, each.subject)
+            densities[id(each)] = policy.log_densities([each])[0]
     final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
     tested = [] if data.test is None else [predict(_for(final, each), [each])[0] for each in data.test.sessions]
     group = {} if prior is None else _group(fits[0], *prior)
-    return FitResult(final, [found[id(each)] for each in data.table.sessions], tested, group)
+    held_out = [found[id(each)] for each in data.table.sessions]
+    times = [densities[id(each)] for each in data.table.sessions] if densities else []
+    return FitResult(final, held_out, tested, times, group)
 
 
 def _group(fit: Fitted, mean: FloatArray, sd: FloatArray) -> dict[str, dict[str, float]]:
@@ -174,9 +183,47 @@ def _fit(
             spread = np.stack([fit.details["unbounded_variance"] for fit in fits[k::per]])
             mean = points.mean(0)
             priors.append((mean, np.sqrt(np.maximum(((points - mean) ** 2 + spread).mean(0), 1e-3))))
-        problems = [replace(each, prior=priors[i % per]) for i, each in enumerate(problems)]
+        problems = [
+            replace(each, prior=priors[i % per], start=fits[i].details["unbounded"]) for i, each in enumerate(problems)
+        ]
         fits, prior = model.fit(problems), priors[-1]
     return fits, prior
+
+
+@dataclass(frozen=True)
+class TimeScore:
+    """Held-out score of a model of choices and times, in nats per trial with an answer or a counted omission.
+
+    Attributes:
+        together: mean log-density of choice and time (s); `choice` and `time` add up to it.
+        choice: mean log-probability of the choice, 0 for omissions.
+        time: mean log-density of the time given the choice; for omissions, the log-probability of no answer.
+        trials: number of trials.
+    """
+
+    together: Estimate
+    choice: Estimate
+    time: Estimate
+    trials: int
+
+
+def time_score(joint: FloatArray, predictions: FloatArray, sessions: Sequence[Session]) -> TimeScore:
+    """Return the score of a model of choices and times.
+
+    Args:
+        joint: log-density of choice and time, nan for trials that are not scored, shape (trials,).
+        predictions: probabilities of the choices, shape (trials, choices).
+        sessions: the sessions with these trials.
+    """
+    choice = np.concatenate([each.choice for each in sessions])
+    which = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
+    chosen = np.nan_to_num(log_likelihoods(predictions, choice))
+    scored = np.isfinite(joint)
+    groups = enough_groups(which[scored])
+    together, choices, times = (
+        mean_interval(values[scored], groups, bounded=False) for values in (joint, chosen, joint - chosen)
+    )
+    return TimeScore(together, choices, times, int(scored.sum()))
 
 
 @dataclass(frozen=True)

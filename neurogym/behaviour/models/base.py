@@ -30,6 +30,8 @@ class ParallelTrials:
         reward: shape (sessions,).
         state: second-stage state or -1, shape (sessions,).
         choice2: second-stage choice or -1, shape (sessions,).
+        gain: amount won, nan where gains and losses are not separate, shape (sessions,); None as nan.
+        loss: amount lost, 0 or less, shape (sessions,); None as nan.
     """
 
     stimuli: FloatArray
@@ -37,6 +39,8 @@ class ParallelTrials:
     reward: FloatArray
     state: IntArray
     choice2: IntArray
+    gain: FloatArray | None = None
+    loss: FloatArray | None = None
 
 
 class Policy(Protocol):
@@ -127,7 +131,8 @@ def trial_at(data: object, index: object) -> ParallelTrials:
         data: sessions, padded sessions, or a trial.
         index: index into each attribute, as of `numpy.s_`.
     """
-    return ParallelTrials(*(getattr(data, each.name)[index] for each in fields(ParallelTrials)))
+    values = {each.name: getattr(data, each.name) for each in fields(ParallelTrials)}
+    return ParallelTrials(**{name: None if value is None else value[index] for name, value in values.items()})
 
 
 def trial_of(data: Padded, t: int) -> ParallelTrials:
@@ -271,6 +276,6 @@ class OneByOne:
         """See `Model.to_arrays`."""
         return flatten(policy)
 
-    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: object) -> Policy:
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """See `Model.from_arrays`."""
         return rebuild(self.policy, arrays)

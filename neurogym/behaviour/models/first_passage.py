@@ -22,6 +22,8 @@ IMAGES = np.arange(-2, 3)[:, None]
 WAVES = np.arange(1, 5)[:, None]
 #: Terms of the distribution functions, which are also used at short times.
 LONG_WAVES = np.arange(1, 13)[:, None]
+#: Cells of the scaled time (t / a^2) of simulations, their longest time, and trials that are drawn together.
+CELLS, LONGEST, CHUNK = 300, 6.0, 1000
 #: Points and weights of Gauss-Hermite quadrature over drifts.
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(15)
 SHARES = SHARES / SHARES.sum()
@@ -159,6 +161,37 @@ def _over_drifts(function: Callable[[FloatArray], FloatArray], drift: FloatArray
     if not np.any(spread):
         return function(drift)
     return np.asarray(sum(share * function(drift + spread * node) for node, share in zip(NODES, SHARES, strict=True)))
+
+
+def draw(
+    drift: FloatArray, bound: FloatArray, start: FloatArray, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray]:
+    """Return simulated choices (1 upper, 0 lower) and decision times in s from the density, shape (trials,).
+
+    Args:
+        drift: per s, shape (trials,).
+        bound: distance between the bounds, shape (trials,).
+        start: starting point as a share of the distance, shape (trials,).
+        rng: source of randomness.
+    """
+    choice, time = np.zeros(len(drift), np.int64), np.zeros(len(drift))
+    edges = LONGEST * np.linspace(0, 1, CELLS + 1) ** 2
+    middle, width = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
+    upper = np.repeat([False, True], CELLS)
+    for first in range(0, len(drift), CHUNK):
+        rows = slice(first, first + CHUNK)
+        v, a, w = (each[rows, None] * np.ones(2 * CELLS) for each in (drift, bound, start))
+        moments = np.tile(middle, 2) * a**2
+        side, none = np.tile(upper, len(v)), np.zeros(moments.size)
+        log = log_density(moments.ravel(), side, v.ravel(), a.ravel(), w.ravel(), none).log
+        density = np.exp(log).reshape(moments.shape)
+        cumulative = np.cumsum(density * np.tile(width, 2) * a**2, 1)
+        target = rng.random(len(v)) * cumulative[:, -1]
+        cell = np.minimum((cumulative < target[:, None]).sum(1), 2 * CELLS - 1)
+        choice[rows] = cell >= CELLS
+        inside = edges[cell % CELLS] + rng.random(len(v)) * width[cell % CELLS]
+        time[rows] = inside * bound[rows] ** 2
+    return choice, time
 
 
 def sample(

@@ -13,7 +13,7 @@ from neurogym.behaviour.models.agents import ModelParameter
 NOT_CONVERGED, NOT_IDENTIFIED = "not converged", "not identified"
 #: Share of the range of a parameter next to an end that counts as the end.
 EDGE = 1e-3
-#: Largest ratio of the standard error to the s.d. of the prior, both in the unbounded scale, of an identified parameter.
+#: Largest ratio of standard error and s.d. of the prior, both in the unbounded scale, of an identified parameter.
 INFORMED = 0.95
 #: Fewest trials for each parameter of a fit that needs no warning.
 TRIALS_PER_PARAMETER = 25

@@ -252,8 +252,7 @@ class DiffusionResponse:
         p = self._complete(values, n)
         drift = evidence[:, 0] + p["eta"] * rng.standard_normal(n)
         w = p["z"] + p["sz"] * _room(p) * (rng.random(n) - 0.5)
-        longest = min(deadline, 20.0)
-        choice, time = first_passage.sample(drift, lambda t: p["A"], (2 * w - 1) * p["A"], rng, longest)
+        choice, time = first_passage.draw(drift, 2 * p["A"], w, rng)
         rt = time + p["t_R"] + p["st"] * (rng.random(n) - 0.5)
         lapse = rng.random(n) < p["lapse"]
         choice = np.where(lapse, rng.integers(0, 2, n), choice)

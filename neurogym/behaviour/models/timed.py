@@ -129,8 +129,9 @@ class Posterior:
         self.evidence, self.response = evidence, response
         self.trials: TimedTrials = timed_trials(sessions, settings)
         self.parameters = (*evidence.parameters, *response.parameters)
-        default = np.array([[each.mean, each.sd] for each in self.parameters]).T
-        self.mean, self.sd = prior if prior is not None else (default[0], default[1])
+        mean: FloatArray = np.array([each.mean for each in self.parameters])
+        sd: FloatArray = np.array([each.sd for each in self.parameters])
+        self.mean, self.sd = prior if prior is not None else (mean, sd)
         self._split = len(evidence.parameters)
         self._values = response.for_trials(sessions)
 

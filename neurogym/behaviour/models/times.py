@@ -103,7 +103,7 @@ def without_codes(rt: FloatArray) -> tuple[FloatArray, list[str]]:
 
 
 def _trials(n: int) -> str:
-    return f"{n:,} trial{'s' * (n != 1)}"
+    return f"{n:,} trials" if n != 1 else "1 trial"
 
 
 def timed_trials(sessions: Sequence[Session], settings: TimeSettings) -> TimedTrials:
