@@ -35,7 +35,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.cycle import TaskDefinition, env_string, make_trials, trial_lengths
-from neurogym.parameters import BaseEnv, EnvMeta
+from neurogym.parameters import BaseEnv
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import Action, checked_action
 from neurogym.trials import Info, InvalidOperationError, StepResult, Trials
@@ -45,7 +45,6 @@ from neurogym.wrappers.stack import Stack
 
 __all__ = [
     "BaseEnv",
-    "EnvMeta",
     "EpochEnv",
     "InvalidOperationError",
     "OrderEnforcing",

@@ -82,8 +82,9 @@ class TaskEntries(_Described, total=False):
 
     Attributes:
         tags: Out of :data:`TAGS`.
-        carries: Whether a trial depends on those before, so that memory across trials is useful. By default where
-            rewards are needed, which tell of earlier trials.
+        history_dependent: Whether a trial depends on earlier trials, so that memory across trials is useful. By default
+            where rewards are needed, which report on earlier trials.
+        carries: Older name of ``history_dependent``; metadata have both.
         differences: Where it differs from NeuroGym's task of the same name, a sentence each; of the tasks of this
             package they are in ``compat/neurogym.toml``.
         necessary: What cannot be ignored without loss: labels of channels, names of periods, tuples of such that are
@@ -99,6 +100,7 @@ class TaskEntries(_Described, total=False):
 
     family: str
     tags: Sequence[str]
+    history_dependent: bool
     carries: bool
     differences: Sequence[str]
     necessary: Sequence[str | tuple[str, ...]]
@@ -111,10 +113,16 @@ class TaskEntries(_Described, total=False):
 
 #: Entries that may be left out.
 USUAL: dict[str, object] = {"paper_name": None, "paper_link": None}
-USUAL_OF_TASKS: dict[str, object] = {**USUAL, "carries": False, "differences": ()}
+USUAL_OF_TASKS: dict[str, object] = {**USUAL, "differences": ()}
 
 #: Entries that a registered task must have.
-REQUIRED = ("paper_name", "paper_link", "tags", "description", "carries", "differences", "necessary")
+REQUIRED = ("paper_name", "paper_link", "tags", "description", "history_dependent", "differences", "necessary")
+
+
+def _with_older_name(entries: Mapping[str, object]) -> dict[str, object]:
+    """Entries with ``history_dependent`` under the older name ``carries`` as well, and the other way round."""
+    name = next((name for name in ("history_dependent", "carries") if name in entries), None)
+    return {**entries, "history_dependent": entries[name], "carries": entries[name]} if name else dict(entries)
 
 
 def entries_of(kind: type) -> frozenset[str]:
@@ -127,8 +135,8 @@ class TaskInfo(dict[str, Any]):
 
     A task without a paper, without memory across trials, or without differences leaves these entries out.
 
-    >>> info = TaskInfo(description="say which is brighter", carries=False)
-    >>> info.replace(carries=True)["carries"], info["carries"]
+    >>> info = TaskInfo(description="say which is brighter", history_dependent=False)
+    >>> info.replace(history_dependent=True)["carries"], info["carries"]
     (True, False)
 
     Raises:
@@ -136,19 +144,19 @@ class TaskInfo(dict[str, Any]):
     """
 
     def __init__(self, **entries: Unpack[TaskEntries]):
-        usual = {**USUAL_OF_TASKS, "carries": bool(entries.get("needs_reward"))}
-        super().__init__({**usual, **_checked(entries, TaskEntries)})
+        usual = {**USUAL_OF_TASKS, "history_dependent": bool(entries.get("needs_reward"))}
+        super().__init__(_with_older_name({**usual, **_with_older_name(_checked(entries, TaskEntries))}))
 
     @classmethod
     def of(cls, entries: Mapping[str, object]) -> Self:
         """Metadata of a user-defined task, with entries of any name."""
         made = cls.__new__(cls)
-        made.update(entries)
+        made.update(_with_older_name(entries))
         return made
 
     def replace(self, **entries: Unpack[TaskEntries]) -> Self:
         """Copy the metadata with some entries replaced."""
-        return self.of({**self, **_checked(entries, TaskEntries)})
+        return self.of({**self, **_with_older_name(_checked(entries, TaskEntries))})
 
 
 class WrapperInfo(dict[str, Any]):

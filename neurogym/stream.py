@@ -65,7 +65,7 @@ class GroundTruthStream:
         self._stack = Stack(env)
         self.whole = whole and not self._stack.shows
         others = [w for w in layers(env) if not isinstance(w, (TrialWrapper, OrderEnforcing, *PASSIVE))]
-        steps = bool(others) or any(w.overrides("step", "reset") for w in self._stack.wrappers)
+        steps = bool(others) or any(w.hooks.own_step for w in self._stack.wrappers)
         steps |= self.task.observation_depends_on_step
         known = self.task.traits.batched or not self._stack.shows  # what the right action earns, if that is shown
         self.makes_blocks = self._stack.ahead and known and not steps

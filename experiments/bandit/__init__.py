@@ -53,7 +53,7 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     began = time.perf_counter()
     model.learn(int(config.timesteps or 0))
     seconds = time.perf_counter() - began
-    session = venv.get_attr("envs")[0][0].unwrapped.session
+    session = venv.get_attr("unwrapped")[0].session
     # the agent explores by drawing its actions
     test = fresh_trials.EvaluationSettings(sessions * session, 10_000 + config.seed, deterministic=False)
     found = fresh_trials.evaluate(model.policy, config, facts, test)

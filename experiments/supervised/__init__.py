@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from experiments.records.record import Record, Row, Rows
-from ngym_cli.agents.algorithms.rollout import Segments
+from ngym_cli.agents.algorithms.rollout import PackedRollout
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.supervised.learner import Supervised
 from ngym_cli.agents.supervised.material import TrialStream
@@ -60,7 +60,7 @@ def cross_entropy(model: Supervised, seed: int, rows: int = 400_000) -> float:
     while seen < rows:
         material = stream.trials(4000)
         length = material.length.astype(np.int64)
-        _, numbers = model.gradient(material, Segments(np.zeros_like(length), np.cumsum(length) - length, length))
+        _, numbers = model.gradient(material, PackedRollout(np.zeros_like(length), np.cumsum(length) - length, length))
         total, seen = total + float(numbers[1]) * len(material), seen + len(material)
     return total / seen
 

@@ -201,11 +201,11 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
         return {f"reaction time at {column} {r.condition[column]:g}": r.mean for r in found}
 
     def psychometric(table: Table) -> dict[str, Estimate]:
-        fit = from_trials.psychometric(table, column, model="weibull", n_boot=n_boot, level=level)
+        fit = from_trials.psychometric(table, column, model="weibull", n_boot=0, level=level)
         return {"81.6 % threshold": fit.threshold, "Weibull slope": fit.slope, "lapses": fit.lapse}
 
     def bias(table: Table) -> dict[str, Estimate]:
-        return {"PSE": from_trials.psychometric(table, column, n_boot=n_boot, level=level).threshold}
+        return {"PSE": from_trials.psychometric(table, column, n_boot=0, level=level).threshold}
 
     def diffusion(table: Table) -> dict[str, Estimate]:
         fit = from_trials.chronometric(table, column, n_boot=n_boot, level=level)
@@ -224,6 +224,8 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
 def comparison(name: str, a: Estimate, b: Estimate, level: float = 0.95) -> StatisticComparison:
     """Return the comparison of two estimates of a statistic."""
     se = float(np.hypot(a.se, b.se))
+    if not np.isfinite(a.value - b.value + se):  # only a bound of one is known
+        return StatisticComparison(name, a, b, Estimate(np.nan), np.nan)
     if se <= DEGENERATE * max(abs(a.value), abs(b.value)):
         se = float("nan")
     difference = Estimate.normal(a.value - b.value, se, level)

@@ -206,7 +206,7 @@ def cue_combination(
         fits[name] = fit_psychometric(
             x[rows], y[rows], guess=lapse, lapse=lapse, n_boot=n_boot, level=level, seed=int(stream), groups=own
         )
-    sigma = {name: np.r_[1 / fit.slope.value, 1 / fit.draws[:, 1]] for name, fit in fits.items()}
+    sigma = {name: np.r_[1 / fit.parameters[1], 1 / fit.draws[:, 1]] for name, fit in fits.items()}
     first, second = (sigma[name] ** 2 for name in singles)
     optimal = np.sqrt(first * second / (first + second))
 

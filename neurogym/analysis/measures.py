@@ -76,7 +76,7 @@ def _proportion(id_: str, label: str, rows: BoolArray, among: BoolArray, linked:
 
 def psychometric(data: TrialData) -> list[Measure]:
     """Return point of subjective equality, slope and lapses of choices against signed strength."""
-    fit = from_trials.psychometric(data, n_boot=200, profile=False)
+    fit = from_trials.psychometric(data, n_boot=0)
     lapses = fit.guess.value + fit.lapse.value
     return [
         _from("pse", "PSE", fit.threshold, fit.n, "%"),

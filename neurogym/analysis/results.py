@@ -40,8 +40,8 @@ class Estimate(Result):
         '0.85 [0.80, 0.90]'
 
     Attributes:
-        value: the estimate.
-        low: lower end of the interval; ``nan`` if there is none.
+        value: the estimate; ``nan`` if not determined, infinite if only a bound is known.
+        low: lower end of the interval; ``nan`` if there is no interval, infinite if it is open on that side.
         high: upper end of the interval.
         se: standard error, in the unit of ``value``; 0 for a parameter that was fixed.
     """
@@ -102,24 +102,33 @@ class Estimate(Result):
         half = student_quantile(level, finite.size - 1) * se
         return cls(float(finite.mean()), float(finite.mean()) - half, float(finite.mean()) + half, se)
 
+    def transformed(self, function: Callable[[float], float], level: float = 0.95) -> Estimate:
+        """Return an increasing function of the estimate, whose interval ends transform with it."""
+        value, low, high = (float(function(each)) for each in (self.value, self.low, self.high))
+        return Estimate(value, low, high, (high - low) / (2 * normal_quantile(level)))
+
     def __contains__(self, value: float) -> bool:
         """Return whether ``value`` lies inside the interval."""
         return self.low <= value <= self.high
 
     def interval(self, form: str | Callable[[float], str] = ".4g") -> str:
-        """Return the interval as text, as in ``[0.80, 0.90]``; empty if there is none.
+        """Return the interval as text, as in ``[0.80, 0.90]`` or ``[0.80, inf]``; empty if there is none.
 
         Args:
             form: format of the numbers, or a function that writes a number.
         """
-        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+        if not (math.isfinite(self.low) or math.isfinite(self.high)) or math.isnan(self.low + self.high):
             return ""
         low, high = (form(end) if callable(form) else format(end, form) for end in (self.low, self.high))
         return f"[{low}, {high}]"
 
     def __format__(self, form: str) -> str:
-        """Return the estimate as text, as in ``0.85 [0.80, 0.90]``."""
+        """Return the estimate as text, as in ``0.85 [0.80, 0.90]``, ``> 0.80`` or ``not determined``."""
         form = form or ".4g"
+        if math.isnan(self.value):
+            return "not determined"
+        if math.isinf(self.value):
+            return f"> {self.low:{form}}" if self.value > 0 else f"< {self.high:{form}}"
         return f"{self.value:{form}} {self.interval(form)}".rstrip()
 
 

@@ -142,7 +142,7 @@ def indifference_point(
         groups=rows_of(linked, both),
     )
     return Indifference(
-        Estimate.percentile(np.exp(fit.threshold.value), np.exp(fit.draws[:, 0]), level),
+        fit.threshold.transformed(np.exp, level),
         fit.slope,
         proportion_curve(levels, index, y, linked, level),
         fit,

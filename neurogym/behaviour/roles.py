@@ -7,28 +7,48 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-Columns = Mapping[str, np.ndarray]
+from neurogym.behaviour.columns import Column, Columns, plain, rows_of
+
 Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the columns of stimuli, or to none
 
 #: Roles that a column can have, and names (lower case, letters and digits only) that suggest the role, best first.
 NAMES: dict[str, tuple[str, ...]] = {
-    "subject": ("subject", "subjectid", "subj", "subid", "animal", "animalid", "rat", "ratid", "ratname", "mouse",
-                "mouseid", "mousename", "monkey", "participant", "participantid", "ppt", "person", "nickname"),
-    "session": ("session", "sessionid", "sessionnumber", "sess", "day", "date", "episode", "eid", "env"),
-    "trial": ("trial", "trialnumber", "trialnum", "trialno", "trialid", "trialindex", "ntrial"),
-    "choice2": ("choice2", "secondchoice", "secondstagechoice", "stage2choice", "action2", "response2", "a2"),
-    "state": ("state", "state2", "secondstate", "secondstagestate", "stage2state", "finalstate"),
-    "choice": ("choice", "choice1", "firstchoice", "stage1choice", "action", "action1", "response", "response1",
-               "responseside", "choiceside", "chosenside", "animalchoice", "ratchoice", "mousechoice", "chosen", "resp",
-               "side", "trgchoice", "targetchoice", "decision", "port", "arm", "a1", "choose",
-               "wentright", "choseright", "keypress", "key"),
-    "correct": ("correct", "iscorrect", "performance", "hit", "accuracy", "wascorrect", "feedbacktype", "success"),
-    "reward": ("reward", "rewarded", "rewards", "isrewarded", "payoff", "points", "win", "r", "outcome", "feedback"),
-    "ground_truth": ("groundtruth", "correctside", "correctchoice", "correctresponse", "correctanswer", "target",
-                     "rewardedside", "answer", "truth", "category", "stimulusside", "correctport"),
-    "rt": ("rt", "reactiontime", "responsetime", "rts", "rtms", "reactiontimems", "reactiontimes", "latency",
-           "decisiontime", "responselatency"),
+    "subject": ("subject", "subjectid", "subjectname", "subj", "subjid", "subjidx", "subjname", "sub", "subid",
+                "animal", "animalid", "animalname", "rat", "ratid", "ratname", "mouse", "mouseid", "mousename",
+                "monkey", "monkeyname", "bird", "fish", "participant", "participantid", "participantnumber",
+                "uniqueparticipant", "prolificid", "prolificpid", "workerid", "ppt", "pid", "person", "player",
+                "nickname", "id", "runid"),
+    "session": ("session", "sessionid", "sessionnumber", "sessionnum", "sessnum", "sessid", "sess", "ses", "eid",
+                "day", "date", "visit", "episode", "run", "env", "element", "game"),
+    "trial": ("trial", "trialnumber", "trialnum", "trialnr", "trialno", "trialid", "trialindex", "ntrial",
+              "trialsthisn", "trialcount"),
+    "choice2": ("choice2", "level2choice", "secondchoice", "secondstagechoice", "stage2choice", "choicestage2",
+                "action2", "response2", "a2"),
+    "state": ("state2", "state", "secondstate", "secondstagestate", "stage2state", "finalstate"),
+    "choice": ("choice", "choice1", "level1choice", "firstchoice", "stage1choice", "choicestage1", "response",
+               "response1", "responseside", "responsekey", "choiceside", "chosenside", "animalresponse",
+               "animalchoice", "ratchoice", "mousechoice", "subjectchoice", "chosen", "resp", "action", "action1",
+               "keypressed", "keypress", "keyrespkeys", "respkeys", "key", "button", "buttonpressed", "side",
+               "leftright", "trgchoice", "targetchoice", "decision", "port", "arm", "a1", "choose", "wentright",
+               "choseright", "choserighttarget"),
+    "correct": ("correct", "iscorrect", "correctness", "performance", "hit", "accuracy", "acc", "keyrespcorr",
+                "respcorr", "wascorrect", "feedbacktype", "success", "errordirectionjudgment"),
+    "gain": ("gain", "gains", "win", "wins", "won", "winamount"),
+    "loss": ("loss", "losses", "lose", "lost", "lossamount"),
+    "reward": ("reward", "rewarded", "rewards", "isrewarded", "rewardamount", "payoff", "points", "outcome", "win",
+               "money", "gain", "rewardvolume", "r", "feedback"),
+    "ground_truth": ("groundtruth", "correctside", "correctchoice", "correctresponse", "correctanswer", "correctresp",
+                     "corrans", "correctans", "corrresp", "correctkey", "target", "rewardedside", "answer", "truth",
+                     "stimulusside", "correctport", "stimulus", "stim", "category", "stimuluscategory"),
+    "rt": ("rt", "rtdec", "reactiontime", "responsetime", "rts", "rtms", "reactiontimems", "responsetimems",
+           "reactiontimes", "keyresprt", "resprt", "latency", "decisiontime", "responselatency", "rt1", "rtdecconf"),
+    "confidence": ("confidence", "conf", "confidencerating", "confrating", "wager"),
 }  # fmt: skip
+#: Roles besides these that can be named: a cue before the choice, and whether a second stage was the common one.
+MORE = {"cue": ("cue", "cueid"), "common": ("common", "iscommon", "transition")}
+ROLES = (*NAMES, *MORE, "stimuli")
+#: Ways in which a name of PsychoPy ends.
+ENDINGS = {"choice": "keys", "rt": "rt", "correct": "corr"}
 
 STIMULUS = re.compile(
     r"^(s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
@@ -36,41 +56,20 @@ STIMULUS = re.compile(
     r"left|right|morph|ratio|f)\d*([ab]|left|right|l|r|db|ms|hz|strength|level|contrast|coherence|evidence|diff|"
     r"difference|intensity|freq|frequency|value|clicks)?\d*$"
 )
-#: Parts of names of numeric columns that are no stimuli: times, generating probabilities, counters.
+#: Parts of names of numeric columns that hold no stimulus: times, generating probabilities, counters, judgements.
 NOT_STIMULI = re.compile(
-    r"(time|onset|offset|prob|^p\d|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|env)"
+    r"(time|onset|offset|prob|^p\d|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|^mu\d|env|thisn|"
+    r"conf|rating|(^|[_.])rt([_.]|$)|version|frame|reward|outcome|gain|loss|choice|resp|volume|period|interval|order|row|session)"
 )
-MISSED = ("", "nan", "none", "na", "null", "miss", "missed", "omission", "noresponse", "nochoice", "timeout", "abort",
-          "aborted", "invalid", "nogo")  # fmt: skip
-
-
-def plain(name: str) -> str:
-    """Return a name in lower case without anything but letters (of any alphabet) and digits."""
-    return re.sub(r"[\W_]", "", name.lower())
-
-
-def is_missed(value: object) -> bool:
-    """Return whether a table value stands for a missing value."""
-    if value is None:
-        return True
-    if isinstance(value, float | np.floating):
-        return bool(np.isnan(value))
-    return isinstance(value, str) and plain(value) in MISSED and value.strip() not in ("-1", "+1")
-
-
-def is_numeric(values: np.ndarray) -> bool:
-    """Return whether a column holds numbers (or mostly numbers, if some values are damaged)."""
-    if values.dtype.kind in "biuf":
-        return True
-    known = [value for value in values.tolist() if not is_missed(value)]
-    return bool(known) and sum(_number(value) is not None for value in known) > 0.5 * len(known)
-
-
-def _number(value: object) -> float | None:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
+#: Names of ground truth that may as well name a graded stimulus.
+STIMULUS_OR_TRUTH = ("stimulus", "stim", "category", "target", "stimuluscategory")
+YES = {"1", "true", "yes", "y", "correct", "right", "hit", "rewarded", "reward", "win", "success", "pass"}
+NO = {"0", "-1", "false", "no", "n", "error", "incorrect", "wrong", "unrewarded", "loss", "failure", "fail", "miss",
+      "false alarm"}  # fmt: skip
+MISSED = ("miss", "missed", "omission", "omitted", "noresponse", "nochoice", "noanswer", "timeout", "abort",
+          "aborted", "invalid", "toolate", "tooslow", "late", "ignore", "ignored", "skip", "skipped")  # fmt: skip
+MOST_CHOICES = 12
+MOST_LETTERS = 40  #: of a word for a choice
 
 
 def guess(columns: Columns) -> dict[str, object]:
@@ -86,40 +85,169 @@ def guess(columns: Columns) -> dict[str, object]:
     found: dict[str, object] = {}
     for role, words in NAMES.items():
         named = [name for word in words for name in columns if short[name] == word and name not in found.values()]
-        fits = [name for name in named if _fits(role, columns[name])]
+        if role in ENDINGS and any(name.endswith(".thisN") for name in columns):
+            ending = [name for name in columns if name.endswith(f".{ENDINGS[role]}")]
+            named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
+        fits = [name for name in dict.fromkeys(named) if fits_role(role, columns[name], short[name])]
+        if role == "session":
+            fits.sort(key=lambda name: len(columns[name].distinct) < 2)
         if fits:
             found[role] = fits[0]
-    if "reward" in found and "correct" not in found and plain(str(found["reward"])) in ("outcome", "feedback"):
-        said = {str(value).lower() for value in columns[str(found["reward"])].tolist()}
-        if said & {"correct", "error", "incorrect", "wrong"}:
-            found["correct"] = found.pop("reward")
+    _settle_correct(columns, found)
+    _settle_rewards(columns, found)
     if "choice" not in found:
         rest = [name for name in columns if name not in found.values() and _is_choice(columns[name])]
         if rest:
             found["choice"] = rest[0]
-    found["stimuli"] = _stimuli(columns, found)
+    _settle_two_stages(columns, found)
+    found["stimuli"] = () if "choice2" in found else _stimuli(columns, found)
     return found
 
 
-def _fits(role: str, values: np.ndarray) -> bool:
-    """Return whether the values of a column suit the role suggested by the column's name."""
-    distinct = {value for value in values.tolist() if not is_missed(value)}
-    if role in ("choice", "choice2", "ground_truth", "state", "correct"):
-        return 0 < len(distinct) <= 12
+def fits_role(role: str, column: Column, short: str = "") -> bool:
+    """Return whether the values of a column suit a role that the name of the column suggests."""
+    distinct = column.distinct
+    n = len(distinct)
+    if not n:
+        return False
+    if role in ("subject", "session"):
+        few = n <= max(1, len(column) / 2) or (len(column) <= 4 and short != "id")
+        whole = not column.is_numeric or not np.any(np.mod(column.numbers[np.isfinite(column.numbers)][:1000], 1))
+        return few and whole
+    if role == "trial":
+        return column.is_numeric
+    if role in ("choice", "choice2", "ground_truth", "state", "cue"):
+        return _is_label(column)
+    if role == "correct":
+        return is_flag(column, fractions=short == "performance") or _is_label(column)
     if role == "rt":
-        return is_numeric(values) and len(distinct) > 2
-    return role != "reward" or is_numeric(values) or len(distinct) <= 4
+        return column.is_numeric and n > 2
+    if role == "confidence":
+        return column.is_numeric and n > 1
+    if role in ("gain", "loss"):
+        return column.is_numeric
+    return column.is_numeric or n <= 4
 
 
-def _is_choice(values: np.ndarray) -> bool:
+def _is_label(column: Column) -> bool:
+    """Return whether a column holds few labels, or many of which a few are frequent (keys that were hit by mistake)."""
+    if len(column.distinct) > 1000:
+        return False
+    words, index = column.levels
+    counts = np.bincount(index[index >= 0], minlength=len(words))
+    frequent = [word for word, count in zip(words, counts, strict=True) if count > counts.sum() / 20]
+    if not counts.sum() or any(len(word) > MOST_LETTERS for word in frequent):
+        return False
+    if column.is_numeric and any("." in word for word in words):
+        return False
+    return len(words) <= MOST_CHOICES or bool(np.sort(counts)[-4:].sum() > 0.9 * counts.sum())
+
+
+def is_flag(column: Column, fractions: bool = False) -> bool:
+    """Return whether a column holds only yes and no, as numbers or words, or a mark of a missed trial."""
+    if column.codes is None or (column.is_numeric and not column.is_truth):
+        values = column.numbers[np.isfinite(column.numbers)]
+        if fractions and values.size and values.min() >= 0 and values.max() <= 1:
+            return True
+        low = np.unique(values[:100_000])
+        return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
+    return all(word.lower() in YES | NO or plain(word) in MISSED for word in column.words)
+
+
+def _settle_correct(columns: Columns, found: dict[str, object]) -> None:
+    """Read a column of correctness that holds labels of choices as the correct choice."""
+    name = found.get("correct")
+    options = set(columns[str(found["choice"])].levels[0]) if "choice" in found else set()
+    if name is not None and not is_flag(columns[str(name)], plain(str(name)) == "performance"):
+        words = set(columns[str(name)].levels[0])
+        if 2 * len(words & options) > len(words) or not {word.lower() for word in words} & (YES | NO):
+            del found["correct"]
+            found.setdefault("ground_truth", str(name))
+    stimulus = found.get("ground_truth")
+    if stimulus is not None and plain(str(stimulus)) in STIMULUS_OR_TRUTH:
+        labels = columns[str(stimulus)].levels[0]
+        if not (len(labels) == 2 or (set(labels) <= options and len(labels) <= MOST_CHOICES)):
+            del found["ground_truth"]
+
+
+def _settle_rewards(columns: Columns, found: dict[str, object]) -> None:
+    """Keep gains and losses only together, and read outcomes such as ``error`` as correctness."""
+    if "gain" in found and "loss" not in found:
+        found.setdefault("reward", found["gain"])
+    if "loss" in found and "gain" not in found:
+        found.pop("loss")
+    elif "gain" in found and "loss" in found:
+        if found.get("reward") == found["gain"]:
+            found.pop("reward")
+    if "loss" not in found:
+        found.pop("gain", None)
+    if "reward" in found and "correct" not in found and plain(str(found["reward"])) in ("outcome", "feedback"):
+        words = {word.lower() for word in columns[str(found["reward"])].words}
+        if words & {"correct", "error", "incorrect", "wrong"}:
+            found["correct"] = found.pop("reward")
+
+
+def _settle_two_stages(columns: Columns, found: dict[str, object]) -> None:
+    """Keep a second stage only with both of its columns, or with four choices that say the state."""
+    if "choice2" in found and "state" not in found:
+        common = [name for name in columns if plain(name) in MORE["common"] and is_flag(columns[name])]
+        if common:
+            found["common"] = common[0]
+    if "choice2" not in found and plain(str(found.get("state", ""))) == "state":
+        found.pop("state")
+    cues = [name for name in columns if plain(name) in MORE["cue"] and name not in found.values()]
+    if cues and "reward" in found and "choice2" not in found and fits_role("cue", columns[cues[0]]):
+        if plain(str(found.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed") or "correct" not in found:
+            found["cue"] = cues[0]
+
+
+def _is_choice(column: Column) -> bool:
     """Return whether a column without a telling name holds two to four words."""
-    distinct = {value for value in values.tolist() if not is_missed(value)}
-    return not is_numeric(values) and 2 <= len(distinct) <= 4
+    return not column.is_numeric and 2 <= len(column.distinct) <= 4 and _is_label(column) and not is_flag(column)
 
 
 def _stimuli(columns: Columns, found: Mapping[str, object]) -> tuple[str, ...]:
-    free = [name for name in columns if name not in found.values() and is_numeric(columns[name])]
+    free = [name for name in columns if name not in found.values() and columns[name].is_numeric]
+    free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
     named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
-    if not named and "reward" not in found and "correct" in found:
-        named = [name for name in free if not NOT_STIMULI.search(name.lower())]
-    return tuple(name for name in named if len(set(columns[name].tolist())) > 1)
+    if not named and not {"reward", "gain"} & set(found) and "correct" in found:
+        rest = [name for name in free if not NOT_STIMULI.search(name.lower())]
+        named = [name for name in rest if _varies_within(columns[name], columns, found)]
+    return tuple(named)
+
+
+def _varies_within(column: Column, columns: Columns, found: Mapping[str, object]) -> bool:
+    """Return whether a column varies within subjects, as an age does not."""
+    if "subject" not in found:
+        return True
+    subject = columns[str(found["subject"])].texts[1][: rows_of(columns)]
+    values = np.nan_to_num(column.numbers)
+    order = np.argsort(subject, kind="stable")
+    same = (np.diff(subject[order]) == 0) & (np.diff(values[order]) != 0)
+    return len(np.unique(subject[order][1:][same])) > 0.5 * len(np.unique(subject))
+
+
+def side_pairs(columns: Columns, used: Sequence[object] = ()) -> list[tuple[str, str]]:
+    """Return the pairs of numeric columns for the left and the right, as in ``contrastLeft`` and ``contrastRight``."""
+    pairs = []
+    for name in columns:
+        match = re.fullmatch(r"(?i)(.*?)left(.*)", name)
+        partner = None if match is None else _right_of(name)
+        if partner is None or partner not in columns or {name, partner} & set(map(str, used)):
+            continue
+        if NOT_STIMULI.search(name.lower()) or not (columns[name].is_numeric and columns[partner].is_numeric):
+            continue
+        if columns[name].is_truth or columns[partner].is_truth:
+            continue
+        pairs.append((name, partner))
+    return pairs
+
+
+def _right_of(name: str) -> str:
+    return re.sub("left", "right", re.sub("Left", "Right", re.sub("LEFT", "RIGHT", name)))
+
+
+def numbered_pairs(columns: Columns, stimuli: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of stimuli that differ in a final 1 and 2, as ``s1`` and ``s2``."""
+    ends = [(name, f"{name[:-1]}2") for name in stimuli if name.endswith("1")]
+    return [pair for pair in ends if pair[1] in stimuli]

@@ -100,6 +100,42 @@ def session(choice: Sequence[int] | IntArray, subject: str = "subject", name: st
 
 
 @dataclass(frozen=True)
+class ColumnReading:
+    """Meaning that was read from a column.
+
+    Attributes:
+        column: name of the column.
+        role: role of the column; "condition" without a role of its own, "" if the column is not used.
+        values: entries of the column in words.
+        read_as: meaning of the entries in words.
+    """
+
+    column: str
+    role: str
+    values: str
+    read_as: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Account of how a table was read.
+
+    Attributes:
+        form: format of the file in words; empty for a table from Python.
+        columns: a row for each column.
+        left_out: number of rows or trials that were left out, by reason.
+        notes: remarks that the user should see.
+        column_map: content of a column file that reads the table in the same way.
+    """
+
+    form: str = ""
+    columns: tuple[ColumnReading, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    column_map: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Behaviour:
     """Behaviour of subjects in sessions.
 
@@ -109,6 +145,7 @@ class Behaviour:
         stimuli: names of the stimuli.
         roles: column of the table behind each role.
         unused: columns of the table without a role.
+        reading: how the table was read; None for tables that were not read.
     """
 
     sessions: tuple[Session, ...]
@@ -116,6 +153,7 @@ class Behaviour:
     stimuli: tuple[str, ...] = ()
     roles: dict[str, object] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
+    reading: Reading | None = None
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -138,6 +176,14 @@ class Behaviour:
     def join(self, name: str) -> np.ndarray:
         """Return an attribute of all sessions, concatenated."""
         return np.concatenate([getattr(each, name) for each in self.sessions])
+
+    def condition(self, name: str) -> np.ndarray:
+        """Return a further column of the table of all sessions, concatenated.
+
+        Raises:
+            KeyError: if there is no such column.
+        """
+        return np.concatenate([each.conditions[name] for each in self.sessions])
 
     def in_blocks(self, n: int) -> Behaviour:
         """Return the table with sessions cut into consecutive blocks, for a total of at least ``n`` blocks."""

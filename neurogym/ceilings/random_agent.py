@@ -48,8 +48,8 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
     env = copy.deepcopy(env)
     seen, _ = env.reset(seed=0)
     task = env.unwrapped
-    known = passes and task.traits.batched and not any(wrapper.overrides("step") for wrapper in task.wrappers)
-    if not known or task.is_adaptive or task.stack.is_adaptive or task.rule.jumps:
+    known = passes and task.traits.batched and not any(wrapper.hooks.own_step for wrapper in task.wrappers)
+    if not known or task.is_adaptive or task.stack.follows_agent or task.rule.jumps:
         return _simulated(env, seen, simulated)
     size, most = (256, MOST) if task.stack.ahead else (1, TRIALS)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf
@@ -112,7 +112,7 @@ def blind(env: gym.Env) -> Score | None:
     found = stored.stored("blind", task)
     if found is not None and stored.is_plain(task):
         return found
-    if not task.traits.batched or not task.stack.ahead or any(w.overrides("step") for w in task.wrappers):
+    if not task.traits.batched or not task.stack.ahead or any(w.hooks.own_step for w in task.wrappers):
         return None
     if task.rule is None or task.rule.jumps:  # what is reached at a time depends on the actions before
         return None

@@ -134,7 +134,7 @@ class _Stack:
     @property
     def linked(self) -> bool:
         """Whether the ground truth of a trial depends on earlier trials of the task."""
-        return needs_reward(self.env) or bool(self.task.metadata.get("carries"))
+        return needs_reward(self.env) or bool(self.task.metadata.get("history_dependent"))
 
     @property
     def next_trial_reveals_outcome(self) -> bool:

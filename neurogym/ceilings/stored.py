@@ -13,7 +13,6 @@ from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
-from neurogym.wrappers.base import TrialWrapper
 
 ScoresById = dict[str, Score]
 
@@ -60,11 +59,7 @@ def task_ceiling(env: TrialEnv) -> Score | None:
 
 def is_plain(env: TrialEnv) -> bool:
     """Whether the added wrappers leave trials and rewards unchanged."""
-    return all(_only_shows(wrapper) for wrapper in env.wrappers[own_wrappers(env) :])
-
-
-def _only_shows(wrapper: TrialWrapper) -> bool:
-    return not wrapper.overrides("plan", "revise", "step", "new_trial")
+    return not any(wrapper.hooks.acts_on_trials for wrapper in env.wrappers[own_wrappers(env) :])
 
 
 def is_usual(env: TrialEnv) -> bool:

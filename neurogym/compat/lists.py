@@ -13,6 +13,7 @@ import gymnasium as gym
 from neurogym.wrappers.pass_reward import PassAction, PassReward
 
 METADATA_DEF_KEYS = ("description", "paper_name", "paper_link", "timing", "tags")
+EnvMeta = type(gym.Env)
 _GROUPS = {
     "ALL_NATIVE_ENVS": ("native",),
     "ALL_CONTRIB_ENVS": ("contrib",),

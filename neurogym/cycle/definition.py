@@ -102,7 +102,7 @@ class TaskDefinition(SingleTrial):
         """Capabilities of the task without wrappers."""
         ahead = not self.one_by_one and not self.is_adaptive
         batched = self.rule is not None and not self.overrides_step
-        return Traits(ahead, batched, bool(self.metadata.get("carries", False)))
+        return Traits(ahead, batched, bool(self.metadata.get("history_dependent", False)))
 
     @property
     def overrides_step(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Digest of all names and signatures, so that a module from other sources is not called; a test prints the new digest.
-ABI = "a403aa0ddbc1a3ed"
+ABI = "7dff5b8eb057bbf8"
 
 
 class Kernel(NamedTuple):
@@ -21,15 +21,14 @@ class Kernel(NamedTuple):
 
 _ROWS = "neurogym/trials/rows.c"
 _ROWS_TEST = "tests/neurogym/trials/test_rows.py"
-_LOOPS = "ngym_cli/agents/networks/loops.c"
-_LOOPED = "tests/ngym_cli/agents/networks/test_loops.py"
-_FUSED = "ngym_cli/agents/algorithms/fused.c"  # agent.c, next to it, computes
-_FUSED_TEST = "tests/ngym_cli/agents/algorithms/test_fused.py"
-_RUN = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
-_ACT = "ngym_cli.agents.algorithms.recurrent_ppo:RolloutAgent._act_in_numpy"
-_LEARN = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
-_FUSE = "ngym_cli.agents.algorithms.compiled:Fused"
-_COMPILED = "ngym_cli.agents.algorithms.compiled:Compiled"
+_COMPILED = "ngym_cli/agents/compiled"
+_AGENT = "ngym_cli.agents.compiled.agent:CompiledAgent"
+_LOOP = "ngym_cli.agents.compiled.loops:run"
+_PPO = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
+_ACT = "ngym_cli.agents.algorithms.recurrent_ppo:RolloutAgent"
+_NETWORK = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
+_PASSES_TEST = "tests/ngym_cli/agents/compiled/test_passes.py"
+_LOOPS_TEST = "tests/ngym_cli/agents/compiled/test_loops.py"
 
 KERNELS: Mapping[str, Kernel] = {
     "advance": Kernel(
@@ -49,24 +48,24 @@ KERNELS: Mapping[str, Kernel] = {
     "respond": Kernel(_ROWS, "neurogym.trials.rows:Tables.respond", "neurogym.trials.rows:Tables.respond", _ROWS_TEST),
     "answer": Kernel(_ROWS, "neurogym.trials.rows:Tables.answer", "neurogym.trials.rows:Tables.answer", _ROWS_TEST),
     "run_out": Kernel(_ROWS, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST),
-    "forward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
-    "backward": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.loops:run", _LOOPED),
-    "packed_size": Kernel(_LOOPS, _RUN, "ngym_cli.agents.networks.steps:Stepper", _LOOPED),
-    "sizes": Kernel(_FUSED, _LEARN, _COMPILED, _FUSED_TEST),
-    "prepare": Kernel(_FUSED, _LEARN, f"{_FUSE}.act", _FUSED_TEST),
-    "act": Kernel(_FUSED, _ACT, f"{_FUSE}.act", _FUSED_TEST),
-    "learn": Kernel(_FUSED, _LEARN, f"{_FUSE}.descend", _FUSED_TEST),
-    "teach": Kernel(
-        _FUSED,
+    "forward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
+    "backward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
+    "packed_size": Kernel(f"{_COMPILED}/loops.c", _NETWORK, "ngym_cli.agents.compiled.steps:packed_size", _LOOPS_TEST),
+    "sizes": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.reserve", _PASSES_TEST),
+    "prepare": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.prepare", _PASSES_TEST),
+    "act": Kernel(f"{_COMPILED}/python.c", _ACT, f"{_AGENT}.act", _PASSES_TEST),
+    "ppo_gradient": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.gradient", _PASSES_TEST),
+    "supervised_gradient": Kernel(
+        f"{_COMPILED}/python.c",
         "ngym_cli.agents.supervised.learner:Supervised.loss",
-        "ngym_cli.agents.supervised.objective:SupervisedKernel.gradient",
-        "tests/ngym_cli/agents/supervised/test_compiled.py",
+        f"{_AGENT}.gradient",
+        _PASSES_TEST,
     ),
     "adam": Kernel(
-        "ngym_cli/agents/networks/descent.c",
-        "ngym_cli.agents.networks.descent:Descent.step",
-        "ngym_cli.agents.networks.descent:Descent.step",
-        "tests/ngym_cli/agents/networks/test_descent.py",
+        f"{_COMPILED}/adam.c",
+        "ngym_cli.agents.networks.optimizer:Optimizer.step",
+        "ngym_cli.agents.compiled.agent:apply_adam",
+        "tests/ngym_cli/agents/compiled/test_adam.py",
     ),
 }
 

@@ -5,8 +5,7 @@ Belongs here: what follows from a change of a parameter. May use: `messages`, `m
 
 from __future__ import annotations
 
-from neurogym.parameters.arguments import EnvMeta
 from neurogym.parameters.base import BaseEnv
-from neurogym.parameters.dictionaries import Conditions, Settings, SettingsAttribute
+from neurogym.parameters.dictionaries import Conditions, Settings
 
-__all__ = ["BaseEnv", "Conditions", "EnvMeta", "Settings", "SettingsAttribute"]
+__all__ = ["BaseEnv", "Conditions", "Settings"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 
 from neurogym.messages.names import unknown
-from neurogym.parameters.dictionaries import Changed, same
 
 
 @dataclass(frozen=True)
@@ -132,114 +131,74 @@ def within_ranges(function: Callable[..., None]) -> Callable[..., None]:
 OTHERS = ("self", "dt", "rewards", "timing")
 
 
-class Reconstructible(Changed, Protocol):
-    """A task that can be made a second time with other arguments."""
+def argument(name: str) -> property:
+    """Attribute of a task for a constructor argument: assignment has the effect of :meth:`BaseEnv.update`."""
 
-    @property
-    def remakes(self) -> bool:
-        """Whether the task can be made again."""
-
-    def arguments(self) -> dict[str, object]:
-        """Every argument with the present value."""
-
-    def copy_with(self, changes: Mapping[str, object]) -> Reconstructible:
-        """Make a task with the same arguments except for some changes."""
-
-    def copy_differences(self, made: object, changes: Mapping[str, object]) -> None:
-        """Copy the attributes in which another task differs."""
-
-
-class Parameter:
-    """Attribute for a constructor argument: assignment has the effect of making the task with the new value."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __get__(self, task: Reconstructible | None, owner: type | None = None) -> Any:
-        """The present value."""
-        if task is None:
-            return self
+    def get(task: Any) -> Any:
         try:
-            return task.__dict__[self.name]
+            return vars(task)[name]
         except KeyError:
-            raise AttributeError(f"{type(task).__name__!r} object has no attribute {self.name!r}") from None
+            raise AttributeError(f"{type(task).__name__!r} object has no attribute {name!r}") from None
 
-    def __set__(self, task: Reconstructible, value: Any) -> None:
-        """Set the value, with effect from the next trial on."""
-        present = vars(task)
-        if not task.is_made or (self.name in present and same(present[self.name], value)):
-            present[self.name] = value
+    def assign(task: Any, value: Any) -> None:
+        if task.is_made:
+            task.assign(name, value)
+        else:
+            vars(task)[name] = value
+
+    def delete(task: Any) -> None:
+        del vars(task)[name]
+
+    return property(get, assign, delete, f"Argument {name}.")
+
+
+def attributes_of(constructor: Callable[..., None]) -> list[str]:
+    """Names of the arguments of a constructor that are attributes to assign to."""
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = inspect.signature(constructor).parameters.values()
+    return [p.name for p in parameters if p.kind in named and p.name not in OTHERS]
+
+
+def recorded(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Let the constructor of a task check the ranges of the arguments and record the arguments.
+
+    Of several constructors that call each other only the outermost records. This constructor also accepts Gymnasium's
+    ``render_mode``.
+    """
+    checked = within_ranges(constructor)
+    signature = inspect.signature(constructor)
+
+    @functools.wraps(constructor)
+    def __init__(self: Any, *args: object, **kwargs: object) -> None:
+        if "_arguments" in vars(self):
+            checked(self, *args, **kwargs)
             return
-        if not task.remakes or self.name not in task.arguments():  # an argument of the base class alone
-            present[self.name] = value
-            task.forget_trials_ahead()
-            return
-        made = task.copy_with({self.name: value})
-        if self.name not in vars(made) or np.array_equal(vars(made)[self.name], value):
-            task.copy_differences(made, {self.name: value})
-        else:  # the attribute is something derived from the argument, and is assigned as such
-            self._derive(task, value, vars(made)[self.name])
-            present[self.name] = value
-        task.forget_trials_ahead()
-
-    def _derive(self, task: Reconstructible, value: Any, derived: Any) -> None:
-        """Adjust the argument to an assigned derived value, if proportional: ``sigma`` to noise per step."""
-        if not all(isinstance(number, (int, float, np.number)) for number in (value, derived)) or derived == 0:
-            return
-        argument = float(value) ** 2 / float(derived)
-        made = task.copy_with({self.name: argument})
-        if np.isclose(vars(made)[self.name], value):
-            task.copy_differences(made, {self.name: argument})
-
-    def __delete__(self, task: Reconstructible) -> None:
-        """Delete the attribute."""
-        del vars(task)[self.name]
-
-
-class EnvMeta(type):
-    """Stores the constructor arguments of a task and makes each argument assignable."""
-
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: object):
-        super().__init__(name, bases, namespace, **kwargs)
-        if "__init__" in namespace:
-            cls.__init__ = within_ranges(namespace["__init__"])  # type: ignore[misc]
-        own = inspect.signature(cls.__init__)  # type: ignore[misc]  # what a call of the class takes
-        cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])
-        if "__init__" in namespace:
-            for parameter in inspect.signature(namespace["__init__"]).parameters.values():
-                named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-                if named and parameter.name not in OTHERS and not hasattr(cls, parameter.name):
-                    setattr(cls, parameter.name, Parameter(parameter.name))
-
-    def __call__(cls, *args: object, **kwargs: object) -> Any:
-        """Make a task and keep the arguments, without Gymnasium's ``render_mode``."""
-        render_mode = None if "render_mode" in inspect.signature(cls).parameters else kwargs.pop("render_mode", None)
-        if render_mode not in (None, *cls.metadata["render_modes"]):  # type: ignore[attr-defined]
-            raise ValueError(unknown("render_mode", render_mode, cls.metadata["render_modes"]))  # type: ignore[attr-defined]
+        render_mode = None if "render_mode" in signature.parameters else kwargs.pop("render_mode", None)
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(unknown("render_mode", render_mode, self.metadata["render_modes"]))
+        self._arguments = {}
+        error: AttributeError | None = None
         try:
-            task = super().__call__(*args, **kwargs)
-        except AttributeError as error:
-            _require_base(error.obj if isinstance(error.obj, cls) else None, error)
-            raise
-        _require_base(task)
+            checked(self, *args, **kwargs)
+        except AttributeError as raised:
+            error = raised
+        if "performance" not in vars(self):
+            text = "must begin with super().__init__(dt=dt, ...): it was not called"
+            raise TypeError(f"{type(self).__name__}.__init__ {text}") from error
+        if error is not None:
+            raise error
         if render_mode is not None:
-            task.render_mode = render_mode
-        task.record_arguments(_bound(cls, task, args, kwargs))
-        return task
+            self.render_mode = render_mode
+        self._arguments, self.is_made = _bound(signature, self, args, kwargs), True
+
+    return __init__
 
 
-def _require_base(task: object, error: Exception | None = None) -> None:
-    """Raise TypeError if a task's constructor has not called the constructor of the base class."""
-    if task is not None and "performance" not in vars(task):
-        name = type(task).__name__
-        raise TypeError(f"{name}.__init__ must begin with super().__init__(dt=dt, ...): it was not called") from error
-
-
-def _bound(cls: type, task: object, args: tuple, kwargs: dict[str, object]) -> dict[str, object]:
-    signature = inspect.signature(cls.__init__)  # type: ignore[misc]
-    given = dict(signature.bind(task, *args, **kwargs).arguments)
+def _bound(signature: inspect.Signature, task: object, args: tuple, kwargs: dict[str, object]) -> dict[str, object]:
+    """Arguments by name, those of ``**kwargs`` included."""
+    arguments = dict(signature.bind(task, *args, **kwargs).arguments)
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
-            given |= given.pop(parameter.name, {})
-    del given[next(iter(signature.parameters))]
-    return given
+            arguments |= arguments.pop(parameter.name, {})
+    del arguments[next(iter(signature.parameters))]
+    return arguments

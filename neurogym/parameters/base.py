@@ -1,13 +1,14 @@
 """Base environment: a time step, a single random generator, and parameters that can be changed during a session.
 
-An environment keeps its constructor's arguments. To change an argument, a second instance is made with the new
-arguments, and attributes that differ are copied into the running session; so values that the constructor derives from
-an argument follow, and a value that the constructor refuses is refused here, too.
+The arguments of an environment are one set of values that never changes. :meth:`BaseEnv.update` makes a new set, makes
+a second environment with it, and copies the attributes that this changes into the running session. So what the
+constructor derives from an argument follows, and a value that the constructor refuses is refused here, too.
 """
 
 from __future__ import annotations
 
 import inspect
+import io
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -16,8 +17,8 @@ import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.metadata import RENDER_MODES, TaskInfo, describe
-from neurogym.parameters.arguments import OTHERS, EnvMeta
-from neurogym.parameters.dictionaries import Conditions, Settings, SettingsAttribute, same
+from neurogym.parameters.arguments import OTHERS, argument, attributes_of, recorded
+from neurogym.parameters.dictionaries import Conditions, Settings
 from neurogym.sampling.generator import LegacyGenerator, generator_of
 from neurogym.spaces import n_actions
 
@@ -27,12 +28,32 @@ TABLES = ("rewards", "timing")
 ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 #: Attributes that belong to the session and not to the parameters.
 _OF_SESSION = frozenset(
-    ("cursor", "ahead", "trial", "last", "spec", "is_made", "render_mode", "top")
+    ("cursor", "ahead", "trial", "last", "spec", "is_made", "render_mode", "top", "observation_space", "action_space")
     + ("_arguments", "_np_random", "_np_random_seed", "_seen", "_stack", "block_described", "_now")
 )
 
 
-class BaseEnv(gym.Env, metaclass=EnvMeta):
+def _table(name: str, kind: type[Settings]) -> property:
+    """Attribute of a task that is a dictionary; what is assigned is copied."""
+
+    def get(task: Any) -> Settings:
+        try:
+            settings = vars(task)[name]
+        except KeyError:
+            raise AttributeError(f"{type(task).__name__} has no {name}") from None
+        if settings.task is not task:
+            settings.task, settings.name = task, name
+        return settings
+
+    def assign(task: Any, values: Mapping[str, object]) -> None:
+        vars(task)[name] = kind(values)
+        if task.is_made:
+            task.forget_trials_ahead()
+
+    return property(get, assign, None, f"The {name} of the task, a dictionary.")
+
+
+class BaseEnv(gym.Env):
     """A Gymnasium environment with a time step.
 
     Args:
@@ -57,14 +78,19 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
     rule: ClassVar[Any] = None
     default_timing: ClassVar[Mapping[str, object]] = {}
     default_rewards: ClassVar[Mapping[str, object]] = {}
-    rewards = SettingsAttribute()
-    timing = SettingsAttribute()
-    conditions = SettingsAttribute(Conditions)
-    _arguments: dict[str, Any]
+    rewards = _table("rewards", Settings)
+    timing = _table("timing", Settings)
+    conditions = _table("conditions", Conditions)
+    _arguments: Mapping[str, Any]  # replaced as a whole, never changed
 
     def __init_subclass__(cls, **kwargs: object):
-        """Add the metadata that Gymnasium requires, and the description."""
+        """Add metadata and description; let the constructor record the arguments, and make each an attribute."""
         super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            for name in attributes_of(vars(cls)["__init__"]):
+                if not hasattr(cls, name):
+                    setattr(cls, name, argument(name))
+            cls.__init__ = recorded(vars(cls)["__init__"])  # type: ignore[method-assign]
         if "metadata" in cls.__dict__:
             cls.metadata = TaskInfo.of({"render_modes": [*RENDER_MODES], **cls.metadata})
         describe(cls)
@@ -104,10 +130,6 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
         """Return None: environments without trials have no picture."""
 
     # -- parameters ---------------------------------------------------------------------------------------------------
-
-    def record_arguments(self, arguments: dict[str, object]) -> None:
-        """Keep the arguments; called when the constructor is done."""
-        self._arguments, self.is_made = arguments, True
 
     def forget_trials_ahead(self) -> None:
         """Discard trials made ahead; called when a parameter has changed."""
@@ -177,7 +199,19 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
                 self.copy_differences(made, changes)
         for name, table in tables.items():
             for key, value in table.items():
-                self.parameter_tables[name].put(key, value)
+                self.parameter_tables[name].replace(key, value)
+        self.forget_trials_ahead()
+
+    def assign(self, name: str, value: Any) -> None:
+        """Set the attribute of an argument, with effect from the next trial on.
+
+        Where the constructor keeps the argument under this name, the argument changes as by :meth:`update`. Where the
+        attribute is derived (``sigma`` divided by the square root of ``dt``), the attribute is set as it is.
+        """
+        made = self.copy_with({name: value}) if self.remakes and name in self.arguments() else None
+        if made is not None and np.array_equal(vars(made).get(name, value), value):
+            self.copy_differences(made, {name: value})
+        vars(self)[name] = value
         self.forget_trials_ahead()
 
     @classmethod
@@ -193,11 +227,11 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
     def has_parameters_of(self, other: BaseEnv) -> bool:
         """Whether this task and another have equal arguments and equal later changes."""
 
-        def of(task: BaseEnv) -> dict[str, object]:
-            own = {name: vars(task)[name] for name in task.parameters() if name in vars(task)}
-            return {"arguments": task.arguments(), "tables": dict(task.parameter_tables), "own": own}
+        def of(task: BaseEnv) -> list[object]:
+            attributes = {name: vars(task)[name] for name in task.parameters() if name in vars(task)}
+            return [task.arguments(), [dict(table) for table in task.parameter_tables.values()], attributes]
 
-        return type(self) is type(other) and same(of(self), of(other))
+        return type(self) is type(other) and not differ(of(self), of(other))
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
@@ -239,14 +273,39 @@ class BaseEnv(gym.Env, metaclass=EnvMeta):
                 "make another environment"
             )
         for name, value in after.items():
-            if name in _OF_SESSION or (name in before and same(before[name], value)):
+            if name in _OF_SESSION or isinstance(value, np.random.Generator):
                 continue
             if isinstance(value, Settings) and isinstance(vars(self).get(name), Settings):
                 for key, entry in value.items():
-                    if key not in before[name] or not same(before[name][key], entry):
-                        vars(self)[name].put(key, entry)
+                    if key not in before[name] or differ(before[name][key], entry):
+                        vars(self)[name].replace(key, entry)
                 for key in before[name].keys() - value.keys():
                     dict.pop(vars(self)[name], key, None)
-            else:
+            elif name not in before or differ(before[name], value):
                 vars(self)[name] = value
         self._arguments = {**self._arguments, **changes}
+
+
+def differ(a: object, b: object) -> bool:
+    """Whether two values have different contents.
+
+    Random generators, and environments of one class, count as equal. Functions are compared with what they enclose.
+    """
+    if a is b:
+        return False
+    try:
+        return _contents(a) != _contents(b)
+    except Exception:  # whatever a user's object raises when it is pickled
+        return True
+
+
+def _contents(value: object) -> bytes:
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):
+        def persistent_id(self, part: object) -> str | None:
+            return type(part).__name__ if isinstance(part, (gym.Env, np.random.Generator)) else None
+
+    buffer = io.BytesIO()
+    Pickler(buffer).dump(value)
+    return buffer.getvalue()

@@ -46,7 +46,7 @@ def plot_psychometric(
         raise ValueError("there are no trials to draw a psychometric curve of")
     beta = alpha = float("nan")
     if len(levels) > 1:
-        fit = fit_psychometric(evidence, right, guess=0.0, lapse=0.0, n_boot=0)
+        fit = fit_psychometric(evidence, right, guess=0.0, lapse=0.0, n_boot=0, profile=False)
         beta, alpha = float(fit.slope.value), float(-fit.slope.value * fit.threshold.value)
     span = max(float(np.abs(levels).max()), 1e-9) * 1.05
     x = np.linspace(-span, span, 300)

@@ -86,6 +86,7 @@ class BatchStepResult(NamedTuple):
         new_trial: Whether a trial ended, (num_envs,).
         truth: The right action at the row just acted on, (num_envs, ...), where all environments have one.
         last_seen: Index of an environment that ended to its last observation.
+        last_infos: Index of an environment that ended to its last info; empty where no infos are made.
     """
 
     observations: np.ndarray
@@ -95,6 +96,7 @@ class BatchStepResult(NamedTuple):
     new_trial: np.ndarray
     truth: np.ndarray | None
     last_seen: Mapping[int, np.ndarray]
+    last_infos: Mapping[int, Info] = {}
 
 
 class Batch(VectorEnv):
@@ -275,4 +277,5 @@ class LoopVectorEnv(Batch):
             np.array(ended),
             np.array(truths) if len(truths) == n else None,
             last_seen,
+            {i: self._infos[i] for i in last_seen},
         )

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.compat.members import forgive_reset
+from neurogym.compat.undeclared import effects_of
 from neurogym.parameters.arguments import within_ranges
 from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import Traits, task_of
 
 #: Types of attributes that a step may change in place.
@@ -52,35 +54,58 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
 class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """A wrapper that acts on trials.
 
-    It may define any of these hooks, each for many trials or environments at once: :meth:`plan` before trials are made,
-    :meth:`revise` after, :meth:`observe` on every observation (or :meth:`appended`, if all it does is to append
-    channels). A stack that uses only these also runs on a batch. :meth:`trial_ended` reports the agent's behaviour.
-    A subclass may also override ``new_trial(**kwargs)``, ``step`` and ``reset`` in the ordinary way.
+    A wrapper declares in ``hooks`` what it does, and implements up to four hooks, each for many trials or environments
+    at once: :meth:`plan` before trials are made, :meth:`revise` after, :meth:`observe` on every observation (or
+    :meth:`appended`, if all the wrapper does is to append channels), and :meth:`trial_ended` after a trial. They are
+    called in this order; ``plan`` from the outermost wrapper to the innermost, the others from the innermost outwards::
 
-    What can be done with the wrapper, its :attr:`traits`, follows from what it overrides; nothing is declared.
+        class Clearer(TrialWrapper):
+            hooks = Hooks(changes=("conditions",), follows_agent=True, history_dependent=True)
+
+            def start_session(self):
+                self.clear = False
+
+            def trial_ended(self, info):
+                self.clear = info["outcome"] != "correct"
+
+            def plan(self, n, given):
+                return {**given, "coh": np.full(n, 51.2)} if self.clear else given
+
+    A stack of such wrappers also runs on a batch. A subclass may also override ``new_trial(**kwargs)``, ``step`` and
+    ``reset`` in the ordinary way. Of a class without a declaration of its own (scripts), the most that the methods
+    could do is assumed (:mod:`neurogym.compat.undeclared`).
 
     Attributes:
+        hooks: The declaration; a constructor may replace the declaration of the instance.
         accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
         decides: Conditions that the wrapper determines; no other wrapper of the stack may.
         inside_of: Names of wrappers that must be put on after this one.
         task: The innermost environment.
 
     Raises:
-        TypeError: If the innermost environment is not a :class:`TrialEnv`.
+        TypeError: If the innermost environment is not a :class:`TrialEnv`, or the class overrides a method whose effect
+            the hooks do not declare.
         ValueError: If the wrapper does not fit the present stack; the message names the required order.
     """
 
+    hooks: Hooks = Hooks()
     accepts: ClassVar[tuple[str, ...]] = ()
     decides: ClassVar[tuple[str, ...]] = ()
     inside_of: ClassVar[tuple[str, ...]] = ()
     _shown_by: object = None  # where the stack only uses hooks: all of them at once, known after a reset
 
     def __init_subclass__(cls, **kwargs: object):
-        """Check declared ranges; refuse declarations of earlier versions, which would silently have no effect."""
+        """Check declared effects and ranges; refuse declarations of earlier versions, which would have no effect."""
         super().__init_subclass__(**kwargs)
-        for name, method in (("adaptive", "trial_ended"), ("carries", "links_trials")):
+        for name, entry in (("adaptive", "follows_agent"), ("carries", "history_dependent")):
             if name in vars(cls):
-                raise TypeError(f"{cls.__name__}: {name} is not declared any more; override {method} instead")
+                raise TypeError(f"{cls.__name__}: {name} is not declared any more; declare hooks = Hooks({entry}=True)")
+        if "hooks" in vars(cls):
+            cls.hooks.check(cls.__name__, set(vars(cls)))
+        else:
+            cls.hooks = cls.hooks.replace(**effects_of(vars(cls), cls.hooks))
+        if "links_trials" in vars(cls):
+            cls.hooks = cls.hooks.replace(history_dependent=cls.links_trials())
         if "__init__" in vars(cls):
             cls.__init__ = within_ranges(vars(cls)["__init__"])  # type: ignore[method-assign]
 
@@ -134,7 +159,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             field: Looks up a per-step field of the trials at the row(s) observed; ``"last_gt"`` is the ground truth of
                 the row(s) acted on before, zeros after a reset.
         """
-        return append(ob, self.appended(action, reward, field)) if self.overrides("appended") else ob
+        return append(ob, self.appended(action, reward, field)) if self.only_appends else ob
 
     def trial_ended(self, info: Info) -> None:
         """Called when a trial has ended, before the next is made: take note of what the agent did.
@@ -146,41 +171,38 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def start_session(self) -> None:
         """Called by every ``reset`` of the task: forget what was carried across trials."""
 
-    # -- what it does -------------------------------------------------------------------------------------------------
+    # -- what follows from the declaration ----------------------------------------------------------------------------
 
-    @classmethod
-    def overrides(cls, *names: str) -> bool:
-        """Whether the class overrides any of the named methods."""
-        return any(getattr(cls, name) is not getattr(TrialWrapper, name) for name in names)
+    @property
+    def only_appends(self) -> bool:
+        """Whether the wrapper shows what :meth:`appended` returns, after the channels of the wrapped environment."""
+        return type(self).observe is TrialWrapper.observe and type(self).appended is not TrialWrapper.appended
 
     @property
     def traits(self) -> Traits:
         """Capabilities of the wrapper."""
-        ahead = not self.is_adaptive and not self.overrides("new_trial")
-        batched = not self.overrides("step", "reset", "new_trial")
-        if self.is_adaptive:  # it may show what its own environment has done, and a batch asks one wrapper for all
-            batched = batched and not self.overrides("observe", "appended")
-        return Traits(ahead, batched, self.links_trials())
+        return Traits(self.hooks.ahead, self.hooks.batched, self.hooks.history_dependent)
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether ``plan`` or ``revise`` depend on what the agent did."""
-        return self.overrides("trial_ended")
+        """Older name of ``hooks.follows_agent``."""
+        return self.hooks.follows_agent
 
     @classmethod
     def links_trials(cls) -> bool:
-        """Whether the wrapper makes a trial depend on earlier trials, so that memory across trials is useful.
+        """Older name of ``hooks.history_dependent``."""
+        return cls.hooks.history_dependent
 
-        By default True if it keeps state from trial to trial. A wrapper that only shows the agent its past (its last
-        reward or action) does not.
-        """
-        return cls.overrides("start_session", "trial_ended")
+    @property
+    def has_history_without(self) -> bool:
+        """Whether the task, or another wrapper, makes a trial depend on earlier trials."""
+        others = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
+        return self.task.traits.history_dependent or any(wrapper.hooks.history_dependent for wrapper in others)
 
     @property
     def earlier_trials_matter(self) -> bool:
-        """Whether the task, or another wrapper, makes a trial depend on earlier trials."""
-        others = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
-        return self.task.traits.links_trials or any(wrapper.links_trials() for wrapper in others)
+        """Older name of ``has_history_without``."""
+        return self.has_history_without
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
 
@@ -221,7 +243,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         A wrapper that changes observations in ``step`` without overriding ``observe`` is called with a step that did
         nothing; its numbers, lists, dictionaries and arrays are then restored.
         """
-        if not self.overrides("step") or self.overrides("observe", "appended"):
+        if not self.hooks.own_step or self.hooks.shows:
             return self.observe(ob, no_action(self.action_space), 0.0, self.task.field)
         before = {name: copy.deepcopy(v) if isinstance(v, CHANGING) else v for name, v in vars(self).items()}
         self.env = _NoStep(self.env, ob, {**info, "new_trial": False})

@@ -12,6 +12,7 @@ from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Count, Whole
 from neurogym.trials import Info, Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import choices_of, remembered
 
 
@@ -32,6 +33,7 @@ class ComputeMeanPerf(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="outside perf_phases")
+    hooks = Hooks(changes=("conditions", "record"), follows_agent=True)
     ceiling_effect = LEAVES
     decides = ("the performance flags",)
 
@@ -55,11 +57,6 @@ class ComputeMeanPerf(TrialWrapper):
         """Reset the record of the agent's performance."""
         self._window: list[float] = []
         self.mean_perf = 0.0
-
-    @classmethod
-    def links_trials(cls) -> bool:
-        """Return False: the wrapper changes no trials."""
-        return False
 
     def trial_ended(self, info: Info) -> None:
         """Count the trial."""
@@ -97,6 +94,7 @@ class PerfPhases(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="inside compute_mean_perf, outside variable_nch")
+    hooks = Hooks(changes=("conditions", "record"), follows_agent=True, history_dependent=True)
     ceiling_effect = LEAVES
     decides = ("phase",)
     inside_of = ("ComputeMeanPerf",)
@@ -118,11 +116,6 @@ class PerfPhases(TrialWrapper):
             raise ValueError(f"expected start_ph <= end_ph, got {self.start_ph} and {self.end_ph}")
         super().__init__(env)
         self.start_session()
-
-    @property
-    def is_adaptive(self) -> bool:
-        """Return True: the flag depends on the agent."""
-        return True
 
     def start_session(self) -> None:
         """Begin with the first phase."""

@@ -41,6 +41,24 @@ class Forwarding:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return inside(self.env, name)
 
+    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+        """Set an attribute on the outermost layer that defines the attribute.
+
+        Args:
+            name: Name of the attribute.
+            value: The new value.
+            force: Set the attribute on this wrapper if no layer defines the attribute.
+
+        Returns:
+            Whether the attribute was set.
+        """
+        defined = name in vars(self) or hasattr(type(self), name)
+        if not defined and self.env.set_wrapper_attr(name, value, force=False):
+            return True
+        if defined or force:
+            setattr(self, name, value)
+        return defined or force
+
     def ceiling(self) -> Score | None:
         """Score of the ideal observer of this stack, if known; see :func:`neurogym.ceilings.ceiling`."""
         return scores.score("ceiling of a stack", self)

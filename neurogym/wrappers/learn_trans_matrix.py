@@ -13,6 +13,7 @@ from neurogym.parameters.arguments import Probability
 from neurogym.spaces import Action, append_channels, names_of
 from neurogym.trials import Info
 from neurogym.wrappers.base import Field, Reward, TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 
 
 class LearnTransMatrix(TrialWrapper):
@@ -31,6 +32,7 @@ class LearnTransMatrix(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="any")
+    hooks = Hooks(shows="the transitions of the agent's own choices", own_step=True, history_dependent=True)
 
     def __init__(self, env: gym.Env, lr: Probability = 0.1, decay: Probability = 0.01):
         self._actions = choice_actions(env, "LearnTransMatrix")
@@ -41,7 +43,7 @@ class LearnTransMatrix(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """Effect on the ceiling: none for independent trials, else unknown, since choices predict the next trial."""
-        return unknown("the agent's earlier choices are shown") if self.earlier_trials_matter else LEAVES
+        return unknown("the agent's earlier choices are shown") if self.has_history_without else LEAVES
 
     def start_session(self) -> None:
         """Reset the matrix and the last choice."""

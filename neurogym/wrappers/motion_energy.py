@@ -12,6 +12,7 @@ from neurogym.parameters.arguments import AtLeastTwo, Count, Positive
 from neurogym.spaces import Action
 from neurogym.trials import Trials
 from neurogym.wrappers.base import Field, Reward, TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 
 LIT = 127  #: brightness above which a pixel counts
 
@@ -36,6 +37,7 @@ class MotionEnergy(TrialWrapper):
     """
 
     metadata = WrapperInfo(doi="10.1364/JOSAA.2.000284", order="innermost")
+    hooks = Hooks(changes=("record",), shows="motion energy")
     ceiling_effect = LEAVES
     inside_of = ("TrialWrapper",)
 

@@ -13,8 +13,9 @@ from neurogym.parameters.arguments import Count, NonNegative, Probability
 from neurogym.spaces import Action, names_of, unbounded
 from neurogym.trials import Info, Rows, Trials
 from neurogym.wrappers.base import Field, Reward, TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import remembered
-from neurogym.wrappers.tasks import Traits, require_periods, task_of
+from neurogym.wrappers.tasks import require_periods, task_of
 
 
 class Noise(TrialWrapper):
@@ -41,6 +42,7 @@ class Noise(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="outside pass_reward and pass_action it also perturbs their channels")
+    hooks = Hooks(changes=("record",), shows="noise", own_step=True)
 
     def __init__(
         self,
@@ -52,6 +54,7 @@ class Noise(TrialWrapper):
     ):
         space = _of_floats(env.observation_space, type(self).__name__)
         super().__init__(env)
+        self.hooks = self.hooks.replace(own_step=perf_th is not None)
         self.perf_th, self.w, self.step_noise = perf_th, w, step_noise
         self.std_noise = float(std_noise) if perf_th is None else 0.0
         self.observation_space = unbounded(space)
@@ -61,16 +64,6 @@ class Noise(TrialWrapper):
     def effect_on_ceiling(self) -> Effect:
         """Effect on the ceiling: a known reduction if the noise level is fixed."""
         return NOISE if self.perf_th is None else unknown("the level of the noise follows the agent's performance")
-
-    @property
-    def traits(self) -> Traits:
-        """Capabilities of the wrapper: batched unless the noise depends on the agent."""
-        return Traits(ahead=True, batched=self.perf_th is None, links_trials=self.links_trials())
-
-    @classmethod
-    def links_trials(cls) -> bool:
-        """Return False: noise is drawn independently in every trial."""
-        return False
 
     def start_session(self) -> None:
         """Reset the record of the agent's performance."""
@@ -88,8 +81,10 @@ class Noise(TrialWrapper):
 
     def step(self, action: Action) -> tuple[np.ndarray, SupportsFloat, bool, bool, Info]:
         """Act; the end of a trial may change the level."""
+        if self.perf_th is None:
+            return super().step(action)
         ob, reward, terminated, truncated, info = self.env.step(action)
-        if self.perf_th is not None and info["new_trial"]:
+        if info["new_trial"]:
             self._adapt(info)
         return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
 
@@ -122,6 +117,7 @@ class DynamicNoise(Noise):
     """
 
     metadata = Noise.metadata.replace(order="any")
+    hooks = Noise.hooks.replace(changes=("observations", "record"))
 
     def __init__(
         self,
@@ -169,6 +165,7 @@ class StimAccSignal(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="any; outside noise it does not sum the noise")
+    hooks = Hooks(changes=("observations",))
 
     def __init__(self, env: gym.Env):
         _of_floats(env.unwrapped.observation_space, "StimAccSignal")

@@ -12,6 +12,7 @@ from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 from neurogym.wrappers.sampling import remembered
 from neurogym.wrappers.tasks import require_periods, task_of
@@ -34,6 +35,7 @@ class BiasCorrection(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="inside pass_reward")
+    hooks = Hooks(history_dependent=True, own_step=True)
     ceiling_effect = HIDES_OUTCOME
     inside_of = ("PassReward",)
 
@@ -91,6 +93,7 @@ class CatchTrials(TrialWrapper):
     """
 
     metadata = WrapperInfo(doi="10.1038/s41467-020-14824-w", order="any")
+    hooks = Hooks(changes=("rewards", "record"))
     ceiling_effect = HIDES_OUTCOME
 
     def __init__(
@@ -110,11 +113,6 @@ class CatchTrials(TrialWrapper):
         super().__init__(env)
         self.catch_prob, self.stim_th, self.start, self.alt_rew = catch_prob, stim_th, start, alt_rew
         self._made = 0
-
-    @classmethod
-    def links_trials(cls) -> bool:
-        """Return False: trials are counted, but each is a catch trial independently of earlier trials."""
-        return False
 
     def start_session(self) -> None:
         """Count trials from 0."""
@@ -141,6 +139,7 @@ class MissTrialReward(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="any")
+    hooks = Hooks(changes=("rewards",))
 
     def __init__(self, env: gym.Env, r_miss: float = 0.0):
         super().__init__(env)
@@ -171,6 +170,7 @@ class TimeOut(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="any")
+    hooks = Hooks(changes=("timing", "record"), follows_agent=True, history_dependent=True)
     decides = ("period_fixation",)
 
     def __init__(self, env: gym.Env, time_out: NonNegative = 0):
@@ -185,7 +185,7 @@ class TimeOut(TrialWrapper):
         usual = Distribution.of(timing["fixation"]) if "fixation" in timing else None
         if usual is None or usual.kind != "constant":
             hint = unknown("fixation hints at whether the last answer was correct")
-            return hint if self.earlier_trials_matter else LEAVES
+            return hint if self.has_history_without else LEAVES
         steps = [int(duration / self.task.dt + 1e-6) for duration in (usual.arguments, self.time_out)]
         return LEAVES if steps[0] == steps[1] else TELLS_OUTCOME
 
@@ -194,8 +194,8 @@ class TimeOut(TrialWrapper):
         self._on = False
 
     def trial_ended(self, info: Info) -> None:
-        """Note whether the trial was correct."""
-        self._on = info["performance"] < 1
+        """Note whether the trial ended with an error or a miss; a graded success, such as a sure bet, is neither."""
+        self._on = info["outcome"] in ("error", "abort", "miss")
 
     def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Set the fixation duration after an error or miss."""

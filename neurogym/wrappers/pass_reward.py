@@ -9,6 +9,7 @@ from neurogym.ceilings.effects import LEAVES, unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.spaces import Action, append_channels
 from neurogym.wrappers.base import Field, Reward, TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import task_of, trial_of
 
 
@@ -23,6 +24,7 @@ class PassReward(TrialWrapper):
         doi="10.1038/s41593-018-0147-8",
         order="outside every wrapper that changes rewards",
     )
+    hooks = Hooks(shows="the last reward")
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env):
@@ -46,6 +48,7 @@ class PassAction(TrialWrapper):
     """
 
     metadata = WrapperInfo(doi="10.1038/s41593-018-0147-8", order="any")
+    hooks = Hooks(shows="the last action")
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, one_hot: bool = False):
@@ -71,6 +74,7 @@ class PassGT(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="any")
+    hooks = Hooks(shows="the last ground truth")
     ceiling_effect = unknown("the right answer of the last step is shown")
 
     def __init__(self, env: gym.Env):

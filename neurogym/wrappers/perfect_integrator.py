@@ -11,6 +11,7 @@ from neurogym.metadata import WrapperInfo
 from neurogym.spaces import Action
 from neurogym.trials import StepResult
 from neurogym.wrappers.base import Field, Reward, TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.learn_trans_matrix import choice_actions
 from neurogym.wrappers.noise import stimulus_columns
 from neurogym.wrappers.tasks import task_of
@@ -33,6 +34,7 @@ class PerfectIntegrator(TrialWrapper):
         doi="10.1038/s41467-020-14824-w",
         order="inside pass_reward, pass_action and noise",
     )
+    hooks = Hooks(shows="the choices of an integrator and the last reward", own_step=True, history_dependent=True)
     ceiling_effect = unknown("the agent predicts another one")
     inside_of = ("PassReward", "PassAction", "Noise", "PassGT", "LearnTransMatrix", "DynamicNoise", "BiasCorrection")
 

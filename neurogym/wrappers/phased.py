@@ -14,6 +14,7 @@ from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import Action
 from neurogym.trials import Info, Rows, StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import remembered
 from neurogym.wrappers.tasks import TrialTask, require_periods, task_of
 
@@ -42,6 +43,12 @@ class Phased(TrialWrapper):
         ValueError: If the task does not fit or an argument is out of range.
     """
 
+    hooks = Hooks(
+        changes=("conditions", "timing", "observations", "rewards"),
+        history_dependent=True,
+        follows_agent=True,
+        own_step=True,
+    )
     decides = ("the training phase", "period_fixation")
     punishing_ph = 0  # first phase with negative rewards
     task: NoisyTask

@@ -13,6 +13,7 @@ from neurogym.ceilings.processes import BlockProcess, draw
 from neurogym.metadata import WrapperInfo
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import BlockClock, another, check_probabilities, choices_of, probability_rows, restrict
 
 
@@ -31,6 +32,7 @@ class RandomGroundTruth(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="inside schedule_attr and variable_nch")
+    hooks = Hooks(changes=("conditions", "record"))
     accepts = ("p", "sel_chs")
     decides = ("ground_truth",)
 
@@ -86,6 +88,7 @@ class SideBias(TrialWrapper):
         doi="10.7554/eLife.63711",
         order="any; no other wrapper that decides the ground truth",
     )
+    hooks = Hooks(changes=("conditions", "record"), history_dependent=True)
     accepts = ("sel_chs",)
     decides = ("ground_truth",)
 

@@ -14,6 +14,7 @@ from neurogym.parameters.arguments import Positive
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import TrialTask, periods_of, task_of
 
 TRIED = 400  #: trials in which a difference after the stimulus is looked for
@@ -42,6 +43,7 @@ class ReactionTime(TrialWrapper):
         order="any; only one on a task",
         measures=("reaction",),
     )
+    hooks = Hooks(changes=("timing", "rewards"))
     decides = ("the decision period",)
 
     def __init__(

@@ -14,7 +14,8 @@ from neurogym.metadata import WrapperInfo
 from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
-from neurogym.wrappers.tasks import Traits, TrialTask, task_of
+from neurogym.wrappers.hooks import Hooks
+from neurogym.wrappers.tasks import TrialTask, task_of
 
 
 class ScheduleAttr(TrialWrapper):
@@ -34,6 +35,7 @@ class ScheduleAttr(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="outside the wrapper whose arguments it schedules")
+    hooks = Hooks(changes=("conditions", "record"), history_dependent=True)
     ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")
 
     def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, object]]):
@@ -45,7 +47,8 @@ class ScheduleAttr(TrialWrapper):
         names = [name for name in names if _is_taken(task, name)]
         self.attr_list = [{name: value for name, value in attr.items() if name in names} for attr in self.attr_list]
         self.decides = tuple(name for name in names if name in task.conditions)  # type: ignore[misc]
-        self._differ = any(set(attr) != set(names) for attr in self.attr_list)
+        differ = any(set(attr) != set(names) for attr in self.attr_list)
+        self.hooks = self.hooks.replace(one_by_one=differ)
         super().__init__(env)
 
     @staticmethod
@@ -65,12 +68,6 @@ class ScheduleAttr(TrialWrapper):
             raise ValueError("schedule_attr needs conditions with equally many values, as in coh=0/51.2")
         schedule = schedule_from(name if length is None else f"{name}:{length}", n)
         return {"schedule": schedule, "attr_list": [{key: lists[key][i] for key in lists} for i in range(n)]}
-
-    @property
-    def traits(self) -> Traits:
-        """Capabilities of the wrapper; trials with different given conditions are made individually."""
-        traits = super().traits
-        return Traits(False, False, traits.links_trials) if self._differ else traits
 
     def start_session(self) -> None:
         """Set the schedule back, with a stream drawn from the task's."""

@@ -31,8 +31,9 @@ class Stack:
         wrappers: The wrappers, innermost first.
         accepts: Conditions that they take for themselves.
         ahead: Whether trials of the task can be made before they begin.
-        is_adaptive: Whether what any of them does to trials depends on what the agent did.
+        follows_agent: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
+        revises: Whether any of them changes the trials made by the task.
         looks_up: Whether what an action does is looked up in tables that the task's rule has filled.
     """
 
@@ -44,14 +45,14 @@ class Stack:
     def _take(self, wrappers: list[TrialWrapper]) -> None:
         self.wrappers = wrappers
         self.accepts = {name for wrapper in self.wrappers for name in wrapper.accepts}
-        self._planning = [wrapper for wrapper in reversed(self.wrappers) if wrapper.overrides("plan")]
-        self._revising = [wrapper for wrapper in self.wrappers if wrapper.overrides("revise")]
-        self._observing = [wrapper for wrapper in self.wrappers if wrapper.overrides("observe", "appended")]
+        self._planning = [wrapper for wrapper in reversed(self.wrappers) if wrapper.hooks.changes]
+        self.revises = bool(self._planning)
+        self._observing = [wrapper for wrapper in self.wrappers if wrapper.hooks.shows]
         self._turns: list[Turn] | None = None
         self.ahead = self._task_ahead and all(wrapper.traits.ahead for wrapper in self.wrappers)
-        self.is_adaptive = any(wrapper.is_adaptive for wrapper in self.wrappers)
-        self._following = [wrapper for wrapper in self.wrappers if wrapper.overrides("trial_ended")]
-        self.begins_trials = any(wrapper.overrides("new_trial") for wrapper in self.wrappers)
+        self._following = [wrapper for wrapper in self.wrappers if wrapper.hooks.follows_agent]
+        self.follows_agent = bool(self._following)
+        self.begins_trials = any(wrapper.hooks.own_new_trial for wrapper in self.wrappers)
 
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:
         """Remove all wrappers except the given wrappers."""
@@ -63,19 +64,14 @@ class Stack:
         return bool(self._observing)
 
     @property
-    def revises(self) -> bool:
-        """Whether any wrapper changes the trials made by the task."""
-        return bool(self._revising)
-
-    @property
     def only_hooks(self) -> bool:
         """Whether the wrappers, and all layers between wrappers and task, only use hooks."""
-        return self._passes and not any(wrapper.overrides("step", "reset", "new_trial") for wrapper in self.wrappers)
+        return self._passes and not any(w.hooks.own_step or w.hooks.own_new_trial for w in self.wrappers)
 
     @property
     def only_shows(self) -> bool:
         """Whether no wrapper affects the contents of trials."""
-        return not (self._planning or self._revising or self.begins_trials)
+        return not (self.revises or self.begins_trials)
 
     def start_session(self) -> None:
         """Reset the state that wrappers keep across trials."""
@@ -95,7 +91,7 @@ class Stack:
 
     def revise(self, trials: Trials) -> None:
         """Change trials that were just made."""
-        for wrapper in self._revising:
+        for wrapper in reversed(self._planning):
             wrapper.revise(trials)
 
     def observe(self, ob: np.ndarray, action: Action, reward: Reward, field: Field, copied: bool = True) -> np.ndarray:
@@ -129,7 +125,7 @@ class Stack:
         """Operations on observations, in order: calls of a wrapper, or channels appended by consecutive wrappers."""
         turns: list[Turn] = []
         for wrapper in self._observing:
-            if wrapper.overrides("observe"):
+            if not wrapper.only_appends:
                 turns.append((wrapper.observe, [], 0, slice(0)))
                 continue
             before, width = wrapper.env.observation_space.shape[-1], wrapper.observation_space.shape[-1]  # type: ignore[index]
@@ -153,12 +149,12 @@ def traits(env: gym.Env) -> Traits:
     """Capabilities of a stack: the capabilities shared by the task and each of its wrappers."""
     if not isinstance(env.unwrapped, SingleTrial):
         return Traits(False, False, False)
-    ahead, batched, links_trials = cast(TrialTask, env.unwrapped).traits
+    ahead, batched, history_dependent = cast(TrialTask, env.unwrapped).traits
     for layer in layers(env):
         if isinstance(layer, TrialWrapper):
             its = layer.traits
             ahead, batched = ahead and its.ahead, batched and its.batched
-            links_trials = links_trials or its.links_trials
+            history_dependent = history_dependent or its.history_dependent
         elif not isinstance(layer, PASSIVE):
             batched = False
-    return Traits(ahead, batched, links_trials)
+    return Traits(ahead, batched, history_dependent)

@@ -21,7 +21,12 @@ class Traits(NamedTuple):
 
     ahead: bool  #: trials can be made before they begin: none depends on what the agent did
     batched: bool  #: a step is a look-up in what was made ahead, so that many environments can be stepped as one
-    links_trials: bool  #: a trial depends on earlier ones, so that memory across trials is useful
+    history_dependent: bool  #: a trial depends on earlier ones, so that memory across trials is useful
+
+    @property
+    def links_trials(self) -> bool:
+        """Older name of ``history_dependent``."""
+        return self.history_dependent
 
 
 class TrialTask(TaskLike, Protocol):

@@ -18,6 +18,7 @@ from neurogym.parameters.arguments import Range
 from neurogym.trials import Info, Trials
 from neurogym.wrappers import transitions
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import BlockClock, choices_of, probability_rows, restrict
 
 ERROR_RULES = ("reset",)
@@ -59,6 +60,7 @@ class TrialHistory(TrialWrapper):
         order="inside variable_nch and schedule_attr; no other wrapper that decides the ground truth",
         measures=("history",),
     )
+    hooks = Hooks(changes=("conditions", "record"), history_dependent=True, follows_agent=True)
     accepts = ("probs", "sel_chs")
     decides = ("ground_truth",)
     generation = 0
@@ -86,6 +88,7 @@ class TrialHistory(TrialWrapper):
             raise ValueError("rand_blcks needs one number as probs, the probability of the preferred transition")
         self.tr_mats = transitions.matrices(probs, self.n_ch, named)
         self.after_error = after_error
+        self.hooks = self.hooks.replace(follows_agent=after_error is not None)
         self._error_mats = None
         if isinstance(after_error, str) and after_error not in ERROR_RULES:
             raise ValueError(f"after_error must be 'reset', None or transition probabilities, got {after_error!r}")
@@ -102,11 +105,6 @@ class TrialHistory(TrialWrapper):
     def curr_block(self) -> Any:
         """Block of the current trial."""
         return self.task.trial.get(f"{self._key}_block", self._block)
-
-    @property
-    def is_adaptive(self) -> bool:
-        """Only where errors count."""
-        return self.after_error is not None
 
     def effect_on_ceiling(self) -> Effect:
         """Effect of blocks with known transitions, in fixed or random order."""

@@ -14,6 +14,7 @@ from neurogym.metadata import WrapperInfo
 from neurogym.spaces import Action
 from neurogym.trials import StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import task_of
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ class TTLPulse(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="any")
+    hooks = Hooks(changes=("record",), own_step=True)
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, periods: Sequence[Sequence[str] | str] = ()):
@@ -74,6 +76,7 @@ class Identity(TrialWrapper):
     """
 
     metadata = WrapperInfo(order="any")
+    hooks = Hooks(changes=("record",))
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, id_: str = "0"):

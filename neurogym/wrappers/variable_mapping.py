@@ -13,6 +13,7 @@ from neurogym.parameters.arguments import Count, PositiveProbability
 from neurogym.sampling.distributions import distinct_patterns
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import TrialTask, task_of
 from neurogym.wrappers.transitions import label
 
@@ -43,6 +44,7 @@ class VariableMapping(TrialWrapper):
     """
 
     metadata = WrapperInfo(doi="10.1016/S0896-6273(00)80658-3", order="any")
+    hooks = Hooks(changes=("conditions", "observations"), history_dependent=True)
     ceiling_effect = unknown("no exact observer is known for mappings that change")
     decides = ("mapping",)
     task: TaskWithStimuli

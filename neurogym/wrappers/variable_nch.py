@@ -14,6 +14,7 @@ from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Probability
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import BlockClock, choices_of, restrict
 
 
@@ -37,6 +38,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
     """
 
     metadata = WrapperInfo(order="outside the wrapper that decides the ground truth, inside perf_phases")
+    hooks = Hooks(changes=("conditions", "record"), history_dependent=True)
     accepts = ("phase",)
     decides: ClassVar[tuple[str, ...]] = ("sel_chs",)
     inside_of = ("PerfPhases",)
@@ -69,7 +71,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         """Return the effect on the ceiling: none where both of two choices are always in play and were before."""
         if self.max_nch > 2:
             return unknown("no exact observer is known for choices that come and go")
-        if self._decided or not self.task.traits.links_trials:
+        if self._decided or not self.task.traits.history_dependent:
             return LEAVES
         return Effect("ground truth", process=BlockProcess.independent(np.full(2, 0.5)))
 

@@ -12,7 +12,7 @@ import numpy as np
 from neurogym.dynamics import systems
 from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
-from ngym_cli.agents.networks.steps import GATES, Stepper
+from ngym_cli.agents.compiled.steps import GATES, Stepper
 from ngym_cli.config.values import Scalar, split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import summary
@@ -82,7 +82,7 @@ def system_of(network: Stepper | RecurrentNetwork) -> System:
 
 
 def _layer(cell: str, weight: np.ndarray, alpha: float) -> System:
-    """Return a layer from the joint matrix of ``networks.steps.joint``."""
+    """Return a layer from the joint matrix of ``compiled.steps.joint``."""
     matrix = np.asarray(weight, float)
     units = len(matrix) // GATES[cell]
     recurrent, inputs, bias = matrix[:, :units], matrix[:, units:-1], matrix[:, -1]

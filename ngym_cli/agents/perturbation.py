@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ngym_cli.config.values import Values, parse_call, parse_scalar
+from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole_numbers
 from ngym_cli.errors import UserError, check_known
 
 if TYPE_CHECKING:
-    from ngym_cli.agents.networks.steps import ArrayState
+    from ngym_cli.agents.compiled.steps import ArrayState
 
 KINDS = ("lesion", "silence", "clamp", "noise")
 
@@ -101,10 +101,7 @@ def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
     if key == "period":
         return text
     if key == "units":
-        try:
-            units = tuple(sorted({int(item) for item in text.split(",")}))
-        except ValueError:
-            raise UserError(f"--{kind} units must be whole numbers separated by commas, not '{text}'") from None
+        units = tuple(sorted(set(parse_whole_numbers(text, f"--{kind} units"))))
         if units[0] < 0:
             raise UserError(f"--{kind} units count from 0, not {units[0]}")
         return units

@@ -17,8 +17,8 @@ from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.agents import threads
 from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
+from ngym_cli.agents.compiled.steps import ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.networks import NETWORKS
-from ngym_cli.agents.networks.steps import ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.perturbation import Perturber
 from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
 from ngym_cli.config import RunConfig, options

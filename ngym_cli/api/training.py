@@ -103,11 +103,12 @@ def simulate(
     """
     from ngym_cli.evaluation import simulation
     from ngym_cli.evaluation.flags import comparison_of
+    from ngym_cli.fitting import folder as fits
 
     root = Path(runs_root)
     own = {name: given.pop(name) for name in simulation.SimulationRequest.__dataclass_fields__ if name in given}
     own["compare"] = comparison_of(settings.path(compare), settings.path(columns))
     changes = settings.nested({"task": task, "wrappers": wrappers, **given})
-    found = simulation.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
+    found = fits.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
     _, evaluation = simulation.simulate(found, root, simulation.SimulationRequest(changes, **own))
     return Run(evaluation.parent.parent)

@@ -34,7 +34,7 @@ def wrapper(name: str) -> Row:
         **_head(id_, "wrapper", meta.get("description", ""), meta.get("paper_name") or ""),
         "class": cls.__name__,
         "link": meta.get("paper_link"),
-        "carries": acts and cls.links_trials(),
+        "carries": acts and cls.hooks.history_dependent,
         "order": meta.get("order", ""),
         "changes": _changes(cls),
         "decides": list(cls.decides) if acts else [],
@@ -58,18 +58,22 @@ def wrapper(name: str) -> Row:
 
 
 def _changes(cls: type) -> list[str]:
-    """Return the parts of a session that a wrapper changes, according to the overridden hooks."""
+    """Return what a wrapper declares to change."""
     from neurogym.core import TrialEnv, TrialWrapper
 
     if not issubclass(cls, TrialWrapper):
         return ["tasks"] if issubclass(cls, TrialEnv) else []
-    found = {
-        "trials": ("plan", "new_trial"),
-        "their content": ("revise",),
-        "observation": ("observe", "appended"),
-        "steps": ("step",),
+    hooks = cls.hooks
+    declared = {
+        "conditions": "conditions" in hooks.changes,
+        "timing": "timing" in hooks.changes,
+        "rewards": "rewards" in hooks.changes,
+        "observation": bool(hooks.shows) or "observations" in hooks.changes,
+        "record": "record" in hooks.changes,
+        "steps": hooks.own_step,
+        "trials": hooks.own_new_trial,
     }
-    return [what for what, hooks in found.items() if cls.overrides(*hooks)]
+    return [word for word, is_declared in declared.items() if is_declared]
 
 
 def _effect(cls: type) -> str:

@@ -33,7 +33,7 @@ def command(
     from ngym_cli import terminal
     from ngym_cli.errors import check_known
     from ngym_cli.figures.files import FORMATS
-    from ngym_cli.fitting import printing
+    from ngym_cli.fitting import data_printing
     from ngym_cli.fitting.settings import read_table
 
     check_known("format", format, FORMATS)
@@ -47,6 +47,6 @@ def command(
 
         figures = data_figures.draw(behaviour, found, out or Path("figures") / table.stem, format)
     if json:
-        terminal.print_json(printing.table_as_dict(behaviour, found, figures))
+        terminal.print_json(data_printing.table_as_dict(behaviour, found, figures))
     else:
-        printing.show_table(behaviour, found, figures)
+        data_printing.show_table(behaviour, found, figures)

@@ -45,7 +45,7 @@ def _whole(text: str | int) -> int:
         raise typer.BadParameter(str(error)) from None
 
 
-#: Properties of an option for a whole number, which may be written as 1e5 or 100,000.
+#: Properties of an option for a whole number, which may be written as 1e5 or 100_000.
 WHOLE: Mapping[str, Any] = {"parser": _whole, "metavar": "INTEGER"}
 Whole = Annotated[int, option(**WHOLE)]
 RunsFolder = Annotated[Path, option(help="Folder of all runs.")]

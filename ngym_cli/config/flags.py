@@ -143,4 +143,8 @@ ROLES = {
     "stimuli": "Columns of the stimuli, as in s1,s2; 'none' for none.",
     "state": "Column of the second-stage state of a two-step task.",
     "choice2": "Column of the second-stage choice of a two-step task.",
+    "gain": "Column of the amount won, beside --loss.",
+    "loss": "Column of the amount lost.",
+    "confidence": "Column of the confidence judgement.",
+    "cue": "Column of the cue before the choice (go/no-go).",
 }

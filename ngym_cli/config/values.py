@@ -42,6 +42,7 @@ FILES = (".npy", ".npz", ".toml")
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
 _RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")
+_LEADING_ZERO = re.compile(r"-?0\d+")
 _ROWS = re.compile("//(?!/)")  # a row of a single item ends with a slash of its own
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -110,12 +111,14 @@ def write_value(value: object) -> str:
 
 
 def parse_whole(text: str | int) -> int:
-    """Read a whole number, also written as ``1e5``, ``100_000`` or ``100,000``.
+    """Read a whole number, also written as ``1e5`` or ``100_000``.
 
     Raises:
-        ValueError: if the text is not a whole number.
+        ValueError: if the text is not a whole number, for example because a comma separates alternatives.
     """
-    written = str(text).strip().replace(",", "")
+    written = str(text).strip()
+    if "," in written:
+        raise ValueError(f"{text!r} is not a whole number: commas separate numbers, write 100000, 100_000 or 1e5")
     with contextlib.suppress(ValueError):
         return int(written)
     try:
@@ -184,6 +187,8 @@ def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str
     """
     values: list[Value] = []
     for entry in split_entries(text):
+        if parse is not str and _LEADING_ZERO.fullmatch(entry):
+            raise UserError(f"{what} {text}: '{entry}' begins with 0; a comma separates numbers, write 1024 or 1_024")
         found = _RANGE.fullmatch(entry)
         if found is None:
             values.append(parse(entry))
@@ -196,6 +201,23 @@ def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str
         values.extend(range(start, stop, step))
     if not values:
         raise UserError(f"{what}: no value in '{text}'")
+    return values
+
+
+def parse_whole_numbers(text: str, what: str) -> list[int]:
+    """Read whole numbers as in ``parse_list``, each as in ``parse_whole``.
+
+    Raises:
+        UserError: if an entry is not a whole number.
+
+    Example:
+        >>> parse_whole_numbers("1,2,1e4,10:13", "--units")
+        [1, 2, 10000, 10, 11, 12]
+    """
+    try:
+        values: list[Any] = parse_list(text, parse_whole, what)
+    except ValueError as error:
+        raise UserError(f"{what}: {error}") from None
     return values
 
 

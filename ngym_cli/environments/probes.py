@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
+from neurogym.wrappers.hooks import Hooks
 from ngym_cli.environments.stack import inner_task
 from ngym_cli.errors import UserError, unknown
 
@@ -34,6 +35,7 @@ class PeriodProbe(TrialWrapper):
     """
 
     metadata = {"description": "adds period onsets to the trial's record"}
+    hooks = Hooks(changes=("record",), shows="nothing more; the masks of periods are updated")
 
     def __init__(self, env: gym.Env, periods: Sequence[str] = ()):
         super().__init__(env)
@@ -69,6 +71,7 @@ class Balanced(TrialWrapper):
     """
 
     metadata = {"description": "all combinations of conditions equally often"}
+    hooks = Hooks(changes=("conditions",), history_dependent=True)
 
     def __init__(self, env: gym.Env, cells: dict[str, np.ndarray], place: int = 0, of: int = 1, seed: int = 0):
         super().__init__(env)

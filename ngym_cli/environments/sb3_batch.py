@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from stable_baselines3.common.env_util import is_wrapped
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
@@ -30,19 +31,21 @@ class TrialVecEnv(TrialBatch, VecEnv):
         return self.step(self._actions)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Return an attribute of the batch, once per environment."""
-        value = getattr(self.venv, attr_name)
-        return [value for _ in self._get_indices(indices)]
+        """Return an attribute of each environment, of the outermost wrapper that has the attribute."""
+        return [env.get_wrapper_attr(attr_name) for env in self._selected(indices)]
 
-    def set_attr(self, attr_name: str, value: object, indices: object = None) -> None:
-        """Set an attribute of the batch."""
-        setattr(self.venv, attr_name, value)
+    def set_attr(self, attr_name: str, value: object, indices: VecEnvIndices = None) -> None:
+        """Set an attribute of environments, where it is defined, with effect from the next trial on."""
+        for env in self._selected(indices):
+            env.set_wrapper_attr(attr_name, value)
 
     def env_method(self, method_name: str, *args: object, indices: VecEnvIndices = None, **kwargs: object) -> list[Any]:
-        """Call a method of the batch once and return the result once per environment."""
-        result = getattr(self.venv, method_name)(*args, **kwargs)
-        return [result for _ in self._get_indices(indices)]
+        """Call a method of each environment and return the results."""
+        return [env.get_wrapper_attr(method_name)(*args, **kwargs) for env in self._selected(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
-        """Return False for each environment: wrappers are inside the batch."""
-        return [False for _ in self._get_indices(indices)]
+        """Return whether each environment has a wrapper of the given class."""
+        return [is_wrapped(env, wrapper_class) for env in self._selected(indices)]
+
+    def _selected(self, indices: VecEnvIndices) -> list[gym.Env]:
+        return [self.venv.envs[i] for i in self._get_indices(indices)]

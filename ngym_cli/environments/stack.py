@@ -11,6 +11,7 @@ import gymnasium as gym
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
+from neurogym.wrappers.hooks import Hooks
 from ngym_cli.config import RunConfig, TaskSettings, checked
 from ngym_cli.config.durations import duration_for_task
 from ngym_cli.config.tasks import Task, find_task
@@ -39,6 +40,7 @@ class Staggered(TrialWrapper):
     """
 
     metadata = {"description": "begins with another task in each environment of a batch"}
+    hooks = Hooks(history_dependent=True)
     task: ScheduleEnvs
 
     def __init__(self, env: gym.Env, place: int):

@@ -153,7 +153,7 @@ class TrialBatch:
 
         Returns:
             Observations (environments, ...), rewards (environments,), dones (environments,), and one dictionary per
-            environment, empty but where an environment was cut off.
+            environment, empty except for environments that ended.
         """
         if self._boundaries is not None:
             self._boundaries.look(self.venv)
@@ -163,17 +163,20 @@ class TrialBatch:
         ended, infos, self.trial_ended = moved.terminated, self._no_infos, moved.new_trial
         if moved.last_seen:  # an environment ended
             ended = moved.terminated | moved.truncated
-            infos, self.trial_ended = self._cut_off(moved), moved.new_trial | ended
+            infos, self.trial_ended = self._last_infos(moved), moved.new_trial | ended
         if self.reset_state == "trial":
             ended = self.trial_ended
         elif self._boundaries is not None:
             ended = ended | self._boundaries.crossed(self.venv, self.trial_ended)
         return moved.observations, moved.rewards, ended, infos
 
-    def _cut_off(self, moved: BatchStepResult) -> list[dict[str, object]]:
+    def _last_infos(self, moved: BatchStepResult) -> list[dict[str, object]]:
+        """Return infos in Stable-Baselines3's form, empty except for environments that ended."""
         listed = list(self._no_infos)
-        for index in np.flatnonzero(moved.truncated).tolist():
-            listed[index] = {"TimeLimit.truncated": True, "terminal_observation": moved.last_seen[index]}
+        for index, observation in moved.last_seen.items():
+            cut_off = bool(moved.truncated[index] and not moved.terminated[index])
+            info: Mapping[str, object] = moved.last_infos.get(index, {})
+            listed[index] = {**info, "TimeLimit.truncated": cut_off, "terminal_observation": observation}
         return listed
 
     def close(self) -> None:

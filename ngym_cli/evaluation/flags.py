@@ -139,6 +139,7 @@ def perform(
         yield from evaluate(references, root, asked, progress)
         return
     from ngym_cli.evaluation import simulation
+    from ngym_cli.fitting import folder as fits
 
-    for fit in [simulation.find(reference, root) for reference in references]:
+    for fit in [fits.find(reference, root) for reference in references]:
         yield simulation.simulate(fit, root, asked, progress)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents.trained import remembers
+from ngym_cli.config.values import parse_whole, split_entries
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import SPIKES
 from ngym_cli.evaluation.fresh_trials import EvaluationSettings
@@ -264,13 +265,17 @@ def _steps(wanted: str, there: Mapping[int, Path], best: int | None) -> list[int
     if wanted == "all":
         return sorted(there)
     steps = []
-    for word in wanted.split(","):
-        if word.strip() == "best":
+    for word in split_entries(wanted) or [wanted]:
+        if word == "best":
             if best is None or best not in there:
                 raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
             steps.append(best)
             continue
-        if not word.strip().isdecimal() or int(word) not in there:
-            raise unknown("checkpoint", word.strip(), ["all", "best", *map(str, sorted(there))])
-        steps.append(int(word))
+        try:
+            step = parse_whole(word)
+        except ValueError:
+            step = -1
+        if step not in there:
+            raise unknown("checkpoint", word, ["all", "best", *map(str, sorted(there))])
+        steps.append(step)
     return steps

@@ -20,7 +20,7 @@ from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, trust
 from ngym_cli.environments.facts import inspect
-from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
 from ngym_cli.evaluation.quota import check_trials
@@ -63,21 +63,6 @@ class SimulationRequest:
     overwrite: bool = False
     name: str | None = None
     trust: bool = False
-
-
-def find(reference: str, root: Path) -> fits.FitFolder:
-    """Return a fit by folder, name or ``latest``.
-
-    Raises:
-        UserError: if there is none.
-    """
-    every = fits.find_all(root)
-    if reference == runs.LATEST and not every:
-        raise UserError(f"there are no fits below '{root}' yet")
-    found = fits.FitFolder(every[-1]) if reference == runs.LATEST else fits.named(reference, root)
-    if found is None:
-        raise unknown("fit", reference, [str(path) for path in every] + [path.name for path in every])
-    return found
 
 
 def simulate(

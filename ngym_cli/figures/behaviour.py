@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis import from_trials
 from neurogym.analysis.outcomes import Rates, ReactionTimes, rates, reaction_times
-from neurogym.analysis.psychometric import SHAPES, PsychometricFit
+from neurogym.analysis.psychometric import PsychometricFit
+from neurogym.analysis.psychometric_likelihood import SHAPES
 from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import numbers, responded, rising_choices, select, two_choices
 from ngym_cli.figures import registry, wording
@@ -153,6 +154,8 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
     """
     if not determined(fit):
         return f"two strengths, no function fitted; n = {fit.n:,}"
+    if not (np.isfinite(fit.threshold.value) and np.isfinite(fit.slope.value)):
+        return f"PSE {fit.threshold:.3g}{unit}, slope {fit.slope:.2g}; n = {fit.n:,}"
     reach = abs(float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value)  # the curve may fall
     equal = round(fit.threshold.value, 3) + 0.0  # values close to zero are printed as zero
     lapses = f"lapses {fit.guess.value:.2f} (low), {fit.lapse.value:.2f} (high)"

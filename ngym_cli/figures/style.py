@@ -36,6 +36,8 @@ WORDS = {"blind": "best blind agent"}
 #: Colours that people with any colour vision tell apart (Okabe & Ito 2008), darkest contrast first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#808080"
+#: Group id of the bands of intervals, which are not data.
+INTERVAL = "interval"
 #: Colour of annotations.
 NOTE = "#A33000"
 
@@ -142,7 +144,7 @@ def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Estimate
 
 def interval_band(axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: ColorType) -> None:
     """Draw the intervals around a line as a band."""
-    axes.fill_between(x, low, high, alpha=0.22, linewidth=0, color=colour)
+    axes.fill_between(x, low, high, alpha=0.22, linewidth=0, color=colour, gid=INTERVAL)
 
 
 def interval_line(axes: Axes, curve: Curve, colour: ColorType, label: str = "", **options: Any) -> None:

@@ -27,7 +27,7 @@ from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, message_of
 from ngym_cli.files.writing import atomic_file, write_json
-from ngym_cli.runs import FIT, records
+from ngym_cli.runs import FIT, finding, records
 from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
@@ -184,22 +184,16 @@ def place(root: Path, table: Path, name: str | None) -> Path:
     return above / f"fit{count}"
 
 
-def find_all(root: Path) -> list[Path]:
-    """Return the folders of fits below a folder, oldest first."""
-    found = root.glob(f"*/fit/*/{FIT}") if root.is_dir() else ()
-    return [path.parent for path in sorted(found, key=lambda path: path.stat().st_mtime)]
+def find(reference: str, root: Path) -> FitFolder:
+    """Return a fit by folder, name or ``latest``.
+
+    Raises:
+        UserError: if there is none.
+    """
+    return FitFolder(finding.find("fit", reference, root))
 
 
 def named(word: str, root: Path) -> FitFolder | None:
-    """Return the fit that a word among runs means: folder, name, or ``latest`` if a fit is newer than all runs."""
-    path = Path(word)
-    if word != "latest" and (path / FIT).is_file():
-        return FitFolder(path)
-    every = find_all(root)
-    if word == "latest":
-        if not every:
-            return None
-        newest = max((run.path.stat().st_mtime for run in runs.find_all(root)), default=0.0)
-        return FitFolder(every[-1]) if (every[-1] / FIT).stat().st_mtime >= newest else None
-    same = [each for each in every if each.name == word or str(each).endswith("/" + word)]
-    return FitFolder(same[-1]) if same else None
+    """Return the fit that a word among runs refers to: folder, name, or ``latest`` if a fit is newer than all runs."""
+    path = finding.match(("run", "fit"), word, root)
+    return FitFolder(path) if path is not None and finding.kind_of(path) == "fit" else None

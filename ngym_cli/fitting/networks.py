@@ -22,8 +22,8 @@ from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.agents import threads
+from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.networks import find_network
-from ngym_cli.agents.networks.steps import ArrayState
 from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.

@@ -1,12 +1,10 @@
-"""Tables of behaviour and results of fits in the terminal."""
+"""Results of fits in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.describe import SubjectDescription
-from neurogym.behaviour.table import Behaviour
 from ngym_cli.fitting.folder import FitRecord, RecoveryRecord, ScoreRecord, ranked, score_tables
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
@@ -86,52 +84,3 @@ def _recovery(found: RecoveryRecord) -> None:
     if names:
         rows = [[f"  from {a}", *(f"{found['confusion'][a].get(b, 0):.0%}" for b in names)] for a in names]
         print_columns(rows, header=["  chosen by BIC:", *names], right=len(names))
-
-
-def roles_in_words(table: Behaviour) -> list[list[str]]:
-    """Return rows of role and column."""
-    rows = [
-        [role, ", ".join(name) if isinstance(name, tuple) else str(name)] for role, name in table.roles.items() if name
-    ]
-    return rows + ([["unused", ", ".join(table.unused)]] if table.unused else [])
-
-
-def table_as_dict(table: Behaviour, found: Sequence[SubjectDescription], figures: Sequence[str]) -> dict[str, object]:
-    """Return the document printed by ``ngym data --json``."""
-    return {
-        "roles": dict(table.roles),
-        "unused": list(table.unused),
-        "choices": list(table.choices),
-        "stimuli": list(table.stimuli),
-        "subjects": [each.to_dict() for each in found],
-        "figures": list(figures),
-    }
-
-
-def show_table(table: Behaviour, found: Sequence[SubjectDescription], figures: Sequence[str]) -> None:
-    """Print roles of columns and statistics."""
-    out = console()
-    out.print("columns")
-    print_columns(roles_in_words(table), indent=2)
-    out.print(f"choices: {', '.join(f'{k} = {word}' for k, word in enumerate(table.choices))}")
-    for each in found:
-        out.print("")
-        out.print(
-            f"{each.subject}: {each.trials:,} trials in {each.sessions:,} session{'s' * (each.sessions != 1)}, "
-            f"{each.misses:,} missed",
-            soft_wrap=True,
-        )
-        rows = [["accuracy", each.accuracy], ["reward per choice", each.rewards]]
-        rows += [[f"share of {word}", share] for word, share in each.choices.items()]
-        rows += [
-            ["bias (logit)", each.bias],
-            ["lapses, low end", each.lapse_low],
-            ["lapses, high end", each.lapse_high],
-        ]
-        rows += [[f"weight of {name}", value] for name, value in (each.history or {}).items() if name != "bias"]
-        print_columns(
-            [[str(name), *estimate_cells(value, ".3f")] for name, value in rows if isinstance(value, Estimate)],
-            indent=2,
-        )
-    for path in figures:
-        out.print(path, soft_wrap=True)

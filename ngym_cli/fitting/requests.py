@@ -16,7 +16,7 @@ from neurogym.behaviour.table import Behaviour
 from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
 from ngym_cli.config.flags import ROLES
-from ngym_cli.config.values import split_entries
+from ngym_cli.config.values import parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
@@ -264,14 +264,14 @@ def fit(
     roles = {k: ",".join(v) if isinstance(v, list | tuple) else v for k, v in flags.items() if k in ROLES}
     where = Place(Path(flags.get("runs", "runs")), flags.get("name"), flags.get("overwrite", False))
     settings = FitSettings(str(table), names, roles=roles, **given)
-    return run(settings, where, hooks or FitHooks(), int(flags.get("recover", 0)))
+    recover = flags.get("recover", 0)
+    if not isinstance(recover, int):
+        raise UserError(f"--recover must be 0 or more, a whole number, not {recover!r}")
+    return run(settings, where, hooks or FitHooks(), recover)
 
 
 def _units(units: int | str | Sequence[int]) -> tuple[int, ...]:
     """Return numbers of units, which may be written with commas."""
-    if not isinstance(units, str):
-        return (units,) if isinstance(units, int) else tuple(units)
-    entries = split_entries(units)
-    if not entries or not all(entry.isdecimal() for entry in entries):
-        raise UserError(f"--units must be whole numbers, as in 1,2,4, not '{units}'")
-    return tuple(map(int, entries))
+    if isinstance(units, str):
+        return tuple(parse_whole_numbers(units, "--units"))
+    return (units,) if isinstance(units, int | float) else tuple(units)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +15,31 @@ from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.fitting import registry, validation
 
+#: Most units of a network.
+MOST_UNITS = 65_536
 
-def read_table(path: Path, roles: Mapping[str, str | None], columns: Path | None = None) -> Behaviour:
+
+def read_table(
+    source: reading.TableSource, roles: Mapping[str, str | None], columns: Path | None = None, **options: Any
+) -> Behaviour:
     """Read a table of behaviour.
 
     Args:
-        path: CSV, Parquet or NWB file.
+        source: file, folder, list of files, DataFrame, dict of arrays or list of dicts.
         roles: columns as given with flags; None where none was given, the word ``none`` for no such column.
         columns: TOML file that maps the columns, as for ``ngym eval --compare``.
+        **options: ``where``, ``derive``, ``missed`` and ``keep`` of `neurogym.behaviour.reading.TableOptions`.
 
     Raises:
         UserError: if a file is missing or damaged, or the table is unfit.
     """
-    given: dict[str, str | list[str] | None] = {}
+    given: dict[str, str | Sequence[str] | None] = {}
     for role, text in roles.items():
         if text is not None:
             entries = [] if text == "none" else split_entries(text)
             given[role] = entries if role == "stimuli" else entries[0] if entries else None
     try:
-        return reading.read(path, given, None if columns is None else configuration.read_toml(columns))
+        return reading.read(source, given, None if columns is None else configuration.read_toml(columns), **options)
     except ValueError as error:
         raise UserError(message_of(error)) from None
 
@@ -52,6 +59,9 @@ class FitSettings:
         test: file that is predicted by the fits to the whole table; None for none.
         columns: TOML file that maps the columns; None for a guess.
         roles: columns given by role.
+        where: conditions that choose rows.
+        derive: formulas that make columns.
+        missed: entries of the choice that mean no answer.
     """
 
     table: str
@@ -64,6 +74,9 @@ class FitSettings:
     test: str | None = None
     columns: str | None = None
     roles: Mapping[str, str | None] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
+    derive: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse settings that make no sense.
@@ -72,9 +85,12 @@ class FitSettings:
             UserError: names the first.
         """
         check_known("treatment of subjects", self.subjects, validation.SUBJECTS)
-        for name, value, low, high in (("folds", self.folds, 2, 1000), ("seeds", self.seeds, 1, 100)):
-            if not low <= value <= high:
-                raise UserError(f"--{name} must be {low} to {high}, not {value}")
+        limits = [("folds", self.folds, 2, 1000), ("seeds", self.seeds, 1, 100), ("seed", self.seed, 0, 2**63 - 1)]
+        for name, value, low, high in (*limits, *(("units", units, 1, MOST_UNITS) for units in self.units)):
+            if isinstance(value, bool) or not isinstance(value, Integral) or not low <= value <= high:
+                raise UserError(f"--{name} must be {low} to {high:,}, a whole number, not {value!r}")
+        if not self.units:
+            raise UserError("--units is empty; expected whole numbers, as in 1,2,4")
 
     def named(self, table: Behaviour) -> FitSettings:
         """Return the settings with the models that suit the table, if no model is named."""
@@ -83,8 +99,9 @@ class FitSettings:
     def read(self) -> validation.FitData:
         """Return the table, the test table, and how models are fitted."""
         columns = None if self.columns is None else Path(self.columns)
-        table = read_table(Path(self.table), self.roles, columns)
-        test = None if self.test is None else read_table(Path(self.test), self.roles, columns)
+        options = {"where": self.where, "derive": self.derive, "missed": self.missed}
+        table = read_table(Path(self.table), self.roles, columns, **options)
+        test = None if self.test is None else read_table(Path(self.test), self.roles, columns, **options)
         if test is not None and (test.stimuli != table.stimuli or test.choices != table.choices):
             raise UserError(
                 f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "
@@ -100,7 +117,10 @@ class FitSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
-        return {**asdict(self), "roles": {key: value for key, value in self.roles.items() if value is not None}}
+        values = {
+            key: value for key, value in asdict(self).items() if value or key not in ("where", "derive", "missed")
+        }
+        return {**values, "roles": {key: value for key, value in self.roles.items() if value is not None}}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.papers import model
 from ngym_cli.papers.model import PaperConfig
 from ngym_cli.papers.script import Script
+from ngym_cli.runs.finding import LATEST
+from ngym_cli.runs.finding import find as find_folder
 
 #: Signed record of the original code in the folder of a new paper, which therefore counts as trusted.
 MADE_HERE = ".made-here.json"
@@ -152,14 +154,9 @@ def find(reference: str) -> Paper:
     Raises:
         UserError: if the paper does not exist, with the nearest id, or is damaged.
     """
-    if reference in ids():
-        return load(library() / reference)
-    folder = Path(reference)
-    if folder.is_dir():
-        return load(folder)
-    if folder.name != reference:
-        raise UserError(f"no such folder of a paper: {reference}")
-    raise unknown("paper", reference, ids())
+    if reference == LATEST:
+        raise unknown("paper", reference, ids())
+    return load(find_folder("paper", reference, library()))
 
 
 def code_of(paper: Paper) -> list[str]:

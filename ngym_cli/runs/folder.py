@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli.config import RunConfig, load
-from ngym_cli.errors import InUseError, UserError, did_you_mean, os_errors
+from ngym_cli.errors import InUseError, UserError, os_errors
 from ngym_cli.files import locks, reading
 from ngym_cli.files.locks import is_alive
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
-from ngym_cli.runs import records
+from ngym_cli.runs import finding, records
+from ngym_cli.runs.finding import KINDS, LATEST, MANIFEST
 
 if TYPE_CHECKING:
     from ngym_cli.terminal import Row
 
 CONFIG = "config.toml"
-MANIFEST = "manifest.json"
-FIT = "fit.json"  #: record of a fit, see ``ngym_cli.fitting.folder``
+FIT = KINDS["fit"].file  #: record of a fit, see ``ngym_cli.fitting.folder``
 TRIALS = "trials"
 MODEL = "model"
 ROOT = Path("runs")
@@ -129,9 +129,6 @@ class RunFolder:
         found = [path.parent for path in folder.glob("*/summary.json")] if folder.is_dir() else []
         return sorted(found, key=lambda path: (path / "summary.json").stat().st_mtime)
 
-
-#: Reference to the newest run, sweep or fit.
-LATEST = "latest"
 
 #: Longest name of a folder that is made from a task's (bytes); file systems take 255.
 LONGEST = 150
@@ -269,25 +266,13 @@ COLUMNS = ("id", "name", *LISTED)
 
 
 def find_all(root: Path, fits: bool = False) -> list[RunFolder]:
-    """Return the runs below a folder, oldest first; unreadable folders are passed over.
+    """Return the runs below a folder, oldest first.
 
     Args:
         root: folder of all runs.
         fits: include the folders of fits, see ``ngym fit``.
     """
-    if not root.is_dir():
-        return []
-    found = sorted(root.glob(f"*/*/*/{MANIFEST}"), key=_started)
-    return [run for run in (RunFolder(path.parent) for path in found) if fits or not run.is_fit]
-
-
-def _started(manifest: Path) -> tuple[str, float]:
-    """Return the recorded start of a run and the time of the last change; only the latter if the record is damaged."""
-    started, written = "", 0.0
-    with contextlib.suppress(UserError, OSError):
-        written = manifest.stat().st_mtime
-        started = str(records.read(manifest, records.Manifest).get("started") or "")
-    return started, written
+    return [RunFolder(path) for path in finding.find_all(("run", "fit") if fits else "run", root)]
 
 
 def find(reference: str, root: Path = ROOT, checked: bool = True, fits: bool = False) -> RunFolder:
@@ -302,34 +287,10 @@ def find(reference: str, root: Path = ROOT, checked: bool = True, fits: bool = F
     Raises:
         UserError: if there is none, with the nearest name; or if the folder is refused.
     """
-    run = _find(reference, root, fits)
+    run = RunFolder(finding.find(("run", "fit") if fits else "run", reference, root))
     if checked:
         reading.check_folder(run.path)
     return run
-
-
-def _find(reference: str, root: Path, fits: bool) -> RunFolder:
-    path = Path(reference)
-    try:
-        named_folder = path.is_dir() and reference != LATEST and any(path.iterdir())
-    except (OSError, ValueError) as error:
-        raise UserError(f"no such run: {reference!r} ({error})") from None
-    if named_folder and ((path / MANIFEST).exists() or (path / CONFIG).exists()):
-        if RunFolder(path).is_fit and not fits:
-            raise UserError(f"{reference} is a fit, not a run of an agent; see ngym fit --help")
-        return RunFolder(path)
-    if named_folder:
-        raise UserError(f"{reference} is not a run folder: it has no {MANIFEST}")
-    everything = find_all(root, fits)
-    if reference == LATEST:
-        if everything:
-            return everything[-1]
-        raise UserError(f"there are no runs below '{root}' yet")
-    named = [run for run in everything if run.name == reference or str(run.path).endswith("/" + reference)]
-    if named:
-        return named[-1]
-    names = [str(run.path) for run in everything] + [run.name for run in everything]
-    raise UserError(f"no such run: {reference}" + did_you_mean(reference, names))
 
 
 def describe(run: RunFolder) -> Row:

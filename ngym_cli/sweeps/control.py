@@ -12,6 +12,7 @@ from ngym_cli.config import RunConfig, read_toml
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import locks
 from ngym_cli.processes import handling_signals
+from ngym_cli.runs import finding
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import SweepFolder
@@ -77,7 +78,7 @@ def open_sweep(
         from ngym_cli.sweeps import worker
 
         worker.optuna()
-    known = folder.load(path) if folder.is_sweep(path) else None
+    known = folder.load(path) if finding.kind_of(path) == "sweep" else None
     entries = plan.entries(recipe) if known is None else [*folder.planned(known, recipe)]
     if known is None or len(entries) > len(known.entries):
         tell(name, len(entries))

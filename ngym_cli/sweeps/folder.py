@@ -4,6 +4,7 @@
 |---|---|
 | `recipe.toml` | what determines the sweep |
 | `list.json` | its runs: job, name, values of the parameters that differ |
+| `manifest.json` | when the sweep was started |
 | `runs/<task>/<alg>/<name>/` | the runs, each an ordinary run folder |
 | `study.jsonl`, `drawn/*.json` | of a search: Optuna's journal, and what each trial drew |
 | `errors/*.txt` | why a job failed, with the traceback |
@@ -24,10 +25,11 @@ from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import usual_algorithm
 from ngym_cli.config.values import Values
-from ngym_cli.errors import InUseError, UserError, did_you_mean, message_of, os_errors
+from ngym_cli.errors import InUseError, UserError, message_of, os_errors
 from ngym_cli.files import locks, reading
 from ngym_cli.files.reading import read_json
-from ngym_cli.files.writing import write_text
+from ngym_cli.files.writing import write_json, write_text
+from ngym_cli.runs import finding
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.plan import Entry
@@ -151,6 +153,7 @@ def make(root: Path, name: str, recipe: Recipe) -> SweepFolder:
     with os_errors(f"cannot make sweep {path}"):
         _write_list(path, entries)
         write_text(path / RECIPE, recipe.to_toml())
+        write_json(path / finding.MANIFEST, {"started": runs.now()})
     return SweepFolder(path, recipe, tuple(entries))
 
 
@@ -193,7 +196,7 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> SweepFolder:
         InUseError: if another process makes runs there.
         UserError: if something else is there, or it cannot be written.
     """
-    there = is_sweep(path)
+    there = finding.kind_of(path) == "sweep"
     if not there and path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not a folder that ngym made; nothing was written")
     if locks.in_use(path):
@@ -227,42 +230,25 @@ def load(path: Path) -> SweepFolder:
     return SweepFolder(path, recipe, entries)
 
 
-def is_sweep(path: Path) -> bool:
-    """Return whether a folder is the folder of a sweep."""
-    return (path / RECIPE).is_file() and (path / LIST).is_file()
-
-
 def find(reference: str, root: Path = ROOT) -> SweepFolder:
     """Return a sweep by folder, by name below ``root``, or ``latest``.
 
     Raises:
         UserError: if there is none, with the nearest name.
     """
-    found = _below(root)
-    if reference == runs.LATEST and found:
-        return load(found[-1])
-    sweep = named(reference, root)
-    if sweep is not None:
-        return sweep
-    if not found:
-        raise UserError(f"no such sweep: {reference}; there are none below '{root}' yet")
-    raise UserError(f"no such sweep: {reference}" + did_you_mean(reference, [path.name for path in found]))
+    return load(finding.find("sweep", reference, root))
 
 
 def named(word: str, root: Path = ROOT) -> SweepFolder | None:
-    """Return the sweep that a word among runs and figures means, by folder or name; None if no sweep matches."""
-    if word == runs.LATEST:
-        return None
-    for path in (Path(word), root / word):
-        if is_sweep(path):
-            return load(path)
-    return None
+    """Return the sweep that a word among runs and figures refers to, by folder or name; None if no sweep matches."""
+    path = None if word == finding.LATEST else finding.match("sweep", word, root)
+    return None if path is None else load(path)
 
 
 def find_all(root: Path = ROOT) -> list[SweepFolder]:
     """Return the sweeps below a folder, oldest first; damaged sweeps are skipped."""
     found = []
-    for path in _below(root):
+    for path in finding.find_all("sweep", root):
         with contextlib.suppress(UserError):
             found.append(load(path))
     return found
@@ -282,9 +268,3 @@ def describe(sweep: SweepFolder) -> Row:
         "performance": sum(scores) / len(scores) if scores else None,
         "parameters": sweep.recipe.swept(),
     }
-
-
-def _below(root: Path) -> list[Path]:
-    """Return the folders of sweeps below a folder, oldest first."""
-    found = [path for path in root.iterdir() if is_sweep(path)] if root.is_dir() else []
-    return sorted(found, key=lambda path: (path / RECIPE).stat().st_mtime)

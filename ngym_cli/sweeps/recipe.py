@@ -22,6 +22,7 @@ from ngym_cli.config.values import (
     parse_list,
     parse_scalar,
     parse_value,
+    parse_whole_numbers,
     split_entries,
 )
 from ngym_cli.errors import UserError, unknown
@@ -192,7 +193,10 @@ def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) 
             continue
         flag = FLAGS[name]
         if flag.kind != "table":
-            found[flag.key] = parse_list(text, str if flag.kind == "word" else parse_scalar, flag.option)
+            if flag.kind == "whole":
+                found[flag.key] = parse_whole_numbers(text, flag.option)
+            else:
+                found[flag.key] = parse_list(text, str if flag.kind == "word" else parse_scalar, flag.option)
             continue
         for assignment in text:
             entry, value = parse_assignment(assignment, flag.option)

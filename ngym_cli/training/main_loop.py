@@ -346,7 +346,8 @@ def _learn(parts: _Parts, session: TrainingSession) -> None:
         if model.num_timesteps < steps and session.stop.reason is None:
             session.complete(f"{model.num_timesteps:,} steps: ended by a callback")
     except Stop:
-        return
+        for callback in parts.callbacks:  # the learner calls the ends of callbacks only when it takes all steps
+            callback.on_training_end()
     except NotFinite as error:
         trial = session.curves.recorder.count(error.env) + 1
         raise UserError(f"{_after(model)}: {error} in its trial {trial:,}; training stopped") from error

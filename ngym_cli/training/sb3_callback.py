@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
@@ -14,7 +15,7 @@ from ngym_cli.training.session import TrainingSession
 
 
 class SessionCallback(BaseCallback):
-    """Passes steps, rollouts and losses on to a ``TrainingSession``.
+    """Passes steps, rollouts, losses and values that a user's callback records on to a ``TrainingSession``.
 
     Losses belong to the step at which the update was made; Stable-Baselines3 keeps them in its logger until the next
     rollout begins, where they are read.
@@ -46,22 +47,35 @@ class SessionCallback(BaseCallback):
 
     def _report_losses(self) -> None:
         self.session.step = self.model.num_timesteps
-        told = self.model.logger.name_to_value
-        pending = {key: float(value) for key, value in told.items() if key.startswith("train/")}
+        curves, logged = self.session.curves, self.model.logger.name_to_value
+        pending = {key: float(value) for key, value in logged.items() if _is_curve(key, value)}
         for key, value in pending.items():
-            if "loss" in key and not math.isfinite(value):
+            if key.startswith("train/") and "loss" in key and not math.isfinite(value):
                 raise FloatingPointError(f"{key.removeprefix('train/')} is {value}")
-        curves = self.session.curves
         curves.pending = pending
         if self.session.step - curves.reported < STEPS_PER_POINT:
             return
-        tags = {key: "loss/" if "loss" in key else "update/" for key in pending}  # groups in TensorBoard
-        losses = {key.replace("train/", tags[key]): value for key, value in pending.items()}
-        if losses:
+        values = {_tag(key): value for key, value in pending.items()}
+        if values:
             curves.reported, curves.pending = self.session.step, {}
-            told.clear()
-            losses.pop("update/n_updates", None)
-            self.session.on_update(losses)
+            logged.clear()
+            values.pop("update/n_updates", None)
+            self.session.on_update(values)
+
+
+#: Curves of Stable-Baselines3 of which a run has its own.
+_OWN_CURVES = ("time/fps", "time/iterations", "time/time_elapsed", "time/total_timesteps", "time/episodes")
+
+
+def _is_curve(key: str, value: object) -> bool:
+    return isinstance(value, int | float | np.number) and key not in _OWN_CURVES
+
+
+def _tag(key: str) -> str:
+    """Return the name in TensorBoard; the learner's own values are grouped in losses and others."""
+    if not key.startswith("train/"):
+        return key
+    return key.replace("train/", "loss/" if "loss" in key else "update/")
 
 
 class _Quiet(Logger):

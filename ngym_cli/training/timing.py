@@ -13,9 +13,9 @@ import numpy as np
 from ngym_cli import terminal
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.agents.compiled.steps import ROWS
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.networks import find_network
-from ngym_cli.agents.networks.steps import ROWS
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts

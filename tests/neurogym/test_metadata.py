@@ -19,7 +19,9 @@ def test_an_entry_that_does_not_exist_is_refused_with_the_nearest():
 
 def test_entries_are_replaced_in_a_copy():
     info = TaskInfo.of({"description": "a", "carries": False})
-    assert info.replace(carries=True) == {"description": "a", "carries": True} and info["carries"] is False
+    changed = info.replace(carries=True)
+    assert changed == {"description": "a", "carries": True, "history_dependent": True} and info["carries"] is False
+    assert info.replace(history_dependent=True) == changed
 
 
 def test_a_dictionary_of_ones_own_is_kept_as_it_is():

@@ -104,6 +104,11 @@ class Agent:
         """Return the logits of the choices without the part of the stimuli."""
         raise NotImplementedError
 
+    def now(self, p: ParameterValues, state: AgentState, stimuli: FloatArray, n: int) -> FloatArray:
+        """Return the logits of ``n`` choices in a trial with stimuli, shape (..., session, choice)."""
+        logits: FloatArray = self.logits(p, state) + _linear(p, len(self.own), stimuli, n)
+        return logits
+
     def second(self, p: ParameterValues, state: AgentState, reached: IntArray) -> FloatArray:
         """Return the probabilities of the second-stage choices in the states that were reached.
 
@@ -202,8 +207,7 @@ class AgentPolicy:
 
     def logits(self, state: AgentState, stimuli: FloatArray) -> FloatArray:
         """Return the logit of each choice, shape (sessions, choices)."""
-        linear = _linear(self.p, len(self.agent.own), stimuli[None, None], self.n_choices)
-        logits: FloatArray = (self.agent.logits(self.p, state) + linear)[0, 0]
+        logits: FloatArray = self.agent.now(self.p, state, stimuli[None, None], self.n_choices)[0, 0]
         return logits
 
     def probabilities(self, state: AgentState, stimuli: FloatArray) -> FloatArray:
@@ -302,7 +306,7 @@ def likelihood_of(
         for t in range(here.choice.shape[2]):
             trial = trial_at(here, np.s_[:, None, :, t])
             pick = picks[:, None, :, t]
-            logits = agent.logits(p, state) + _linear(p, len(agent.own), trial.stimuli, n)
+            logits = agent.now(p, state, trial.stimuli, n)
             total += (log_softmax(logits) * pick).sum((-1, -2))
             if two_stage:
                 total += np.asarray(agent.extra_log_likelihood(p, state, trial, pick)).sum(-1)
@@ -337,7 +341,7 @@ def trial_logits(
         rows, extra = [], np.zeros(len(x))
         for t in range(trials):
             trial, pick = trial_at(data, np.s_[None, None, :, t]), chosen[None, None, :, t]
-            row = agent.logits(p, state) + _linear(p, len(agent.own), trial.stimuli, n)
+            row = agent.now(p, state, trial.stimuli, n)
             rows.append(np.broadcast_to(row[0], (len(x), sessions, n)))
             if two_stage:
                 extra += np.asarray(agent.extra_log_likelihood(p, state, trial, pick))[0].sum(-1)

@@ -131,8 +131,9 @@ def trial_at(data: object, index: object) -> ParallelTrials:
         data: sessions, padded sessions, or a trial.
         index: index into each attribute, as of `numpy.s_`.
     """
-    values = {each.name: getattr(data, each.name) for each in fields(ParallelTrials)}
-    return ParallelTrials(**{name: None if value is None else value[index] for name, value in values.items()})
+    values: dict[str, Any] = {each.name: getattr(data, each.name) for each in fields(ParallelTrials)}
+    chosen: dict[str, Any] = {name: None if value is None else value[index] for name, value in values.items()}
+    return ParallelTrials(**chosen)
 
 
 def trial_of(data: Padded, t: int) -> ParallelTrials:

@@ -10,16 +10,27 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agents import Agent, AgentState, ModelParameter, ParameterValues, positive, rate
-from neurogym.behaviour.models.base import ParallelTrials
+from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.table import Behaviour
 
 #: Base of choice consistency in PVL models: theta = 3^c - 1.
 CONSISTENCY = 3.0
+#: Largest typical size of outcomes that suits the priors.
+LARGEST_OUTCOME = 10.0
 
 
 class OutcomeAgent(Agent):
     """Base of learners that use gains and losses of a trial."""
 
-    needs_outcomes = True
+    def check(self, table: Behaviour) -> None:
+        """See `Agent.check`; outcomes of a size far from 1 are refused, for which the priors are not made."""
+        super().check(table)
+        size = typical_outcome(table)
+        if size > LARGEST_OUTCOME:
+            raise UnfitError(
+                f"{self.name} expects outcomes near 1; those of the table have a typical size of {size:g} "
+                f"(--derive reward=COLUMN/{10 ** round(np.log10(size)):g})"
+            )
 
     def step(self, p: ParameterValues, state: AgentState, trial: ParallelTrials, chosen: FloatArray) -> AgentState:
         """See `Agent.step`."""
@@ -43,12 +54,23 @@ class OutcomeAgent(Agent):
         raise NotImplementedError
 
 
+def typical_outcome(table: Behaviour) -> float:
+    """Return the median absolute outcome that is not 0, of gains, losses or rewards."""
+    values = np.concatenate([table.join(name).astype(float) for name in ("gain", "loss")])
+    values = values[np.isfinite(values) & (values != 0)]
+    if not values.size:
+        values = table.join("reward")
+        values = values[np.isfinite(values) & (values != 0)]
+    return float(np.median(np.abs(values))) if values.size else 1.0
+
+
 def outcomes(trial: ParallelTrials) -> tuple[FloatArray, FloatArray]:
-    """Return gains (0 or more) and losses (0 or less) of a trial."""
-    net = trial.reward
-    gain = np.where(np.isfinite(trial.gain), trial.gain, np.maximum(net, 0))
-    loss = np.where(np.isfinite(trial.loss), -np.abs(trial.loss), np.minimum(net, 0))
-    return np.nan_to_num(gain), np.nan_to_num(loss)
+    """Return gains (0 or more) and losses (0 or less) of a trial; the sign of the reward where neither is known."""
+    zero = np.zeros_like(trial.reward)
+    gain = np.nan_to_num(zero if trial.gain is None else trial.gain)
+    loss = -np.abs(np.nan_to_num(zero if trial.loss is None else trial.loss))
+    separate = (gain != 0) | (loss != 0)
+    return np.where(separate, gain, np.maximum(trial.reward, 0)), np.where(separate, loss, np.minimum(trial.reward, 0))
 
 
 class GainLossLearner(OutcomeAgent):
@@ -97,8 +119,8 @@ class PvlDelta(OutcomeAgent):
     """
 
     own = (
-        rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0), ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0),
-        ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0),
+        rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
+        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0),
     )  # fmt: skip
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
@@ -125,9 +147,9 @@ class ValuePlusPerseveration(OutcomeAgent):
     """
 
     own = (
-        rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0), ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0),
-        ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0), ModelParameter("epsP", sd=1.5), ModelParameter("epsN", sd=1.5),
-        rate("K"), rate("w"),
+        rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
+        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0),
+        ModelParameter("epsP", sd=1.5), ModelParameter("epsN", sd=1.5), rate("K"), rate("w"),
     )  # fmt: skip
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
@@ -161,8 +183,8 @@ class OutcomeRepresentation(OutcomeAgent):
     """
 
     own = (
-        rate("A_rew"), rate("A_pun"), ModelParameter("K'", "unit", -0.5, 1.2, 0.0, 5.0), ModelParameter("betaF", sd=2.0),
-        ModelParameter("betaP", sd=2.0),
+        rate("A_rew"), rate("A_pun"), ModelParameter("K'", "unit", -0.5, 1.2, 0.0, 5.0),
+        ModelParameter("betaF", sd=2.0), ModelParameter("betaP", sd=2.0),
     )  # fmt: skip
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:

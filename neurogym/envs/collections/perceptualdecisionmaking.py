@@ -46,7 +46,7 @@ def roitman02(**kwargs: object) -> gym.Env:
 ibl20.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]
     doi="10.7554/eLife.63711",
     description="report the stronger of two noisy directions, one of which is more frequent in blocks of trials",
-    carries=True,
+    history_dependent=True,
     differences=DIFFERENCES["ibl20"],
 )
 roitman02.metadata = PerceptualDecisionMaking.metadata.replace(  # type: ignore[attr-defined]

@@ -36,7 +36,7 @@ def metadata(subject: Subject) -> None:
     require(link is None or link.startswith("https://doi.org/10."), f"paper_link {link!r} is no DOI")
     for tag in meta["tags"]:
         require(tag in TAGS, unknown("tag", tag, TAGS))
-    require(isinstance(meta["carries"], bool), "metadata['carries'] must be True or False")
+    require(isinstance(meta["history_dependent"], bool), "metadata['history_dependent'] must be True or False")
     require(
         isinstance(meta["differences"], (list, tuple)) and all(isinstance(d, str) for d in meta["differences"]),
         "metadata['differences'] must be a list of sentences",
@@ -52,7 +52,7 @@ def metadata(subject: Subject) -> None:
         for label in [part] if isinstance(part, str) else part:
             require(label in parts, f"metadata['necessary']: {unknown('part', label, parts)}")
     if "history" in meta["necessary"]:
-        require(meta["carries"], "needs history, but metadata['carries'] is False")
+        require(meta["history_dependent"], "needs history, but metadata['history_dependent'] is False")
 
 
 def _periods(subject: Subject) -> list[str]:

@@ -62,7 +62,7 @@ class CVLearning(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/s41586-019-0919-7",
         tags=["perceptual", "delayed response", "two-alternative", "learning", "supervised"],
-        carries=True,
+        history_dependent=True,
         necessary=(),
     )
     default_timing = {"fixation": 200, "stimulus": 1150, "delay": ("uniform", (1000, 3000)), "decision": 1500}

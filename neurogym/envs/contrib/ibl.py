@@ -88,7 +88,7 @@ class IBLBlock(IBL):
     Source: Abbott et al. (International Brain Laboratory) 2017.
     """
 
-    metadata = IBL.metadata.replace(carries=True, needs_reward=True)
+    metadata = IBL.metadata.replace(history_dependent=True, needs_reward=True)
     blocks = (0.2, 0.5, 0.8)
     block_dur = 200
 

@@ -151,7 +151,7 @@ class LeverPressWithPokeRest(_CountedPresses):
 
     metadata = TaskInfo(
         tags=["motor", "value-based", "working memory"],
-        carries=True,
+        history_dependent=True,
         necessary=("thirst",),
     )
     default_timing = {"trial": 3000}

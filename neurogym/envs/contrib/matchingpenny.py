@@ -40,7 +40,7 @@ class MatchingPenny(TrialEnv):
     metadata = TaskInfo(
         doi="10.1038/nn1209",
         tags=["two-alternative", "learning"],
-        carries=True,
+        history_dependent=True,
         necessary=("opponent",),
         probabilistic=True,
     )

@@ -112,7 +112,8 @@ class Combine(JointParameters, TrialEnv):
         self.rewards = {**other.rewards, **main.rewards}
         self.conditions = {"combine_type": list(range(3)), **main.conditions}
         self.conditions |= {f"distractor_{name}": values for name, values in other.conditions.items()}
-        self.metadata = type(self).metadata.replace(carries=any(traits(one).links_trials for one in self.envs))
+        linked = any(traits(one).history_dependent for one in self.envs)
+        self.metadata = type(self).metadata.replace(history_dependent=linked)
         self._running = [False, False]
 
     def _space(self) -> spaces.Box:

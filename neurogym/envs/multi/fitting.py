@@ -54,7 +54,7 @@ class JointParameters:
             task.update(**own, **self._own(j, "parameters", parameters or {}))
         for kind, table in tables.items():
             for name, value in table.items():
-                self.parameter_tables[kind].put(name, value)
+                self.parameter_tables[kind].replace(name, value)
         self.forget_trials_ahead()  # type: ignore[attr-defined]
 
     def _names(self, j: int, kind: str) -> Collection[str]:
@@ -87,8 +87,9 @@ def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> No
                 "without jumps (train such a task alone, or in a stage of its own)"
             )
         for layer in layers(env):
-            shown = ("observe", "appended") if steps_wrappers else ("observe", "appended", "step")
-            if isinstance(layer, TrialWrapper) and layer.overrides(*shown):
+            if not isinstance(layer, TrialWrapper):
+                continue
+            if layer.hooks.shows or (layer.hooks.own_step and not steps_wrappers):
                 name = type(layer).__name__
                 raise ValueError(f"{name} must be outside {owner}: first {owner} with the tasks, then {name}")
     steps = {name_of(env): env.unwrapped.dt for env in envs}  # type: ignore[attr-defined]

@@ -96,7 +96,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self.rewards = ChainMap(*(task.rewards for task in self.tasks))  # of several, those of the first task count
         self.conditions = {"task": self.names, **ChainMap(*(task.conditions for task in self.tasks))}
         self.metadata = type(self).metadata.replace(
-            carries=any(its.links_trials for its in known),
+            history_dependent=any(its.history_dependent for its in known),
             needs_reward=any(task.metadata.get("needs_reward") for task in self.tasks),
         )
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
@@ -159,12 +159,12 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     @property
     def traits(self) -> Traits:
         """Capabilities shared by all tasks."""
-        return Traits(self._all_ahead, self._all_ahead, bool(self.metadata["carries"]))
+        return Traits(self._all_ahead, self._all_ahead, bool(self.metadata["history_dependent"]))
 
     @property
     def observation_depends_on_step(self) -> bool:
         """Whether observations of inner wrappers are only known when stepped."""
-        return any(isinstance(w, TrialWrapper) and w.overrides("step") for env in self.envs for w in layers(env))
+        return any(isinstance(w, TrialWrapper) and w.hooks.own_step for env in self.envs for w in layers(env))
 
     def length_is_fixed(self) -> bool:
         """Return False: trial lengths differ between tasks."""

@@ -85,7 +85,7 @@ class AnnubesEnv(TrialEnv):
         self._contains = np.array([[m in s for m in self.modalities] + [not s] for s in self.stimuli])
         self._count = np.zeros(len(self.modalities) + 1, int)
         if any(limit is not None for limit in self.max_sequential.values()):
-            self.metadata = type(self).metadata.replace(carries=True)
+            self.metadata = type(self).metadata.replace(history_dependent=True)
         self.conditions = {"stim_types": self.stimuli}
         names = {name: i for i, name in enumerate(["fixation", "start", *self.modalities])}
         n_actions = len(self.output_behavior)

@@ -60,7 +60,7 @@ class Bandit(Arms):
     metadata = TaskInfo(
         doi="10.1038/s41593-018-0147-8",
         tags=["n-alternative"],
-        carries=True,
+        history_dependent=True,
         necessary=(),
         measures=("bandit",),
     )

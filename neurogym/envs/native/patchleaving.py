@@ -38,7 +38,7 @@ class PatchLeaving(TrialEnv):
     metadata = TaskInfo(
         doi="10.1016/0040-5809(76)90040-X",
         tags=["value-based", "timing"],
-        carries=True,
+        history_dependent=True,
         necessary=("harvest",),
     )
     default_timing = {"travel": 1000}

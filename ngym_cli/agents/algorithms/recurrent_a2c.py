@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.algorithms.rollout import Rollout
-from ngym_cli.agents.networks.descent import RMSprop
+from ngym_cli.agents.networks.optimizer import RMSprop
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 if TYPE_CHECKING:

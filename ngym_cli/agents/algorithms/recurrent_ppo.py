@@ -8,8 +8,8 @@ An sb3-contrib `RecurrentPPO` whose rollout, buffer and update are its own:
 3. `train`: the rollout is cut into whole sequences at resets (and every `bptt` steps), dealt into minibatches, and the
    clipped objective is maximised for `n_epochs` over each, one kernel call per minibatch.
 
-On the CPU agents act and find their gradients in compiled passes instead (`compiled`), with the same results; those
-that see images do not.
+On the CPU agents act and find their gradients in compiled passes instead (`compiled_learner`), with the same results;
+agents that see images do not.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from torch import Tensor
 from ngym_cli.agents import acting
 from ngym_cli.agents.acting import Act, within
 from ngym_cli.agents.algorithms import check_ranges
-from ngym_cli.agents.algorithms.compiled import Fused
+from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner
 from ngym_cli.agents.algorithms.rollout import (
     KL,
     STATISTICS,
     Experience,
+    LossCoefficients,
     Minibatch,
     Minibatches,
     Objective,
-    PPOSettings,
+    PackedRollout,
     Rollout,
-    Segments,
     cut,
     minibatches,
 )
@@ -77,7 +77,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     action_space: Any
     clip_range: Any
     clip_range_vf: Any
-    not_saved = ("rng", "_fused")
+    not_saved = ("rng", "compiled")
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -106,8 +106,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         n_logits = self.policy.action_net.out_features
         self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, n_logits, discrete, self.policy.networks)
         usual = type(self).loss is RecurrentPPO.loss and not self.penalties  # compiled passes know no other objective
-        self.in_torch = Fused.obstacle(self.policy) if usual else "the objective is not the usual one"
-        self._fused = None if self.in_torch else Fused(self.policy, self.rollout_buffer)
+        self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
+        self.compiled = None if self.in_torch else CompiledLearner(self.policy, self.rollout_buffer)
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
@@ -124,7 +124,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.policy.set_training_mode(False)
         rollout_buffer.carry_over()
         callback.on_rollout_start()
-        agent = RolloutAgent(self.policy, rollout_buffer, self.rng, self._fused)
+        agent = RolloutAgent(self.policy, rollout_buffer, self.rng, self.compiled)
         steps = acting.rollout(env, agent, self.seen, self.starts)
         for t, (_, act, new_obs, rewards, dones, infos) in enumerate(islice(steps, n_rollout_steps)):
             actions = act.actions
@@ -158,7 +158,11 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         policy, rollout = self.policy, self.rollout_buffer
         policy.set_training_mode(True)
         self.set_learning_rate()
-        find = self._gradients() if self._fused is None else partial(self._fused.gradient, goal=self._goal())
+        find = (
+            self.gradients()
+            if self.compiled is None
+            else partial(self.compiled.gradient, coefficients=self.coefficients())
+        )
         segments = cut(rollout.starts[:-1], self.bptt)
         n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
@@ -170,14 +174,14 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self._log(torch.cat(statistics).mean(0).tolist())
 
     def _epoch(
-        self, parts: Minibatches, find: Callable[[Segments], GradientAndStatistics], statistics: list[Tensor]
+        self, parts: Minibatches, find: Callable[[PackedRollout], GradientAndStatistics], statistics: list[Tensor]
     ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
-        fused = self._fused
+        compiled = self.compiled
         numbers = None
-        if fused is not None and not self.consolidation:
-            numbers = fused.descend(parts, self._goal(), most_kl, self.max_grad_norm)
+        if compiled is not None and not self.consolidation:
+            numbers = compiled.apply(parts, self.coefficients(), most_kl, self.max_grad_norm)
         if numbers is not None:
             statistics.append(numbers)
             return most_kl == inf or not (numbers[:, KL] > most_kl).any()
@@ -209,11 +213,11 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 del self.policy.activity
                 yield -log_probs.sum() / mean**0.5
 
-    def _gradients(self) -> Callable[[Segments], GradientAndStatistics]:
+    def gradients(self) -> Callable[[PackedRollout], GradientAndStatistics]:
         """Return a function that computes gradient and statistics of a minibatch; None if no step counts."""
         experience = Experience(self.rollout_buffer, self.device)
 
-        def find(segments: Segments) -> GradientAndStatistics:
+        def find(segments: PackedRollout) -> GradientAndStatistics:
             batch = experience.minibatch(segments, self.normalize_advantage)
             if batch is None:
                 return None
@@ -227,18 +231,20 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
 
         return find
 
-    def _goal(self) -> PPOSettings:
+    def coefficients(self) -> LossCoefficients:
         """Coefficients of the objective at the present stage of training."""
-        reach = inf if self.clip_range_vf is None else self.clip_range_vf(self.left)
-        return PPOSettings(self.normalize_advantage, self.clip_range(self.left), reach, self.ent_coef, self.vf_coef)
+        clip_range_vf = inf if self.clip_range_vf is None else self.clip_range_vf(self.left)
+        clip_range = self.clip_range(self.left)
+        return LossCoefficients(self.normalize_advantage, clip_range, clip_range_vf, self.ent_coef, self.vf_coef)
 
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
-        goal = self._goal()
+        coefficients = self.coefficients()
         values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
-        if goal.reach < inf:
-            values = batch.values + (values - batch.values).clamp(-goal.reach, goal.reach)
-        return Objective.apply(log_probs, entropies, values, batch, goal)
+        limit = coefficients.clip_range_vf
+        if limit < inf:
+            values = batch.values + (values - batch.values).clamp(-limit, limit)
+        return Objective.apply(log_probs, entropies, values, batch, coefficients)
 
     def _log(self, means: list[float]) -> None:
         self.log_update(dict(zip(STATISTICS, means, strict=True)))
@@ -260,16 +266,20 @@ class RolloutAgent:
         policy: the acting policy; actions are drawn.
         rollout: receives observations, states, actions, preferences and values.
         rng: source of the recurrent noise and of the actions.
-        fused: does the same in a compiled pass; None: in NumPy.
+        compiled: does the same in compiled passes; None: in NumPy.
 
     Attributes:
         actor: the copy of the weights.
     """
 
     def __init__(
-        self, policy: RecurrentPolicy, rollout: Rollout, rng: np.random.Generator, fused: Fused | None = None
+        self,
+        policy: RecurrentPolicy,
+        rollout: Rollout,
+        rng: np.random.Generator,
+        compiled: CompiledLearner | None = None,
     ) -> None:
-        self.rollout, self.actor, self._fused = rollout, policy.actor(), fused
+        self.rollout, self.actor, self.compiled = rollout, policy.actor(), compiled
         self._space, self._t = policy.action_space, 0
         n_steps, n_envs, _ = rollout.logits.shape
         rollout.noise = [network.draw_noise(n_steps, n_envs, rng) for network in policy.networks]
@@ -279,10 +289,10 @@ class RolloutAgent:
         """Take the next step; see `ngym_cli.agents.acting.BatchAgent`."""
         rollout, t = self.rollout, self._t
         rollout.begin(t, observations, starts)
-        if self._fused is None:
+        if self.compiled is None:
             self._act_in_numpy(t)
         else:
-            self._fused.act(t, self._draws[t])
+            self.compiled.act(t, self._draws[t])
         self._t += 1
         return Act(within(self._space, rollout.actions[t]), rollout.values[t], logits=rollout.logits[t])
 
@@ -302,5 +312,5 @@ class RolloutAgent:
         """
         rollout = self.rollout
         rollout.mark_starts(rollout.n_steps, starts)
-        if self._fused is None:
+        if self.compiled is None:
             rollout.log_probs[:] = self.actor.log_probs(rollout.logits, rollout.actions)

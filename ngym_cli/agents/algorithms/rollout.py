@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
-from ngym_cli.agents.networks.policy import Sequences
+from ngym_cli.agents.networks.policy import PackedSequences
 
 STATISTICS = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction", "loss")
 KL = STATISTICS.index("approx_kl")
@@ -109,8 +109,8 @@ class Rollout:
 
 
 @dataclass(frozen=True)
-class Segments:
-    """Contiguous stretches of a rollout: `length` steps of environment `env` from step `begin` on."""
+class PackedRollout:
+    """Rollout cut into contiguous sequences, to be packed: `length` steps of environment `env` from step `begin` on."""
 
     env: np.ndarray
     begin: np.ndarray
@@ -120,9 +120,9 @@ class Segments:
         """Number of segments."""
         return len(self.env)
 
-    def __getitem__(self, index: np.ndarray | slice) -> Segments:
+    def __getitem__(self, index: np.ndarray | slice) -> PackedRollout:
         """Some of the segments."""
-        return Segments(self.env[index], self.begin[index], self.length[index])
+        return PackedRollout(self.env[index], self.begin[index], self.length[index])
 
     def first(self, n_envs: int) -> np.ndarray:
         """Index of the first step of each segment in a rollout flattened over (time, environment)."""
@@ -131,16 +131,16 @@ class Segments:
 
 @dataclass(frozen=True)
 class Minibatches:
-    """Segments of several minibatches; minibatch k is the range from `begin[k]` to before `begin[k + 1]`."""
+    """PackedRollout of several minibatches; minibatch k is the range from `begin[k]` to before `begin[k + 1]`."""
 
-    segments: Segments
+    segments: PackedRollout
     begin: np.ndarray
 
     def __len__(self) -> int:
         """Number of minibatches."""
         return len(self.begin) - 1
 
-    def __iter__(self) -> Iterator[Segments]:
+    def __iter__(self) -> Iterator[PackedRollout]:
         """Iterate over the minibatches."""
         return (self.segments[low:high] for low, high in zip(self.begin, self.begin[1:], strict=False))
 
@@ -165,7 +165,7 @@ class PackedSteps:
     first: np.ndarray
 
 
-def cut(starts: np.ndarray, bptt: int | None = None) -> Segments:
+def cut(starts: np.ndarray, bptt: int | None = None) -> PackedRollout:
     """Cut at every start and, counted from there, every `bptt` steps.
 
     Args:
@@ -187,10 +187,10 @@ def cut(starts: np.ndarray, bptt: int | None = None) -> Segments:
         offset = (np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)) * bptt
         first = np.repeat(first, parts) + offset
         length = np.minimum(np.repeat(length, parts) - offset, bptt)
-    return Segments(first // n_steps, first % n_steps, length)
+    return PackedRollout(first // n_steps, first % n_steps, length)
 
 
-def minibatches(segments: Segments, n: int, rng: np.random.Generator) -> Minibatches:
+def minibatches(segments: PackedRollout, n: int, rng: np.random.Generator) -> Minibatches:
     """Deal whole segments at random into at most `n` minibatches of nearly equal numbers of steps."""
     segments = segments[rng.permutation(len(segments))]
     ends = np.cumsum(segments.length)
@@ -219,20 +219,20 @@ def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -
     return PackedSteps((first + stride * time)[within], np.count_nonzero(within, axis=1), first)
 
 
-class PPOSettings(NamedTuple):
+class LossCoefficients(NamedTuple):
     """Coefficients of the objective that is maximised; see `Objective`.
 
     Attributes:
         normalize: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
         clip: largest counted deviation of the probability ratio from 1.
-        reach: largest change of values from the old values; infinite for no limit.
+        clip_range_vf: largest change of values from the old values; infinite for no limit.
         ent_coef: weight of the entropy.
         vf_coef: weight of the error of values.
     """
 
     normalize: bool
     clip: float
-    reach: float
+    clip_range_vf: float
     ent_coef: float
     vf_coef: float
 
@@ -240,19 +240,19 @@ class PPOSettings(NamedTuple):
 class Objective(torch.autograd.Function):
     """-min(r A, clip(r) A) - c_H H + c_V (R - V)^2 averaged over steps, with r the ratio to the old probability.
 
-    Takes log-probabilities, entropies and values (one per step), a `Minibatch` and `PPOSettings`. Returns the loss and
-    the numbers in `STATISTICS`. The gradient is explicit: the objective acts on one number per step, so its time goes
-    into the number of calls, and automatic differentiation makes three times as many.
+    Takes log-probabilities, entropies and values (one per step), a `Minibatch` and `LossCoefficients`. Returns the loss
+    and the numbers in `STATISTICS`. The gradient is explicit: the objective acts on one number per step, so its time
+    goes into the number of calls, and automatic differentiation makes three times as many.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Minibatch, goal: PPOSettings
+        ctx: Any, log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients
     ) -> tuple[Tensor, Tensor]:
         """The loss, and the numbers in `STATISTICS`; the gradients are worked out on the way."""
         weight, log_ratio = batch.weight, log_probs - batch.log_probs
         ratio = log_ratio.exp()
-        inside = ratio.clamp(1 - goal.clip, 1 + goal.clip)
+        inside = ratio.clamp(1 - coefficients.clip, 1 + coefficients.clip)
         gain, bounded = batch.advantages * ratio, batch.advantages * inside
         error = values - batch.returns
         weighted_error = error * weight
@@ -262,9 +262,9 @@ class Objective(torch.autograd.Function):
         entropy_loss = -flat.dot(entropies.flatten())
         kl = flat.dot((ratio - 1 - log_ratio).flatten())
         clipped = flat.dot((ratio != inside).to(weight.dtype).flatten())
-        loss = policy_loss + goal.ent_coef * entropy_loss + goal.vf_coef * value_loss
+        loss = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
         ctx.save_for_backward((gain <= bounded) * gain * weight, weight, weighted_error)
-        ctx.goal = goal
+        ctx.coefficients = coefficients
         numbers = torch.stack([policy_loss, value_loss, entropy_loss, kl, clipped, loss])
         ctx.mark_non_differentiable(numbers)
         return loss, numbers
@@ -273,8 +273,8 @@ class Objective(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """Return the explicit gradient: the clipped objective has a slope where the unclipped term is the smaller."""
         gain, weight, weighted_error = ctx.saved_tensors
-        d_entropy = weight * (-ctx.goal.ent_coef * grad) if ctx.needs_input_grad[1] else None
-        return -grad * gain, d_entropy, weighted_error * (2 * ctx.goal.vf_coef * grad), None, None
+        d_entropy = weight * (-ctx.coefficients.ent_coef * grad) if ctx.needs_input_grad[1] else None
+        return -grad * gain, d_entropy, weighted_error * (2 * ctx.coefficients.vf_coef * grad), None, None
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ class Minibatch:
     `weight` is 1 / steps, and 0 on steps that do not count, so that sums are means.
     """
 
-    sequences: Sequences
+    sequences: PackedSequences
     actions: Tensor
     weight: Tensor
     log_probs: Tensor
@@ -304,7 +304,7 @@ class Experience:
         columns = (rollout.log_probs, rollout.advantages, rollout.returns, rollout.values, rollout.counts)
         self.columns = np.stack([np.asarray(column, np.float32).ravel() for column in columns])
 
-    def minibatch(self, segments: Segments, normalize_advantage: bool) -> Minibatch | None:
+    def minibatch(self, segments: PackedRollout, normalize_advantage: bool) -> Minibatch | None:
         """Gather segments; None if no step of theirs counts."""
         packed = pack(segments.length, segments.first(self.n_envs), self.n_envs)
         columns = self.columns.take(packed.steps, axis=1)
@@ -320,12 +320,12 @@ class Experience:
         actions = self._tensor(self.actions.take(packed.steps, axis=0))
         return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values)
 
-    def _sequences(self, packed: PackedSteps) -> Sequences:
+    def _sequences(self, packed: PackedSteps) -> PackedSequences:
         begin, env = np.divmod(packed.first, self.n_envs)
         time, place = np.divmod(packed.steps, self.n_envs)
         noise = [None if part is None else self._tensor(part[time, :, place]) for part in self.rollout.noise]
         state = tuple(self._tensor(part[begin, :, env].swapaxes(0, 1)) for part in self.rollout.states)
-        return Sequences(self._tensor(self.obs.take(packed.steps, axis=0)), packed.counts.tolist(), state, noise)
+        return PackedSequences(self._tensor(self.obs.take(packed.steps, axis=0)), packed.counts.tolist(), state, noise)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

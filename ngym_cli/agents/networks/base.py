@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from neurogym import kernels
-from ngym_cli.agents.networks import loops
+from ngym_cli.agents.compiled import loops
+from ngym_cli.agents.compiled.steps import ArrayState, Stepper, draw_noise, joint
 from ngym_cli.agents.networks.constraints import ConstrainedWeights
-from ngym_cli.agents.networks.steps import ArrayState, Stepper, draw_noise, joint
 
 State = tuple[Tensor, ...]
 

@@ -19,10 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.agents.networks import loops
+from ngym_cli.agents.compiled import loops
+from ngym_cli.agents.compiled.steps import leak, scale_of_noise, unpack_weights
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
 from ngym_cli.agents.networks.constraints import balance
-from ngym_cli.agents.networks.steps import leak, scale_of_noise, unpack_weights
 
 #: Bound of the first weights of one input of a gated network; of n inputs sqrt(n) times less.
 INPUT_GAIN = 3.0

@@ -19,8 +19,8 @@ from torch.nn.functional import linear
 from ngym_cli.agents.acting import Actor, ArrayState, Layer, ReadOut
 from ngym_cli.agents.networks import constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
-from ngym_cli.agents.networks.descent import Adam, Descent
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
+from ngym_cli.agents.networks.optimizer import Adam, Optimizer
 from ngym_cli.agents.networks.structure import Structure
 
 
@@ -55,7 +55,7 @@ class Categorical(torch.autograd.Function):
 
 
 @dataclass(frozen=True)
-class Sequences:
+class PackedSequences:
     """Packed sequences without a reset inside.
 
     Attributes:
@@ -97,7 +97,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     Attributes:
         activity: of the actor's top layer (step, unit) in the last `evaluate_sequences`.
-        descent: moves all weights with the optimiser.
+        vector_optimizer: moves all weights with the optimiser, as a single vector.
     """
 
     action_net: nn.Linear
@@ -157,8 +157,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         if issubclass(self.optimizer_class, torch.optim.Adam):
             self.optimizer_kwargs.setdefault("fused", True)
         optimizer: Any = self.optimizer_class
-        self.descent = Descent(list(self.parameters()))
-        self.optimizer = optimizer([self.descent.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
+        self.vector_optimizer = Optimizer(list(self.parameters()))
+        self.optimizer = optimizer([self.vector_optimizer.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
         self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
 
     @property
@@ -174,11 +174,11 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             gradient: with respect to all weights, in the order of `parameters`.
             max_norm: length that longer gradients are shortened to.
         """
-        self.descent.step(self.optimizer, gradient, max_norm)
+        self.vector_optimizer.step(self.optimizer, gradient, max_norm)
 
     def gradient(self, loss: Tensor) -> Tensor:
         """Return the gradient of a loss with respect to all weights, as a vector in the order of `parameters`."""
-        parts = torch.autograd.grad(loss, self.descent.weights, materialize_grads=True)
+        parts = torch.autograd.grad(loss, self.vector_optimizer.weights, materialize_grads=True)
         return torch.cat([part.flatten() for part in parts])
 
     def features(self, obs: Tensor) -> Tensor:
@@ -189,7 +189,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         first, which = (torch.from_numpy(part).to(obs.device) for part in distinct(obs.cpu().numpy()))
         return find(obs[first])[which]
 
-    def evaluate_sequences(self, sequences: Sequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def evaluate_sequences(self, sequences: PackedSequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
 
         def run(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor | None) -> tuple[Tensor, State]:

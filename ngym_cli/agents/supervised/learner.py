@@ -33,7 +33,7 @@ from torch import Tensor
 from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
-from ngym_cli.agents.algorithms.rollout import Segments, pack
+from ngym_cli.agents.algorithms.rollout import PackedRollout, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -87,7 +87,7 @@ class Supervised(Learner):
     env: Any
     action_space: Any
     learning_rate: float
-    not_saved = ("rng", "streams", "lr_schedule", "agent", "_carry", "_taught")
+    not_saved = ("rng", "streams", "lr_schedule", "agent", "carried_state", "compiled")
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -135,13 +135,13 @@ class Supervised(Learner):
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
         self.carried = trials_of(self.env).reset_state != "trial"
         self.streams = self._make_streams()
-        self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
+        self.carried_state = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
         own = self.penalties.participation or type(self).loss is not Supervised.loss
         self.in_torch = (
-            "the objective is not the usual one" if own else SupervisedKernel.obstacle(self.policy, valued=False)
+            "the objective is not the usual one" if own else SupervisedKernel.obstacle(self.policy, has_values=False)
         )
         rates = self.penalties.l1_rate, self.penalties.l2_rate
-        self._taught = None if self.in_torch else SupervisedKernel(self.policy, rates)
+        self.compiled = None if self.in_torch else SupervisedKernel(self.policy, rates)
 
     def _make_streams(self) -> list[TrialStream]:
         """Return a session per sequence where the state is carried over, otherwise a single session."""
@@ -167,7 +167,7 @@ class Supervised(Learner):
     def switch_env(self) -> None:
         """Switch to the trials of replaced environments; the weights are kept."""
         self.streams = self._make_streams()
-        self._carry = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
+        self.carried_state = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -230,28 +230,29 @@ class Supervised(Learner):
         variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
         self.policy.log_std.fill_(0.5 * float(np.log(variance)))
 
-    def batch(self) -> tuple[TrialBuffer, Segments]:
+    def batch(self) -> tuple[TrialBuffer, PackedRollout]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""
-        if self._carry is not None:
+        if self.carried_state is not None:
             begins = torch.tensor([stream.begins for stream in self.streams])
-            for part in self._carry:
+            for part in self.carried_state:
                 part[:, begins] = 0
             parts = [stream.rows(self.seq_len) for stream in self.streams]
             session, begin = np.arange(self.batch_size), np.zeros(self.batch_size, np.int64)
-            return side_by_side(parts), Segments(session, begin, np.array([len(part) for part in parts]))
+            return side_by_side(parts), PackedRollout(session, begin, np.array([len(part) for part in parts]))
         material = self.streams[0].trials(self.batch_size * self.seq_len)
         length = material.length.astype(np.int64)
-        return material, Segments(np.zeros_like(length), np.cumsum(length) - length, length)
+        return material, PackedRollout(np.zeros_like(length), np.cumsum(length) - length, length)
 
-    def gradient(self, material: TrialBuffer, sequences: Segments) -> tuple[Tensor, Tensor]:
+    def gradient(self, material: TrialBuffer, sequences: PackedRollout) -> tuple[Tensor, Tensor]:
         """The gradient with respect to all weights, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
         material = replace(material, weight=material.weight / material.total_weight)
         noise = self._draw_noise(material)
-        if self._taught is None:
+        if self.compiled is None:
             loss, numbers = self.loss(material, sequences, noise)
             gradient = self.policy.gradient(loss)
         else:
-            gradient, (total, per_step, penalty, right) = self._taught.gradient(material, sequences, self._carry, noise)
+            gradient, sums = self.compiled.gradient(material, sequences, self.carried_state, noise)
+            total, per_step, penalty, right = sums
             if self.penalties.l1_weight or self.penalties.l2_weight:
                 on_weights = self.penalties.on_weights(self.policy)
                 gradient = gradient + self.policy.gradient(on_weights)
@@ -268,7 +269,7 @@ class Supervised(Learner):
         """Number of sessions that are interleaved in a batch."""
         return self.batch_size if self.carried else 1
 
-    def loss(self, material: TrialBuffer, sequences: Segments, noise: np.ndarray | None) -> tuple[Tensor, Tensor]:
+    def loss(self, material: TrialBuffer, sequences: PackedRollout, noise: np.ndarray | None) -> tuple[Tensor, Tensor]:
         """Loss to be minimised by automatic differentiation, and the numbers named in `DISCRETE` or `CONTINUOUS`.
 
         Args:
@@ -279,10 +280,10 @@ class Supervised(Learner):
         layout = pack(sequences.length, sequences.first(self._sessions), self._sessions)
         rows = layout.steps
         order = self._tensor(layout.first)  # of sessions, where their states are carried
-        before = self._carry and tuple(part[:, order] for part in self._carry)
+        before = self.carried_state and tuple(part[:, order] for part in self.carried_state)
         rates, after = self._rates(material.ob, rows, layout.counts.tolist(), noise, before)
-        if self._carry is not None:
-            self._carry = tuple(part.detach()[:, order.argsort()] for part in after)
+        if self.carried_state is not None:
+            self.carried_state = tuple(part.detach()[:, order.argsort()] for part in after)
         outputs = self._outputs(rates)
         targets = self._tensor(material.gt[rows])
         per_step = losses(outputs, targets, self.discrete)
@@ -303,7 +304,7 @@ class Supervised(Learner):
             noise = self._draw_noise(material)
             for k, first in enumerate(sequences.first(self._sessions)):
                 rows = first + self._sessions * np.arange(sequences.length[k])
-                carry = self._carry and tuple(part[:, k : k + 1] for part in self._carry)
+                carry = self.carried_state and tuple(part[:, k : k + 1] for part in self.carried_state)
                 rates, _ = self._rates(material.ob, rows, [1] * len(rows), noise, carry)
                 outputs = self._outputs(rates)
                 answers = drawn_answers(outputs, self.discrete, self.rng)
@@ -340,14 +341,14 @@ class Supervised(Learner):
 
     def own_state(self) -> dict[str, object]:
         """State that training depends on, besides the common state of all algorithms: plain data and arrays."""
-        carry = [] if self._carry is None else [part.cpu().numpy() for part in self._carry]
+        carry = [] if self.carried_state is None else [part.cpu().numpy() for part in self.carried_state]
         streams = [stream.state() for stream in self.streams]
         return {"acting": list(self.agent.state), "carry": carry, "streams": streams}
 
     def set_own_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `own_state`."""
         self.agent.state = tuple(np.array(part) for part in state["acting"])
-        if self._carry is not None:
-            self._carry = tuple(self._tensor(np.array(part)) for part in state["carry"])
+        if self.carried_state is not None:
+            self.carried_state = tuple(self._tensor(np.array(part)) for part in state["carry"])
         for stream, saved in zip(self.streams, state["streams"], strict=True):
             stream.set_state(saved)

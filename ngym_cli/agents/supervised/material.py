@@ -341,13 +341,13 @@ def check(env: gym.Env) -> None:
     name = type(task).__name__
     if not isinstance(task, TrialEnv):
         raise ValueError(f"supervised learning needs a trial-based task; {name} is not one")
-    adaptive = [type(w).__name__ for w in task.wrappers if w.is_adaptive] + ([name] if task.is_adaptive else [])
+    adaptive = [type(w).__name__ for w in task.wrappers if w.hooks.follows_agent] + ([name] if task.is_adaptive else [])
     if adaptive:
         raise ValueError(f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent")
     stepping = [
         type(layer).__name__
         for layer in layers(env)
-        if isinstance(layer, TrialWrapper) and layer.overrides("step") and not layer.traits.batched
+        if isinstance(layer, TrialWrapper) and layer.hooks.own_step
     ]
     if stepping:
         raise ValueError(f"supervised learning cannot show what {stepping[0]} shows: it acts on single steps")

@@ -1,4 +1,4 @@
-"""Objective of supervised learning: the loss of the answers, and its gradient in a compiled pass (`agent.c`).
+"""Objective of supervised learning: the loss of the answers, and its gradient in a compiled pass.
 
 The compiled pass is for networks on the CPU whose observations are flat. A few sequences at a time go forward, through
 the loss and back, so that what they leave behind stays in the cache, and threads share them. Images are learned from by
@@ -14,9 +14,9 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from neurogym import kernels
-from ngym_cli.agents.algorithms.compiled import NO_STEP, Compiled
-from ngym_cli.agents.algorithms.rollout import Minibatches, Segments
+from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
+from ngym_cli.agents.algorithms.rollout import PackedRollout
+from ngym_cli.agents.compiled.agent import Sequences
 from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
 from ngym_cli.agents.supervised.material import TrialBuffer
 
@@ -55,10 +55,10 @@ def drawn_answers(outputs: Tensor, discrete: bool, rng: np.random.Generator) -> 
         return outputs + torch.from_numpy(rng.normal(0, 0.5**0.5, outputs.shape)).to(outputs)
 
 
-LOSS, STEP_LOSS, RIGHT, RATES = range(4)  #: places of sums, as in `agent.h`
+LOSS, STEP_LOSS, CORRECT, RATES = range(4)  #: places of sums, as in `objective.h`
 
 
-class SupervisedKernel(Compiled):
+class SupervisedKernel(CompiledPolicy):
     """Network that learns from targets.
 
     Args:
@@ -67,12 +67,11 @@ class SupervisedKernel(Compiled):
     """
 
     def __init__(self, policy: RecurrentPolicy, on_rates: Sequence[float]) -> None:
-        super().__init__(policy, valued=False)
+        super().__init__(policy, has_values=False)
         self.on_rates, self._room = on_rates, (0, 0)
-        self._teach = kernels.named("teach")
 
     def gradient(
-        self, material: TrialBuffer, sequences: Segments, carry: Sequence[Tensor] | None, noise: np.ndarray | None
+        self, material: TrialBuffer, sequences: PackedRollout, carry: Sequence[Tensor] | None, noise: np.ndarray | None
     ) -> tuple[Tensor, list[float]]:
         """The gradient of the loss with respect to all weights, overwritten by the next, and four numbers.
 
@@ -88,25 +87,27 @@ class SupervisedKernel(Compiled):
         """
         n_envs, steps = int(sequences.env.max()) + 1, int(sequences.length.sum())
         self._grow(n_envs, int(sequences.length.max()))
-        self.take_weights()
+        self.copy_weights()
         net, shape = self.policy.networks[0], (len(material) // n_envs, n_envs)
         discrete = isinstance(self.policy.action_space, spaces.Discrete)
         answers = np.ascontiguousarray(material.gt, np.int64 if discrete else np.float32).reshape(*shape, -1)
         l1, l2 = (size / (steps * net.hidden_size) for size in self.on_rates)
-        given = {
+        arrays = {
             "obs": np.ascontiguousarray(material.ob, np.float32).reshape(*shape, -1),
             "chosen" if discrete else "moved": answers[..., 0] if discrete else answers,
             "weight": material.weight.reshape(shape),
             "due": material.due.reshape(shape),
             **{name: part.numpy()[None] for name, part in zip(("h", "c"), carry or (), strict=False)},
         }
-        parts = Minibatches(sequences, np.array([0, len(sequences)]))
-        sums = self.update(self._teach, parts, n_envs, noise=noise, l1=l1, l2=l2, **given, **NO_STEP)[0].tolist()
-        numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[RIGHT]]
-        return self.found_gradient(), numbers
+        longest_first = sequences[np.argsort(-sequences.length, kind="stable")]
+        minibatch = Sequences(longest_first.first(n_envs), longest_first.length, np.array([0, len(sequences)]))
+        columns = {**arrays, "noise": noise, "l1": l1, "l2": l2}
+        sums = self.agent.gradient("supervised", minibatch, columns)[0].tolist()
+        numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[CORRECT]]
+        return self.gradient_of_parameters(), numbers
 
     def _grow(self, n_envs: int, longest: int) -> None:
         """Make room for longer sequences than there have been."""
         if n_envs > self._room[0] or longest > self._room[1]:
             self._room = max(n_envs, self._room[0]), max(longest, self._room[1])
-            self.make_room(*self._room)
+            self.agent.reserve(*self._room)

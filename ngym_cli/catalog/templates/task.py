@@ -30,7 +30,7 @@ class MyTask(TrialEnv):
         # One line: what the agent does.
         "description": "say after a delay which of two noisy stimuli was stronger",
         # True if what is right in a trial depends on earlier trials (blocks, learning): memory is then kept.
-        "carries": False,
+        "history_dependent": False,
         # Where you depart from the paper, a sentence each.
         "differences": [],
         # What the task cannot be done without: names of channels or periods, or "history". `ngym check` hides each of

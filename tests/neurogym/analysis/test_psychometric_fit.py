@@ -41,11 +41,42 @@ def test_a_wrong_shape_is_found_out():
     assert fit_psychometric(*trials(threshold=1.0, slope=0.1), n_boot=100).deviance_p > 0.05
 
 
-def test_perfect_and_constant_observers_stay_finite():
+def test_perfect_choices_bound_the_slope_from_below_and_the_threshold_between_neighbours():
     x = np.repeat([-2.0, -1, 1, 2], 50)
-    for y in (x > 0, np.ones(len(x))):
-        fit = fit_psychometric(x, y, n_boot=20)
-        assert np.isfinite([fit.threshold.value, fit.slope.value, fit.deviance]).all()
+    fit = fit_psychometric(x, x > 0, n_boot=0)
+    assert fit.slope.value == np.inf and 1 < fit.slope.low < np.inf and f"{fit.slope:.1f}".startswith("> ")
+    assert -1 < fit.threshold.low < -0.5 and 0.5 < fit.threshold.high < 1
+    assert fit.lapse.value == 0 and 0 < fit.lapse.high < 0.1
+    assert np.isfinite(fit.predict(x)).all() and np.isfinite(fit.strength_at(0.75))
+
+
+def test_constant_choices_leave_a_threshold_on_one_side():
+    x = np.repeat([-2.0, -1, 1, 2], 50)
+    high, low = (fit_psychometric(x, np.full(len(x), value), n_boot=0).threshold for value in (1, 0))
+    assert high.value == high.low == -np.inf and high.high < -1 and f"{high:.1f}" == f"< {high.high:.1f}"
+    assert low.value == low.high == np.inf and low.low == pytest.approx(-high.high, abs=0.05)
+
+
+def test_too_few_trials_determine_nothing():
+    fit = fit_psychometric([-1, 1, -1, 1], [0, 1, 1, 0], n_boot=0)
+    assert np.isnan(fit.slope.value) and f"{fit.slope}" == "not determined"
+
+
+@pytest.mark.parametrize(("n", "sessions", "spread"), [(80, 0, 0.0), (1000, 0, 0.0), (1000, 20, 6.0)])
+def test_intervals_of_all_four_parameters_cover(n, sessions, spread):
+    truth = {"threshold": 2.0, "slope": 0.1, "guess": 0.05, "lapse": 0.08}
+    rng, repeats = np.random.default_rng(n), 40
+    hits = dict.fromkeys(truth, 0)
+    for _ in range(repeats):
+        x = rng.choice([-51.2, -25.6, -12.8, -6.4, -3.2, 3.2, 6.4, 12.8, 25.6, 51.2], n)
+        session = np.arange(n) * sessions // n
+        shift = rng.normal(0, spread, max(sessions, 1))[session]
+        y = rng.random(n) < psychometric_function(x - shift, "probit", **truth)
+        fit = fit_psychometric(x, y, n_boot=0, groups=session if sessions else None)
+        marginal = {**truth, "slope": 1 / np.hypot(1 / truth["slope"], spread)}
+        for name, value in marginal.items():
+            hits[name] += value in getattr(fit, name)
+    assert min(hits.values()) >= 0.85 * repeats  # below 34 of 40 with probability 0.003 where coverage is 0.95
 
 
 def test_band_holds_the_curve_and_dictionary_is_plain():

@@ -74,7 +74,7 @@ def test_zero_between_minus_one_and_one_is_a_miss(tmp_path):
             {},
             ["'s1'", "row 2", "'loud'", "a number"],
         ),
-        ("choice,correct\nleft,1\nleft,0\n", {}, ["'choice'", "'left' in all rows", "two different"]),
+        ("choice,correct\n,1\n,0\n", {}, ["no column of choices", "--choice"]),
         ("session,trial,choice,correct\n1,1,a,1\n1,1,b,0\n", {}, ["'trial'", "row 2", "found 1", "once"]),
         ("choice,correct\nleft,1\nright,1\n", {"reward": "rewrad"}, ["rewrad"]),
         ("choice,side,correct\nleft,a,1\nright,b,1\n", {"choise": "side"}, ["choise", "choice"]),

@@ -175,6 +175,16 @@ def test_a_time_out_follows_every_error() -> None:
         assert after["trial"]["time_out_on"] == (expected == 700)
 
 
+def test_no_time_out_follows_the_sure_bet() -> None:
+    rng = np.random.default_rng(0)
+    env = w.TimeOut(ngym.make("PostDecisionWager-v0"), time_out=900)
+    infos = _play(env, lambda gt: int(rng.integers(1, 4)) if gt else 0, 200)
+    bets = [info["performance"] for info in infos if 0 < info["performance"] < 1]
+    assert len(bets) > 10
+    for before, after in zip(infos, infos[1:], strict=False):
+        assert after["trial"]["time_out_on"] == (before["outcome"] in ("error", "miss", "abort")), before
+
+
 def test_mapping_and_session_durations() -> None:
     env = w.VariableMapping(ngym.make("NAltConditionalVisuomotor-v0", n_stims=4), 0.05, 10, 0.01, 20)
     found = records(env, 30_000)

@@ -1,4 +1,4 @@
-"""What can be done with a wrapper follows from the methods that it overrides."""
+"""What can be done with a wrapper follows from what it declares."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ import neurogym as ngym
 from neurogym import wrappers
 from neurogym.vector import TrialVectorEnv, make_vec
 from neurogym.wrappers.base import TrialWrapper
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.stack import traits
 
 
@@ -17,6 +18,7 @@ class Passive(TrialWrapper):
 class Clearer(TrialWrapper):
     """The next trial is clear after an error."""
 
+    hooks = Hooks(changes=("conditions",), follows_agent=True, history_dependent=True)
     told: list
 
     def start_session(self):
@@ -55,18 +57,55 @@ def test_one_that_does_nothing_leaves_everything_possible():
     "name", ["SideBias", "TrialHistory", "BiasCorrection", "VariableMapping", "TimeOut", "PerfPhases"]
 )
 def test_those_that_keep_something_from_trial_to_trial_are_known_to_link_trials(name):
-    assert getattr(wrappers, name).links_trials()
+    assert getattr(wrappers, name).hooks.history_dependent and getattr(wrappers, name).links_trials()
 
 
 @pytest.mark.parametrize("name", ["PassReward", "Noise", "CatchTrials", "ComputeMeanPerf", "ReactionTime"])
 def test_those_whose_trials_stay_independent_are_known_not_to(name):
-    assert not getattr(wrappers, name).links_trials()
+    assert not getattr(wrappers, name).hooks.history_dependent
 
 
-@pytest.mark.parametrize(("flag", "instead"), [("adaptive", "trial_ended"), ("carries", "links_trials")])
-def test_flags_of_earlier_versions_are_refused_because_they_would_have_no_effect(flag, instead):
-    with pytest.raises(TypeError, match=f"Mine: {flag} is not declared any more; override {instead}"):
+@pytest.mark.parametrize(("flag", "entry"), [("adaptive", "follows_agent"), ("carries", "history_dependent")])
+def test_flags_of_earlier_versions_are_refused_because_they_would_have_no_effect(flag, entry):
+    with pytest.raises(TypeError, match=rf"Mine: {flag} is not declared any more; declare hooks = Hooks\({entry}=True"):
         type("Mine", (TrialWrapper,), {flag: True})
+
+
+@pytest.mark.parametrize(
+    ("method", "entry"),
+    [("plan", "changes"), ("revise", "changes"), ("observe", "shows"), ("trial_ended", "follows_agent")]
+    + [("step", "own_step"), ("new_trial", "own_new_trial")],
+)
+def test_a_declaration_that_leaves_an_overridden_method_out_is_refused(method, entry):
+    with pytest.raises(TypeError, match=f"Mine overrides {method}, but its hooks do not declare {entry}"):
+        type("Mine", (TrialWrapper,), {"hooks": Hooks(), method: lambda self, *args, **kwargs: None})
+
+
+def test_a_word_that_no_wrapper_changes_is_refused():
+    with pytest.raises(ValueError, match="did you mean 'rewards'"):
+        Hooks(changes=("reward",))
+
+
+def test_wrappers_of_scripts_that_declare_nothing_are_taken_for_the_most_that_they_could_do():
+    class Stepping(TrialWrapper):
+        def step(self, action):
+            return super().step(action)
+
+    class Planning(TrialWrapper):
+        def plan(self, n, given):
+            return given
+
+    assert traits(Stepping(ngym.make("RDM-v0"))) == (True, False, False)
+    assert traits(Planning(ngym.make("RDM-v0"))) == (True, True, False)
+    assert "conditions" in Planning.hooks.changes and not Planning.hooks.follows_agent
+
+
+def test_the_declaration_of_an_instance_may_follow_from_its_arguments():
+    task = ngym.make("RDM-v0")
+    assert not wrappers.TrialHistory(task).hooks.follows_agent
+    assert wrappers.TrialHistory(ngym.make("RDM-v0"), after_error="reset").hooks.follows_agent
+    assert wrappers.Noise(ngym.make("RDM-v0"), perf_th=0.8).hooks.own_step
+    assert isinstance(make_vec(lambda: wrappers.Noise(ngym.make("RDM-v0")), 2), TrialVectorEnv)
 
 
 def test_a_task_that_is_told_how_trials_end_follows_the_agent():

@@ -115,21 +115,22 @@ def test_supervised_sequences_end_at_blocks_and_states_begin_anew(network):
     model = build_model(config, build_venv(config, 2))
     steps, ended = np.zeros(5, int), 0
     for _ in range(8):
-        before = tuple(part.clone() for part in model._carry)
+        before = tuple(part.clone() for part in model.carried_state)
         begins = np.array([stream.begins for stream in model.streams])
         material, sequences = model.batch()
         ended += begins.sum()
-        assert not any(part[:, begins].any() for part in model._carry)
-        assert all((part[:, ~begins] == old[:, ~begins]).all() for part, old in zip(model._carry, before, strict=True))
+        assert not any(part[:, begins].any() for part in model.carried_state)
+        for part, old in zip(model.carried_state, before, strict=True):
+            assert (part[:, ~begins] == old[:, ~begins]).all()
         assert not material.begins.reshape(-1, 5)[1:].any()
-        carried = tuple(part.clone() for part in model._carry)
+        carried = tuple(part.clone() for part in model.carried_state)
         compiled, numbers = model.gradient(material, sequences)
-        compiled, after = compiled.clone(), tuple(part.clone() for part in model._carry)
-        taught, model._taught, model._carry = model._taught, None, carried
+        compiled, after = compiled.clone(), tuple(part.clone() for part in model.carried_state)
+        taught, model.compiled, model.carried_state = model.compiled, None, carried
         plain, again = model.gradient(material, sequences)
         assert np.allclose(compiled, plain, atol=1e-5) and np.allclose(numbers, again, atol=1e-5)
-        assert all(np.allclose(one, other, atol=1e-5) for one, other in zip(after, model._carry, strict=True))
-        model._taught = taught
+        assert all(np.allclose(one, other, atol=1e-5) for one, other in zip(after, model.carried_state, strict=True))
+        model.compiled = taught
         steps += sequences.length
     assert ended > 10 and len(set(steps)) > 1
 

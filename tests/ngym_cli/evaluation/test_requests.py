@@ -51,6 +51,13 @@ def test_every_checkpoint_is_evaluated(ngym, run):
     assert {row["checkpoint"] for row in found} == steps
 
 
+def test_a_checkpoint_is_named_in_any_form_of_a_whole_number(ngym, run):
+    first = min(int(path.name.removeprefix("step_")) for path in (run / "checkpoints").glob("step_*"))
+    for word in (f"{first}", f"{first:_}", f"{first / 1e3}e3"):
+        found = summary(ngym, run, "--trials", "20", "--checkpoints", word)
+        assert [row["checkpoint"] for row in found] == [first]
+
+
 def test_words_of_a_perturbation_need_no_quotes(ngym, run):
     found = summary(ngym, run, "--trials", "20", "--silence", "units=3,7", "period=stimulus")
     assert found["perturbations"][0]["units"] == [3, 7]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import requests as evaluations
 from ngym_cli.figures import files, report, requests
+from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.registry import FIGURES, figure
-from ngym_cli.figures.style import GREY, Unavailable, new_figure
+from ngym_cli.figures.style import GREY, Unavailable, interval_band, new_figure
 from ngym_cli.training.main_loop import train
 
 #: Tasks whose figures were drawn empty once, and a plain one; the others take minutes.
@@ -78,7 +80,7 @@ def test_figures_are_refused_with_the_reason():
         axes.plot([0, 1, 2], [1, np.nan, 1])
 
     def band(axes):
-        axes.fill_between([0, 1], [0, 0], [1, 1])
+        interval_band(axes, [0, 1], [0, 0], [1, 1], "black")
         axes.plot([0, 1], [np.nan, np.nan])
 
     def dot(axes):
@@ -118,3 +120,49 @@ def test_a_run_of_a_task_without_the_columns_is_named_and_left_out(made_up, tmp_
     seen = requests.view([str(made_up(task)) for task in ("TwoStep-v0", "GoNogo-v0")], tmp_path, compare="task")
     assert requests.drawn(seen, FIGURES["stay"]).reason is None
     assert list(seen.left_out.values()) == ["the trials have no column common"]
+
+
+GRID = np.mgrid[0:3, 0:3].astype(float)
+ARTISTS = {
+    "scatter": lambda axes, scale: axes.scatter(scale * np.arange(3), np.arange(3)),
+    "fill_between": lambda axes, scale: axes.fill_between([0, 1], scale * np.zeros(2), scale * np.ones(2)),
+    "stackplot": lambda axes, scale: axes.stackplot([0, 1], scale * np.ones(2), scale * np.ones(2)),
+    "contourf": lambda axes, scale: axes.contourf(scale * GRID[0]),
+    "quiver": lambda axes, scale: axes.quiver(scale * GRID[0], GRID[1], GRID[0], GRID[1]),
+    "hexbin": lambda axes, scale: axes.hexbin(scale * GRID[0].ravel(), GRID[1].ravel(), gridsize=3),
+    "pie": lambda axes, scale: axes.pie(scale * np.array([1, 2, 3])),
+    "eventplot": lambda axes, scale: axes.eventplot([scale * np.arange(3.0), scale * np.arange(2.0)]),
+    "hlines": lambda axes, scale: axes.hlines(scale * np.arange(3.0), 0, 1),
+    "vlines": lambda axes, scale: axes.vlines(scale * np.arange(3.0), 0, 1),
+    "violinplot": lambda axes, scale: axes.violinplot(scale * np.arange(9.0), showextrema=False),
+    "step histogram": lambda axes, scale: axes.hist(np.arange(9.0), weights=scale * np.ones(9), histtype="step"),
+    "fill": lambda axes, scale: axes.fill([0, 1, 1], scale * np.array([0, 0, 1])),
+    "pcolormesh": lambda axes, scale: axes.pcolormesh(scale * GRID[0]),
+    "imshow": lambda axes, scale: axes.imshow(scale * GRID[0]),
+    "stairs": lambda axes, scale: axes.stairs(scale * np.arange(3.0)),
+    "bar": lambda axes, scale: axes.bar([0, 1], scale * np.ones(2)),
+    "errorbar": lambda axes, scale: axes.errorbar([0, 1], scale * np.ones(2), [1, 1], fmt="o"),
+}
+
+
+@pytest.mark.parametrize("kind", ARTISTS)
+@pytest.mark.filterwarnings("ignore")
+def test_every_artist_of_a_users_figure_counts(kind):
+    drawn, axes = new_figure()
+    ARTISTS[kind](axes, 1.0)
+    refuse_empty(drawn)
+    bare, axes = new_figure()
+    with contextlib.suppress(ValueError):  # some artists refuse what is not a number themselves
+        ARTISTS[kind](axes, np.nan)
+    with pytest.raises(Unavailable, match="nothing to draw"):
+        refuse_empty(bare)
+
+
+def test_reference_lines_and_shading_are_not_data():
+    drawn, axes = new_figure()
+    axes.hlines([1, 2], 0, 1, color=GREY)
+    axes.axvspan(0, 1)
+    axes.axhspan(0, 1)
+    axes.vlines([1, 2], 0, 1, transform=axes.get_xaxis_transform())
+    with pytest.raises(Unavailable, match="nothing to draw"):
+        refuse_empty(drawn)

@@ -13,6 +13,7 @@ from neurogym.behaviour.table import Behaviour, session
 from ngym_cli import fit
 from ngym_cli.errors import UserError
 from ngym_cli.figures.files import FigureFiles
+from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry, requests
 from ngym_cli.fitting.settings import FitSettings
 from ngym_cli.fitting.validation import CrossValidation, FitData, mixture, prepared, validate
@@ -156,7 +157,7 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     assert scores[model] > scores["bias"] + 0.05
     values = {key: each["value"] for key, each in found["models"][model]["parameters"]["subject"].items()}
     assert values["sigma of latent 1"] < 0.2 and values["sigma of latent 1"] < values["sigma of latent 2"] < 1
-    fitted = simulation.find("d", tmp_path / "runs")
+    fitted = fits.find("d", tmp_path / "runs")
     policy = simulation.load(fitted, model)[2]
     table = prepared(requests.FitSettings(str(rat), folds=2).read()).table
     mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
@@ -288,6 +289,15 @@ def test_models_without_second_stage_choices_are_simulated_in_a_two_step_task(tm
         ({"model": "gru", "units": 99}, "units must be 1 to 64"),
         ({"model": "ddm"}, "reaction times"),
         ({"model": "logistic", "folds": 1}, "--folds must be 2"),
+        ({"model": "gru", "units": 2.5}, "--units must be 1 to 65,536, a whole number, not 2.5"),
+        ({"model": "gru", "units": [2, True]}, "--units must be"),
+        ({"model": "gru", "units": "1,2.5"}, "'2.5' is not a whole number"),
+        ({"model": "gru", "units": "1,024"}, "'024' begins with 0"),
+        ({"model": "logistic", "seed": -1}, "--seed must be 0 to"),
+        ({"model": "logistic", "seed": 1.5}, "--seed must be 0 to"),
+        ({"model": "gru", "seeds": 2.5}, "--seeds must be 1 to 100"),
+        ({"model": "logistic", "folds": 2.5}, "--folds must be 2"),
+        ({"model": "logistic", "recover": 1.5}, "--recover must be 0 or more"),
         ({"model": "logistic", "subjects": "pool"}, "did you mean 'pooled'"),
         ({"model": "gru", "subjects": "hierarchical"}, "cannot be fitted hierarchically"),
         ({"model": "logistic:history=-1"}, "history must be 0 to 50"),
@@ -320,7 +330,7 @@ def test_saved_policies_predict_as_fitted_ones(model, rat, tmp_path, monkeypatch
         )
     found = fit(rat, model=model, units=2, folds=2, seeds=1, name="a")
     label = list(found["models"])[-1]
-    label, _, policy, _ = simulation.load(simulation.find("a", Path("runs")), label)
+    label, _, policy, _ = simulation.load(fits.find("a", Path("runs")), label)
     table = prepared(requests.FitSettings(str(rat), folds=2).read()).table
     built = registry.build([model], (2,), 1)[label]
     again = built.fit([Problem(table, 0)])[0].policy

@@ -32,6 +32,23 @@ def test_lists_that_hold_nothing_or_too_much_are_refused(text):
         parse_list(text, what="--seed")
 
 
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"units": "1,024"}, "'024' begins with 0"),
+        ({"units": "1,2.5"}, "'2.5' is not a whole number"),
+        ({"set_": ["n_steps=1,024"]}, "'024' begins with 0"),
+    ],
+)
+def test_a_number_with_a_comma_in_it_is_not_read_as_two(flags, message):
+    with pytest.raises(UserError, match=message):
+        recipes.from_flags(flags)
+
+
+def test_whole_numbers_have_one_form_in_lists():
+    assert recipes.from_flags({"timesteps": "1e4,2_000,10:12"}) == {"timesteps": [10_000, 2_000, 10, 11]}
+
+
 def test_flags_become_shared_settings_and_lists():
     flags = {
         "alg": "ppo,recurrent_ppo", "seed": "0:3", "units": "32", "timing": ["stimulus=300,600"],

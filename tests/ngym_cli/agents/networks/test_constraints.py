@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from neurogym import kernels
 from ngym_cli.agents.algorithms.rollout import cut
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.penalties import participation, silent_units
 from ngym_cli.errors import UserError
-from tests.ngym_cli.agents.algorithms.conftest import Recall
+from tests.ngym_cli.agents.conftest import Recall
 
 OWN = """
 import torch
@@ -114,13 +115,14 @@ def test_constraints_hold_while_learning(network, kind):
 
 @pytest.mark.parametrize("kind", STRUCTURES)
 @pytest.mark.parametrize("name", [each for each in RECURRENT if each != "ei_rnn"])
-@pytest.mark.usefixtures("compiled")
+@pytest.mark.skipif(not kernels.available(), reason="no compiled functions are built")
 def test_compiled_gradient_is_that_of_automatic_differentiation(name, kind):
     model = build(name, **STRUCTURES[kind])
     assert not model.in_torch
     model.learn(2 * model.n_steps * model.n_envs)
     segments = cut(model.rollout_buffer.starts[:-1])
-    (known, numbers), (compiled, same) = model._gradients()(segments), model._fused.gradient(segments, model._goal())
+    known, numbers = model.gradients()(segments)
+    compiled, same = model.compiled.gradient(segments, model.coefficients())
     torch.testing.assert_close(compiled, known, atol=2e-6, rtol=1e-4)
     torch.testing.assert_close(same, numbers, atol=2e-6, rtol=1e-5)
 
@@ -158,7 +160,7 @@ def test_critic_that_reads_the_activity_leaves_the_actor_alone(network):
     rollout = model.rollout_buffer
     values = model.policy.actor().values(rollout.obs[-1], rollout.state(rollout.n_steps - 1))
     assert np.isfinite(values).all() and np.ptp(values) > 0
-    experience = model._gradients()
+    experience = model.gradients()
     model.loss = lambda batch: (
         model.policy.evaluate_sequences(batch.sequences, batch.actions)[0].sum(),
         torch.zeros(1),

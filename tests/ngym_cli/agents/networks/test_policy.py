@@ -6,7 +6,7 @@ import torch
 from gymnasium import spaces
 
 from ngym_cli.agents.networks import NETWORKS
-from ngym_cli.agents.networks.policy import RecurrentPolicy, Sequences
+from ngym_cli.agents.networks.policy import PackedSequences, RecurrentPolicy
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 VECTOR = spaces.Box(-np.inf, np.inf, (5,), np.float32)
@@ -31,7 +31,7 @@ def follow(policy, obs, starts, deterministic=False):
 def recompute(policy, obs, taken):
     """Values, log-probabilities and entropies of whole sequences (time, environment, ...)."""
     state = tuple(torch.from_numpy(part) for part in policy.initial_state(obs.shape[1]))
-    sequences = Sequences(torch.from_numpy(obs).flatten(0, 1), [obs.shape[1]] * len(obs), state)
+    sequences = PackedSequences(torch.from_numpy(obs).flatten(0, 1), [obs.shape[1]] * len(obs), state)
     return policy.evaluate_sequences(sequences, torch.from_numpy(taken).flatten(0, 1))
 
 

@@ -113,9 +113,9 @@ def test_where_the_state_never_resets_batches_follow_each_other(learner):
     for i, copied in enumerate(again):
         joined = np.concatenate([batch.ob[i::8] for batch in batches])
         assert np.array_equal(joined, copied.rows(120).ob)
-    before = tuple(part.clone() for part in model._carry)
+    before = tuple(part.clone() for part in model.carried_state)
     model.gradient(*model.batch())
-    assert not torch.equal(before[0], model._carry[0])
+    assert not torch.equal(before[0], model.carried_state[0])
 
 
 def test_steps_are_counted_as_they_are_learned_from(learner):

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from neurogym import kernels
 from ngym_cli.agents import threads
-from ngym_cli.agents.networks.steps import CELLS, joint, packed_size
+from ngym_cli.agents.compiled.steps import CELLS, joint, packed_size
 
 ROWS_OF_GRADIENT = 128  #: found at a time; a multiple of what registers hold, so that libraries round them alike
 

@@ -1,7 +1,7 @@
-/* A step of Adam; see descent.c. */
+/* A step of Adam; see adam.c. */
 
-#ifndef NGYM_DESCENT_H
-#define NGYM_DESCENT_H
+#ifndef NGYM_ADAM_H
+#define NGYM_ADAM_H
 
 #include <stdint.h>
 

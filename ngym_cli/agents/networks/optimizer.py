@@ -1,7 +1,7 @@
 """Steps of an optimiser on all weights of a small network at once.
 
 Most of the time of such a step goes into calls for each tensor. So the optimiser has one vector, of which all weights
-are parts; and a step of Adam has a compiled form (`descent.c`).
+are parts; and a step of Adam has a compiled form.
 
 Some methods of torch's optimisers import torch's compiler (`torch._dynamo`) when they are first called, only to ask the
 compiler to leave them alone. That import takes as long as all others of a run together, and nothing here is compiled by
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from neurogym import kernels
+from ngym_cli.agents.compiled import apply_adam
 
 #: Methods that torch hides from its compiler.
 HIDDEN = ("add_param_group", "state_dict", "load_state_dict", "zero_grad")
@@ -50,7 +51,7 @@ RMSprop = without_compiler(torch.optim.RMSprop)
 SPECIAL = ("weight_decay", "amsgrad", "maximize", "capturable", "differentiable")  #: options without a compiled step
 
 
-class Descent:
+class Optimizer:
     """Moves weights down a gradient.
 
     Args:
@@ -76,7 +77,7 @@ class Descent:
         """
         adam = self.compiled(optimizer)
         if adam is not None and gradient.dtype == torch.float32:
-            kernels.named("adam")(weights=adam.pop("vector"), gradient=gradient.numpy(), most=max_norm, **adam)
+            apply_adam(adam, gradient.numpy(), max_norm)
             return
         length = float(torch.linalg.vector_norm(gradient))
         self.vector.grad = gradient * (max_norm / length) if length > max_norm else gradient

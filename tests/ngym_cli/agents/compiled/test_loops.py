@@ -5,15 +5,19 @@ import copy
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from neurogym import kernels
 from ngym_cli.agents import threads
-from ngym_cli.agents.networks import NETWORKS, find_network, loops
+from ngym_cli.agents.compiled import loops
+from ngym_cli.agents.networks import NETWORKS, find_network
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
 WITH_OPTIONS = [*((name, {}) for name in RECURRENT), ("ctrnn", {"activation": "softplus"})]
 COUNTS = [9, 9, 7, 7, 7, 2, 1]
-pytestmark = pytest.mark.usefixtures("compiled")
+VARIANTS = [name for name in kernels.runnable() if name != kernels.PLAIN]
+pytestmark = pytest.mark.skipif(not VARIANTS, reason="no compiled functions are built")
 
 
 def build(name, inputs=3, units=21, layers=2, **options):
@@ -31,25 +35,41 @@ def everything(net, run, seq, state, noise, counts=COUNTS):
     return [*outputs, *torch.autograd.grad(total, leaves)]
 
 
-@pytest.mark.parametrize("units", [2, 8, 21, 40])
-@pytest.mark.parametrize(("name", "options"), WITH_OPTIONS)
-def test_packed_sequences_and_their_gradients_equal_torchs_in_double_precision(name, options, units):
-    noisy = {"noise": 0.2} if "noise" in NETWORKS[name].defaults else {}
+counts_of_sequences = st.lists(st.integers(1, 6), min_size=1, max_size=9).map(
+    lambda lengths: [sum(length > t for length in lengths) for t in range(max(lengths))]
+)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(
+    kind=st.sampled_from(WITH_OPTIONS),
+    units=st.sampled_from([2, 8, 21, 40]),
+    layers=st.integers(1, 2),
+    counts=counts_of_sequences,
+    noise=st.sampled_from([0.0, 0.2]),
+)
+def test_sequences_and_their_gradients_equal_torchs_in_double_precision(kind, units, layers, counts, noise):
+    name, options = kind
+    noisy = {"noise": noise} if "noise" in NETWORKS[name].defaults else {}
     sizes = {"inhibitory": 0.5} if name == "ei_rnn" else {}
-    net = build(name, units=units, **noisy, **sizes, **options)
-    exact = copy.deepcopy(net).double()
-    steps = sum(COUNTS)
+    net = build(name, units=units, layers=layers, **noisy, **sizes, **options)
+    steps, n = sum(counts), counts[0]
     seq = torch.randn(steps, 3, dtype=torch.double)
-    state = [torch.randn(2, 9, units, dtype=torch.double) for _ in range(net.n_states)]
-    noise = torch.randn(steps, 2, units, dtype=torch.double) if noisy else None
-    found = []
-    for one, kind in ((net, torch.float), (exact, torch.double)):
-        given = [part.to(kind).requires_grad_() for part in (seq, *state)]
-        draws = None if noise is None else noise.to(kind)
-        found.append(everything(one, one.sequence, given[0], tuple(given[1:]), draws))
-    for ours, known in zip(*found, strict=True):
-        scale = max(1.0, known.abs().max().item())
-        torch.testing.assert_close(ours.double() / scale, known / scale, atol=2e-6, rtol=0)
+    state = [torch.randn(layers, n, units, dtype=torch.double) for _ in range(net.n_states)]
+    draws = torch.randn(steps, layers, units, dtype=torch.double) if any(noisy.values()) else None
+
+    def results(network, dtype):
+        inputs = [array.to(dtype).requires_grad_() for array in (seq, *state)]
+        noise_draws = None if draws is None else draws.to(dtype)
+        return everything(network, network.sequence, inputs[0], tuple(inputs[1:]), noise_draws, counts)
+
+    exact = results(copy.deepcopy(net).double(), torch.double)
+    for variant in VARIANTS:
+        with kernels.use(variant):
+            single = results(net, torch.float)
+        for ours, known in zip(single, exact, strict=True):
+            scale = max(1.0, known.abs().max().item())
+            torch.testing.assert_close(ours.double() / scale, known / scale, atol=2e-6, rtol=0)
 
 
 @pytest.mark.parametrize(("name", "options"), WITH_OPTIONS)
@@ -59,13 +79,14 @@ def test_without_compiled_functions_nothing_changes_but_the_speed(name, options)
     state = net.initial_state(9)
     before = tuple(np.random.default_rng(1).standard_normal(part.shape, dtype=np.float32) for part in state)
     found = []
-    for form in (kernels.variant(), kernels.PLAIN):
+    for form in (*VARIANTS, kernels.PLAIN):
         with kernels.use(form):
             out = tuple(np.empty_like(part) for part in before)
             net.stepper().step(x[:9], before, out)
             found.append([net.sequence(torch.from_numpy(x), COUNTS, state)[0].detach().numpy(), *out])
-    for ours, known in zip(*found, strict=True):
-        np.testing.assert_allclose(ours, known, atol=1e-5)
+    for single in found[:-1]:
+        for ours, known in zip(single, found[-1], strict=True):
+            np.testing.assert_allclose(ours, known, atol=1e-5)
 
 
 @pytest.mark.parametrize("counts", [COUNTS, [6] * 7, [13], [1, 1, 1]])
@@ -91,6 +112,7 @@ def test_the_result_is_the_same_for_any_number_of_threads(name, counts, monkeypa
         assert all(map(torch.equal, found[0], other))
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", ["lstm", "gru", "rnn"])
 def test_huge_inputs_saturate_and_nan_stays(name):
     net = build(name, layers=1)
@@ -116,6 +138,7 @@ def test_steps_go_into_arrays_that_can_hold_them():
         stepper.step(np.zeros((4, 3), np.float32), state, (np.zeros((1, 4, 21)),))
 
 
+@pytest.mark.usefixtures("compiled")
 def test_what_does_not_fit_is_refused():
     """The compiled loops would read beyond the arrays."""
     net = build("gru", layers=1)

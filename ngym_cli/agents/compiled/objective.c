@@ -1,7 +1,7 @@
-/* What is minimised, and its gradient with respect to the outputs of the heads (rollout.py, and that next to
-   supervised/learner.py, have the plain forms). */
+/* Objectives of learning, and their gradients with respect to the outputs of the heads (algorithms/rollout.py and
+   supervised/objective.py have the plain forms). */
 
-#include "agent.h"
+#include "objective.h"
 
 #include <math.h>
 
@@ -45,8 +45,8 @@ static float sum_of(lanes x) {
 }
 
 /* Adds to the statistics; the outputs become their gradient. Several steps are looked at side by side. */
-void add_objective(const struct agent *a, const struct packed_weights *packed, const struct objective *o,
-                      const struct workspace *w, int64_t n, struct gradient_sums *gradients, double *statistics) {
+void add_ppo_objective(const struct agent *a, const struct packed_weights *packed, const struct objective *o,
+                       const struct workspace *w, int64_t n, struct gradient_sums *gradients, double *statistics) {
     int64_t actions = a->actions;
     struct outputs f = head_outputs(a, w);
     lanes *x = w->logits, *p = w->probabilities, sums[STATISTICS];
@@ -68,7 +68,7 @@ void add_objective(const struct agent *a, const struct packed_weights *packed, c
         lanes weight = known[WEIGHT], log_ratio = log_prob - known[OLD_LOG_PROB], ratio = exponential(log_ratio);
         lanes inside = within(none + 1.f - o->clip, ratio, none + 1.f + o->clip);
         lanes gain = known[ADVANTAGE] * ratio, bounded = known[ADVANTAGE] * inside;
-        lanes moved = value - known[OLD_VALUE], held = within(none - o->reach, moved, none + o->reach);
+        lanes moved = value - known[OLD_VALUE], held = within(none - o->clip_range_vf, moved, none + o->clip_range_vf);
         lanes error = choose(held == moved, value, known[OLD_VALUE] + held) - known[RETURN];
         sums[POLICY] -= weight * choose(bounded < gain, bounded, gain);
         sums[VALUE] += weight * error * error;
@@ -105,7 +105,7 @@ static lanes most_preferred(const lanes *x, int64_t actions) {
 }
 
 /* The loss of answers, cross-entropy or squared error: adds to the statistics; the outputs become its gradient. */
-void add_loss(const struct agent *a, const struct workspace *w, int64_t n, double *statistics) {
+void add_supervised_loss(const struct agent *a, const struct workspace *w, int64_t n, double *statistics) {
     int64_t actions = a->actions;
     struct outputs f = head_outputs(a, w);
     lanes *x = w->logits, *p = w->probabilities, sums[RATES];
@@ -116,7 +116,7 @@ void add_loss(const struct agent *a, const struct workspace *w, int64_t n, doubl
         const int64_t *chosen = w->chosen + at;
         const float *moved = w->moved + at * actions;
         lanes weight = load(w->per_step[WEIGHT] + at, left), due = load(w->per_step[DUE] + at, left);
-        lanes loss = {0}, entropy = {0}, right = {0};
+        lanes loss = {0}, entropy = {0}, correct = {0};
         memset(x, 0, sizeof(lanes) * actions);
         for (int64_t i = 0; i < left; i++)
             for (int64_t k = 0; k < actions; k++) x[k][i] = logits[i * f.logits_apart + k];
@@ -124,17 +124,17 @@ void add_loss(const struct agent *a, const struct workspace *w, int64_t n, doubl
             for (int64_t i = 0; i < left; i++)
                 for (int64_t k = 0; k < actions; k++) x[k][i] -= moved[i * actions + k];
             for (int64_t k = 0; k < actions; k++) loss += x[k] * x[k], x[k] *= 2 * weight;
-            right = -loss;
+            correct = -loss;
         } else {
             lanes which = most_preferred(x, actions);
-            for (int64_t i = 0; i < left; i++) right[i] = which[i] == (float)chosen[i];
+            for (int64_t i = 0; i < left; i++) correct[i] = which[i] == (float)chosen[i];
             categorical(a, x, p, chosen, left, &loss, &entropy);
             loss = -loss;
             for (int64_t k = 0; k < actions; k++) x[k] = weight * p[k];
         }
         sums[LOSS] += weight * loss;
         sums[STEP_LOSS] += loss;
-        sums[RIGHT] += due * right;
+        sums[CORRECT] += due * correct;
         for (int64_t i = 0; i < left; i++) {
             for (int64_t k = 0; k < actions; k++) logits[i * f.logits_apart + k] = x[k][i];
             if (!a->continuous) logits[i * f.logits_apart + chosen[i]] -= weight[i];

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "descent.h"
+#include "adam.h"
 #include "kernel.h"
 
 void adam_step(const struct adam *a, int64_t n) {
@@ -41,4 +41,4 @@ static const char *run_adam(struct call *c) {
     return 0;
 }
 
-const struct kernel DESCENT_KERNELS[] = {KERNEL(adam, 0), {0}};
+const struct kernel ADAM_KERNELS[] = {KERNEL(adam, 0), {0}};

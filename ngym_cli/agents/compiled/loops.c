@@ -1,5 +1,5 @@
-/* The time loops of the recurrent networks over packed sequences, forward and backward (loops.py and the networks next to
-   it have the plain form). A call works on some of the sequences, each of which comes out as it would among any others;
+/* The time loops of the recurrent networks over packed sequences, forward and backward (the networks in networks/
+   have the plain form). A call works on some of the sequences, each of which comes out as it would among any others;
    so threads can share them.
 
    Arrays are float32 and C-contiguous: (step, ...), first the first step of every sequence, then the second of all that

@@ -1,12 +1,12 @@
-/* How an actor-critic agent acts, and the gradient of its objective over the sequences of a minibatch (acting.py,
-   policy.py and rollout.py have the plain forms; fused.c is how Python calls this).
+/* How an agent acts, and the gradient of its objective over the sequences of a minibatch (acting.py, policy.py and
+   rollout.py have the plain forms).
 
    For the gradient a few sequences are taken all the way, forward, through the objective and back, before the next are:
    what they leave behind for the way back stays in the cache. Such groups are dealt into at most MAX_CHUNKS chunks,
    each with sums of its own, which are added up in order: the result does not depend on how many threads share the
    work. */
 
-#include "agent.h"
+#include "passes.h"
 
 #include <math.h>
 
@@ -116,8 +116,6 @@ static void choose_continuous_action(const struct agent *a, const struct packed_
     o->old[place] = log_prob;
 }
 
-/* The environments from `first` to before `end` act at this time, with draws (environment, action): fills actions,
-   their log-probabilities, preferences, values and the states after the step. None depends on which others act. */
 void agent_act(const struct agent *a, const struct packed_weights *p, const struct rollout *o, struct workspace *w,
                int64_t time, int64_t first, int64_t end, const float *draws) {
     int64_t n = end - first, size = n * a->units;
@@ -214,39 +212,55 @@ static void keep_last(const struct agent *a, const struct rollout *o, const stru
         }
 }
 
-/* One of several parts of a piece of work on a loop. */
-void agent_part(const struct work *work, int64_t part, int64_t parts) {
-    const struct loop *l = work->loop;
-    int64_t sequences = l->counts[0], first = sequences * part / parts, end = sequences * (part + 1) / parts;
-    int64_t columns = GATES[l->cell] * l->units, strips = (columns + WIDTH - 1) / WIDTH;
-    int64_t from = strips * part / parts * WIDTH, to = strips * (part + 1) / parts * WIDTH;
-    if (work->kind == FORWARD) loop_forward_some(l, first, end);
-    else if (work->kind == BACKWARD) loop_backward_some(l, first, end);
-    else
-        add_columns(l->rows, l->gates, work->steps, l->units + l->features + 1, columns, work->sum, from,
-                    to < columns ? to : columns);
+/* Bounds of a part of the sequences of a loop. */
+static int64_t bound(const struct loop *l, int64_t part, int64_t parts) { return l->counts[0] * part / parts; }
+
+static void run_forward_part(const void *data, int64_t part, int64_t parts) {
+    const struct loop *l = data;
+    loop_forward_some(l, bound(l, part, parts), bound(l, part + 1, parts));
 }
 
-/* Work on a loop, alone or with the others of a team. */
-static void work_on(struct board *team, int64_t kind, const struct loop *l, int64_t steps, float *sum) {
-    struct work work = {kind, 0, l, sum, steps};
-    if (team) share_work(team, &work);
-    else agent_part(&work, 0, 1);
+static void run_backward_part(const void *data, int64_t part, int64_t parts) {
+    const struct loop *l = data;
+    loop_backward_some(l, bound(l, part, parts), bound(l, part + 1, parts));
+}
+
+/* The gradient of the weights of a loop, summed over so many steps. */
+struct weight_gradient {
+    const struct loop *loop;
+    float *sum;
+    int64_t steps;
+};
+
+static void run_weight_gradient_part(const void *data, int64_t part, int64_t parts) {
+    const struct weight_gradient *g = data;
+    const struct loop *l = g->loop;
+    int64_t columns = GATES[l->cell] * l->units, strips = (columns + WIDTH - 1) / WIDTH;
+    int64_t from = strips * part / parts * WIDTH, to = strips * (part + 1) / parts * WIDTH;
+    add_columns(l->rows, l->gates, g->steps, l->units + l->features + 1, columns, g->sum, from,
+                to < columns ? to : columns);
+}
+
+/* Does work on a loop, alone or with the others of a team. */
+static void work_on(struct team *team, void (*run)(const void *, int64_t, int64_t), const void *data,
+                    const struct loop *l) {
+    struct work work = {run, data, 0};
+    share_work(team, &work, l->counts[0]);
 }
 
 /* Computes n steps of sequences that have been gathered: forward, what is minimised, and back. */
 static void forward_backward(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                              const struct objective *j, struct workspace *w, int64_t n, const struct sequences *s,
-                             struct gradient_sums *sums, double *statistics, struct board *team) {
+                             struct gradient_sums *sums, double *statistics, struct team *team) {
     for (int64_t net = 0; net < a->networks; net++)
         for (int64_t k = 0; k < a->layers; k++) {
             w->loop[net][k].panels = p->layer[net][k].gates;
-            work_on(team, FORWARD, &w->loop[net][k], n, 0);
+            work_on(team, run_forward_part, &w->loop[net][k], &w->loop[net][k]);
         }
     if (o->weight && o->h[0]) keep_last(a, o, w, s);
     forward_heads(a, p, w, n);
-    if (o->weight) add_loss(a, w, n, statistics);
-    else add_objective(a, p, j, w, n, sums, statistics);
+    if (o->weight) add_supervised_loss(a, w, n, statistics);
+    else add_ppo_objective(a, p, j, w, n, sums, statistics);
     backward_heads(a, p, w, n, sums);
     if (j->l1 || j->l2) add_penalty_on_rates(a, j, w, n, statistics);
     for (int64_t net = 0; net < a->networks; net++)
@@ -257,8 +271,9 @@ static void forward_backward(const struct agent *a, const struct packed_weights 
             l.h0_fixed = 1;
             memset(l.dh0, 0, 4 * s->n * a->units);
             if (a->cell == LSTM) memset(l.dc0, 0, 4 * s->n * a->units);
-            work_on(team, BACKWARD, &l, n, 0);
-            work_on(team, SLOPES, &l, n, sums->layer[net][k]);
+            work_on(team, run_backward_part, &l, &l);
+            struct weight_gradient g = {&l, sums->layer[net][k], n};
+            work_on(team, run_weight_gradient_part, &g, &l);
             if (k) multiply(l.gates, n, a->gate_rows, p->layer[net][k].inputs, w->dh[net], a->units, 0);
         }
 }
@@ -277,10 +292,9 @@ int64_t count_groups(const struct sequences *s) {
     return groups;
 }
 
-/* Sums over the sequences of a chunk, in which a team may share, or null. */
-void agent_learn(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
+void agent_gradient(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                  const struct objective *j, struct workspace *w, const struct sequences *s, int64_t chunk,
-                 int64_t chunks, struct gradient_sums *sums, double *statistics, struct board *team) {
+                 int64_t chunks, struct gradient_sums *sums, double *statistics, struct team *team) {
     int64_t groups = count_groups(s), begin = groups * chunk / chunks, end = groups * (chunk + 1) / chunks;
     memset(sums->memory, 0, 4 * sums->size);
     memset(statistics, 0, 8 * STATISTICS);

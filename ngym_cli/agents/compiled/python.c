@@ -1,12 +1,12 @@
-/* How Python calls the agent of agent.c; what is given is checked against the agent's sizes here. */
+/* The interface for Python (agent.py): arguments are checked against the agent's sizes. */
 
-#include "agent.h"
 #include "kernel.h"
+#include "update.h"
 
 #include <math.h>
 
 #define MAX_SIZE (1 << 20)
-_Static_assert(sizeof(struct board) <= 8 * 96, "the board is too small");
+_Static_assert(sizeof(struct shared_update) <= 8 * 96, "the memory that threads share is too small");
 
 enum { ACTION_HEAD = 8, VALUE_HEAD, VALUED, HEAD }; /* places among the sizes of an agent */
 
@@ -85,11 +85,11 @@ static const char *run_prepare(struct call *c) {
     if (size.n != a.weights) return "there are not as many weights as the agent has";
     if (size.packed < layout_weights(&a, &p, 0)) return BUFFER_TOO_SMALL;
     layout_weights(&a, &p, given.packed);
-    agent_prepare(&a, given.weights, &p);
+    pack_weights(&a, given.weights, &p);
     return 0;
 }
 
-/* `act`, `learn` and `teach` begin with the agent and its rollout; `act` and `learn` go on with the critic's part of
+/* `act` and the gradients begin with the agent and its rollout; `act` and `ppo_gradient` go on with the critic's part of
    the rollout. Whether weights, states, actions and values are read or written differs. */
 #define AGENT(X, PACKED, STATE, ACTION)                                                                                \
     X(IN, shape, int64, length) X(FLOAT, alpha) X(FLOAT, noise_scale) X(PACKED, packed, float32, packed)               \
@@ -207,9 +207,9 @@ static const char *misfit(const struct update *u, const struct agent *a) {
     return u->parts && weights != a->weights ? "the parts are not those of the agent" : 0;
 }
 
-/* An update of `learn` or `teach`: thread and minibatches, weights and gradient, and what Adam needs. */
+/* An update: thread and minibatches, weights and gradient, and what Adam needs. */
 #define UPDATE(X)                                                                                                      \
-    X(INT, rank) X(INT, threads) X(OUT, board, int64, 96) X(IN, first, int64, sequences)                               \
+    X(INT, rank) X(INT, threads) X(OUT, team, int64, 96) X(IN, first, int64, sequences)                               \
     X(IN, length, int64, sequences) X(IN, begin, int64, bounds) X(OUT, sums, float32, most,sums)                       \
     X(OUT, numbers, float64, minibatches,6) X(IN, weights, float32, n) X(OUT, slopes, float32, n)                      \
     X(IN, place, int64, parts) X(IN, size, int64, parts) X(OUT, gradient, float32, all)                                \
@@ -227,7 +227,7 @@ static const char *share_update(struct call *c, const struct agent *a, const str
     struct update_sizes size;
     memcpy(&given, (const char *)c->value + begin, sizeof given);
     memcpy(&size, c->size, sizeof size);
-    struct board *board = (void *)given.board;
+    struct shared_update *shared = (void *)given.team;
     struct minibatches m = {given.first, given.length, given.begin, size.minibatches};
     struct packed_weights p;
     struct workspace w;
@@ -253,19 +253,19 @@ static const char *share_update(struct call *c, const struct agent *a, const str
     if (given.threads < 1 || given.threads > MAX_CHUNKS) return "there cannot be so many threads";
     if (u->adam.weights && !(u->adam.mean && u->adam.square && u->adam.step)) return "Adam has no state";
     if ((problem = misfit(u, a))) return problem;
-    if (!given.rank) c->result = agent_update(a, &p, o, &m, u, &w, board, given.threads);
-    else agent_help(a, &p, o, &m, u, &w, board, given.rank);
+    if (!given.rank) c->result = lead_update(a, &p, o, &m, u, &w, shared, given.threads);
+    else join_update(a, &p, o, &m, u, &w, shared, given.rank);
     return 0;
 }
 
-#define LEARN(X)                                                                                                       \
+#define PPO_GRADIENT(X)                                                                                                       \
     AGENT(X, OUT, MAYBE, MAYBE) CRITIC(X, MAYBE, IN) UPDATE(X) X(IN, advantages, float32, times,envs)                  \
     X(IN, returns, float32, times,envs) X(IN, counts, uint8, times,envs) X(INT, normalize) X(FLOAT, clip)              \
-    X(FLOAT, reach) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl)
-DECLARE(learn, LEARN, UPDATE_SIZES)
+    X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl)
+DECLARE(ppo_gradient, PPO_GRADIENT, UPDATE_SIZES)
 
-static const char *run_learn(struct call *c) {
-    TAKE(learn);
+static const char *run_ppo_gradient(struct call *c) {
+    TAKE(ppo_gradient);
     struct agent a;
     struct rollout o;
     const char *problem = parse_rollout(c, &a, &o);
@@ -273,27 +273,28 @@ static const char *run_learn(struct call *c) {
     o.advantages = given.advantages, o.returns = given.returns, o.counts = given.counts;
     struct update u = {
         .normalize = given.normalize, .most_kl = given.most_kl,
-        .objective = {given.clip, given.reach, given.ent_coef, given.vf_coef, .scale = 1}};
-    return share_update(c, &a, &o, &u, offsetof(struct learn_arguments, rank));
+        .objective = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef, .scale = 1}};
+    return share_update(c, &a, &o, &u, offsetof(struct ppo_gradient_arguments, rank));
 }
 
-#define TEACH(X)                                                                                                       \
+#define SUPERVISED_GRADIENT(X)                                                                                                       \
     AGENT(X, OUT, MAYBE_OUT, MAYBE) UPDATE(X) X(IN, weight, float32, times,envs) X(IN, due, uint8, times,envs)         \
     X(FLOAT, l1) X(FLOAT, l2)
-DECLARE(teach, TEACH, UPDATE_SIZES)
+DECLARE(supervised_gradient, SUPERVISED_GRADIENT, UPDATE_SIZES)
 
-static const char *run_teach(struct call *c) {
-    TAKE(teach);
+static const char *run_supervised_gradient(struct call *c) {
+    TAKE(supervised_gradient);
     struct agent a;
     struct rollout o;
     const char *problem = parse_shared_arguments(c, &a, &o);
     if (problem) return problem;
-    if (a.heads + a.joint > 1) return "an agent that is taught has no value";
+    if (a.heads + a.joint > 1) return "a supervised agent has no value";
     if (o.h[0] && size.moments < 1) return SIZE_MISMATCH;
     o.weight = given.weight, o.due = given.due;
     struct update u = {.most_kl = INFINITY, .objective = {.l1 = given.l1, .l2 = given.l2}};
-    return share_update(c, &a, &o, &u, offsetof(struct teach_arguments, rank));
+    return share_update(c, &a, &o, &u, offsetof(struct supervised_gradient_arguments, rank));
 }
 
-const struct kernel FUSED_KERNELS[] = {
-    KERNEL(sizes, 0), KERNEL(prepare, 0), KERNEL(act, 1), KERNEL(learn, 1), KERNEL(teach, 1), {0}};
+const struct kernel AGENT_KERNELS[] = {
+    KERNEL(sizes, 0),        KERNEL(prepare, 0), KERNEL(act, 1), KERNEL(ppo_gradient, 1),
+    KERNEL(supervised_gradient, 1), {0}};

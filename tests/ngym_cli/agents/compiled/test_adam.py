@@ -4,10 +4,14 @@ import copy
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from neurogym import kernels
-from ngym_cli.agents.networks.descent import Descent
+from ngym_cli.agents.networks.optimizer import Optimizer
+
+VARIANTS = [name for name in kernels.runnable() if name != kernels.PLAIN]
 
 
 def both(optimizer, steps=30, between=lambda net, k: None, **options):
@@ -15,7 +19,7 @@ def both(optimizer, steps=30, between=lambda net, k: None, **options):
     torch.manual_seed(0)
     known = nn.Sequential(nn.Linear(7, 33), nn.Tanh(), nn.Linear(33, 5))
     ours = copy.deepcopy(known)
-    path = Descent(list(ours.parameters()))
+    path = Optimizer(list(ours.parameters()))
     theirs, mine = optimizer(known.parameters(), **options), optimizer([path.vector], **options)
     for k in range(steps):
         x = torch.randn(11, 7)
@@ -41,18 +45,37 @@ def both(optimizer, steps=30, between=lambda net, k: None, **options):
     ],
     ids=str,
 )
-def test_weights_go_where_torch_takes_them(optimizer, options, variant):
+def test_weights_go_where_torch_takes_them(optimizer, options):
     (ours, known), _ = both(optimizer, **options)
     torch.testing.assert_close(ours, known, atol=1e-5, rtol=1e-5)
 
 
-def test_without_compiled_functions_nothing_changes_but_the_speed(compiled):
-    (compiled_path, _), state = both(torch.optim.Adam, lr=1e-2)
-    with kernels.use(kernels.PLAIN):
-        (in_torch, _), same = both(torch.optim.Adam, lr=1e-2)
-    torch.testing.assert_close(compiled_path, in_torch, atol=1e-6, rtol=1e-5)
-    for name, value in next(iter(same.state.values())).items():
-        torch.testing.assert_close(next(iter(state.state.values()))[name], value, atol=1e-6, rtol=1e-4)
+@settings(deadline=None, max_examples=30, derandomize=True)
+@given(
+    size=st.integers(1, 70),
+    steps=st.integers(2, 8),
+    rate=st.floats(1e-5, 1e-1),
+    betas=st.tuples(st.floats(0.0, 0.99), st.floats(0.5, 0.9999)),
+    eps=st.sampled_from([1e-8, 1e-5]),
+    max_norm=st.sampled_from([0.5, 1e9]),
+)
+def test_every_variant_steps_as_torch_does(size, steps, rate, betas, eps, max_norm):
+    generator = torch.Generator().manual_seed(size)
+    gradients = torch.randn(steps, size, generator=generator)
+
+    def after(variant):
+        """Weights and moments after all steps."""
+        optimizer = Optimizer([nn.Parameter(torch.zeros(size))])
+        adam = torch.optim.Adam([optimizer.vector], lr=rate, betas=betas, eps=eps)
+        with kernels.use(variant):
+            for gradient in gradients:
+                optimizer.step(adam, gradient, max_norm)
+        return [optimizer.vector.detach(), *adam.state[optimizer.vector].values()]
+
+    reference = after(kernels.PLAIN)
+    for name in VARIANTS:
+        for ours, known in zip(after(name), reference, strict=True):
+            torch.testing.assert_close(ours, known, atol=1e-6, rtol=1e-4, msg=lambda m, name=name: f"{name}: {m}")
 
 
 def test_weights_that_were_replaced_are_taken_up():

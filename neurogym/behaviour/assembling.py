@@ -1,0 +1,413 @@
+"""Sessions of behaviour from columns whose roles are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from neurogym.array_types import BoolArray, FloatArray, IntArray
+from neurogym.behaviour import codings
+from neurogym.behaviour.codings import BadEntry, Choices, Times, Witness
+from neurogym.behaviour.column_maps import ColumnMap
+from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.roles import MISSED, STIMULUS_OR_TRUTH, is_flag
+from neurogym.behaviour.table import Session
+
+ROLES_OF_MISSES = ("correct", "reward", "outcome")
+MOST_LEVELS, MOST_CONDITIONS = 30, 16  #: of a further column that is kept, and most such columns
+#: Choices of the International Brain Laboratory: a clockwise turn of the wheel reports the left.
+WHEEL = {"1": "left", "-1": "right"}
+TOO_FEW = 30  #: trials below which nothing is concluded from what goes together
+
+
+@dataclass
+class Trials:
+    """Trials of all rows in the order of the table, before they are cut into sessions.
+
+    Attributes:
+        arrays: attributes of `Session` by name, shape (rows, ...).
+        choices: the options in order.
+        stimuli: names of the stimuli.
+        words: meaning of the entries of each column, by column.
+        left_out: number of trials that are not scored, by reason.
+        notes: remarks that the user should see.
+    """
+
+    arrays: dict[str, np.ndarray]
+    choices: tuple[str, ...]
+    stimuli: tuple[str, ...]
+    words: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+class Assembler:
+    """Trials from columns with roles.
+
+    Args:
+        columns: the table.
+        roles: column of each role; ``stimuli`` a tuple.
+        given: roles that the user named, which are not dropped.
+        settings: order of the options, codes of misses, unit of times, and stimuli to turn.
+        rows: number of each row in the source, for messages.
+    """
+
+    def __init__(
+        self, columns: Columns, roles: dict[str, object], given: Sequence[str], settings: ColumnMap, rows: IntArray
+    ):
+        self.columns, self.roles, self.given, self.settings, self.rows = columns, roles, given, settings, rows
+        self.n = rows_of(columns)
+        self.words: dict[str, str] = {}
+        self.left_out: dict[str, int] = {}
+        self.notes: list[str] = []
+        self.turned: list[str] = []
+        self.times = Times(np.full(self.n, np.nan))
+        self.choices = Choices(np.full(self.n, -1), ())
+        self.options: tuple[str, ...] = ()
+
+    def assemble(self) -> Trials:
+        """Return the trials.
+
+        Raises:
+            TableError: if an entry does not suit the role of its column.
+        """
+        correct = self.flags("correct")
+        choices = self.choices = self.read_choices(correct)
+        truth = self.truth(choices, correct)
+        if np.isnan(correct).all() and (truth >= 0).any():
+            correct = np.where(truth >= 0, (choices.index == truth).astype(float), np.nan)
+        if not (truth >= 0).any() and len(choices.words) == 2:
+            unknown = np.isnan(correct) | (choices.index < 0)
+            truth = np.where(unknown, -1, np.where(correct == 1, choices.index, 1 - choices.index))
+        stimuli, names = self.stimuli(truth)
+        choice = choices.index
+        correct = np.where(choice < 0, np.nan, correct)
+        reward, gain, loss = self.rewards(choice, correct)
+        stimuli, names = self.oriented(stimuli, names, choice)
+        rt = np.where(choice < 0, np.nan, self.read_times(choice).seconds)
+        state, choice2 = self.second_stage(choice)
+        cue = self.labels("cue") if "cue" in self.roles else np.full(self.n, -1)
+        confidence = self.numbers(self.roles.get("confidence"))
+        self.check_accuracy(correct, choices.words)
+        arrays = {
+            "choice": choice, "reward": reward, "correct": correct, "truth": truth, "stimuli": stimuli, "rt": rt,
+            "state": state, "choice2": choice2, "gain": gain, "loss": loss, "cue": cue, "confidence": confidence,
+        }  # fmt: skip
+        return Trials(arrays, choices.words, names, self.words, self.left_out, self.notes)
+
+    def column(self, role: str) -> tuple[str, Column]:
+        """Return name and column of a role."""
+        name = str(self.roles[role])
+        return name, self.columns[name]
+
+    def bad(self, name: str, error: BadEntry) -> TableError:
+        """Return the error of an entry with column, row in the source, and a way on."""
+        row = int(self.rows[error.row]) + 1
+        cure = f"--where '{name} != {error.entry}' leaves such rows out"
+        return TableError(f"column {name!r}, row {row}: found {error.entry!r}, expected {error.expected}; {cure}")
+
+    def numbers(self, name: object) -> FloatArray:
+        """Return a column as numbers, nan for missing entries; all nan without a column."""
+        if name is None:
+            return np.full(self.n, np.nan)
+        try:
+            return codings.read_numbers(self.columns[str(name)])
+        except BadEntry as error:
+            raise self.bad(str(name), error) from None
+
+    def flags(self, role: str) -> FloatArray:
+        """Return a column of yes and no as 1 and 0, nan for missing entries; all nan without a column."""
+        if role not in self.roles:
+            return np.full(self.n, np.nan)
+        name, column = self.column(role)
+        try:
+            values, self.words[name] = codings.read_flags(column)
+        except BadEntry as error:
+            raise self.bad(name, error) from None
+        return values
+
+    def labels(self, role: str) -> IntArray:
+        """Return the index of each entry among the entries of a column in order; negative numbers are missing."""
+        name, column = self.column(role)
+        words, index = column.levels
+        kept = [k for k, word in enumerate(words) if not word.startswith("-")]
+        if len(kept) > codings.MOST_CHOICES:
+            raise TableError(f"column {name!r}: found {len(kept)} values, expected at most {codings.MOST_CHOICES}")
+        lookup = np.full(len(words) + 1, -1)
+        lookup[kept] = np.arange(len(kept))
+        self.words[name] = ", ".join(words[k] for k in kept)
+        return lookup[index].astype(np.int64)
+
+    def marked_as_missed(self) -> BoolArray:
+        """Return a mask of trials that a word in another column marks as missed."""
+        gone = np.zeros(self.n, bool)
+        names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
+        names |= {name for name in self.columns if plain(name) == "outcome"}
+        for name in names:
+            column = self.columns[name]
+            if column.codes is not None:
+                words = [k for k, word in enumerate(column.words) if plain(word) in MISSED]
+                gone |= np.isin(column.codes, words)
+        return gone
+
+    def witness(self, correct: FloatArray) -> Witness:
+        """Return the other columns by which codes of the choice are judged."""
+        reward, rt = np.full(self.n, np.nan), np.full(self.n, np.nan)
+        for role in ("reward", "gain"):
+            if role in self.roles and self.column(role)[1].is_numeric:
+                reward = self.column(role)[1].numbers
+                break
+        if "rt" in self.roles:
+            rt = self.column("rt")[1].numbers
+        stimulus = None
+        for name in self.roles.get("stimuli", ()):  # type: ignore[attr-defined]
+            if self.columns[str(name)].is_numeric:
+                stimulus = self.columns[str(name)].numbers
+                break
+        truth = self.column("ground_truth")[1].levels[0] if "ground_truth" in self.roles else ()
+        return Witness(correct, reward, rt, stimulus, truth)
+
+    def read_choices(self, correct: FloatArray) -> Choices:
+        """Return the choices and the reading of their column."""
+        name, column = self.column("choice")
+        gone = self.marked_as_missed()
+        try:
+            choices = codings.read_choices(
+                column, self.witness(correct), gone, self.settings.missed, self.settings.choices
+            )
+        except TableError as error:
+            raise TableError(f"column {name!r}: {error}; --choice names another column") from None
+        if not choices.words:
+            raise TableError(f"column {name!r}: found no choice in any row; --choice names another column")
+        if len(choices.words) == 1:
+            self.notes.append(f"{name} is {choices.words[0]} in all answered rows: models need at least two choices")
+        if choices.note:
+            self.notes.append(f"{name}: {choices.note}")
+        self.options = choices.words
+        turned_wheel = {"contrastleft", "contrastright"} <= {plain(each) for each in self.columns}
+        if turned_wheel and set(choices.words) == set(WHEEL):
+            if choices.words != tuple(WHEEL):
+                choices.index = np.where(choices.index < 0, -1, 1 - choices.index)
+            choices.words, self.options = tuple(WHEEL.values()), tuple(WHEEL)
+        empty = int(column.missing.sum())
+        missed = [f"{word} ({count:,})" for word, count in choices.missed.items()]
+        missed += [f"empty ({empty:,})"] if empty else []
+        missed += (
+            [f"marked as missed ({int((gone & ~column.missing).sum()):,})"] if (gone & ~column.missing).any() else []
+        )
+        listed = ", ".join(w if w == o else f"{o} = {w}" for o, w in zip(self.options, choices.words, strict=True))
+        self.words[name] = f"{listed}; no answer: {', '.join(missed)}" if missed else listed
+        return choices
+
+    def truth(self, choices: Choices, correct: FloatArray) -> IntArray:
+        """Return the index of the correct choice, -1 if unknown; a column that does not name choices is dropped."""
+        if "ground_truth" not in self.roles:
+            return np.full(self.n, -1, np.int64)
+        name, column = self.column("ground_truth")
+        result = codings.map_truth(column, choices, correct)
+        if result is not None:
+            self.words[name] = result[1]
+            if ";" in result[1] or "=" in result[1]:
+                self.notes.append(f"{name} is read as {result[1]}")
+            if plain(name) in STIMULUS_OR_TRUTH and not self.roles["stimuli"] and len(choices.words) == 2:
+                self.roles["stimuli"] = (name,)
+            return result[0]
+        listed = ", ".join(column.levels[0][:6])
+        if "ground_truth" in self.given:
+            raise TableError(f"column {name!r}: found {listed}, expected one of {', '.join(choices.words)}")
+        del self.roles["ground_truth"]
+        self.notes.append(f"{name} ({listed}) is not read as the correct choice: it does not name the choices")
+        return np.full(self.n, -1, np.int64)
+
+    def stimuli(self, truth: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
+        """Return the stimuli; trials that lack one are not scored."""
+        names = [str(name) for name in self.roles["stimuli"]]  # type: ignore[attr-defined]
+        columns, kept = [], []
+        for name in names:
+            if name == self.roles.get("ground_truth"):
+                values = np.where(truth < 0, np.nan, 2.0 * truth - 1)
+                self.words[name] += f"; as a stimulus, 1 for {self.choices.words[1]} and -1 for {self.choices.words[0]}"
+            else:
+                values = self.numbers(name)
+            answered = self.choices.index >= 0
+            gaps = answered & np.isnan(values)
+            if gaps.sum() > 0.5 * answered.sum() and "stimuli" not in self.given:
+                self.notes.append(f"{name} is not read as a stimulus: {gaps.sum():,} trials lack it")
+                continue
+            if gaps.any():
+                reason = f"trials without {name}, which keep their place and are not scored"
+                self.left_out[reason] = int(gaps.sum())
+                self.choices.index = np.where(gaps, -1, self.choices.index)
+            columns.append(values)
+            kept.append(name)
+        self.roles["stimuli"] = tuple(kept)
+        stimuli = np.stack(columns, 1) if columns else np.zeros((self.n, 0))
+        return self.with_sign(stimuli, tuple(kept), truth)
+
+    def with_sign(
+        self, stimuli: FloatArray, names: tuple[str, ...], truth: IntArray
+    ) -> tuple[FloatArray, tuple[str, ...]]:
+        """Give a single strength without a side the side of the correct choice, where there are two choices."""
+        strength = stimuli[:, 0] if stimuli.shape[1] == 1 else None
+        known = truth >= 0
+        if strength is None or len(self.choices.words) != 2 or not known.any() or not np.isfinite(strength).any():
+            return stimuli, names
+        if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:
+            return stimuli, names
+        with np.errstate(invalid="ignore", divide="ignore"):  # of constant columns, which encode nothing
+            encodes_side = np.corrcoef(np.nan_to_num(strength[known]), truth[known])[0, 1] ** 2 > 0.01
+        if encodes_side:
+            return stimuli, names
+        second = self.choices.words[1]
+        self.words[names[0]] = f"strength; positive where {second} is correct"
+        signed = np.where(known, np.where(truth == 1, strength, -strength), np.where(strength == 0, 0.0, np.nan))
+        lost = (self.choices.index >= 0) & np.isnan(signed[:]) & np.isfinite(strength)
+        if lost.any():
+            self.left_out[f"trials whose {names[0]} has no side, which are not scored"] = int(lost.sum())
+            self.choices.index = np.where(lost, -1, self.choices.index)
+        return signed[:, None], (f"signed {names[0]}",)
+
+    def oriented(
+        self, stimuli: FloatArray, names: tuple[str, ...], choice: IntArray
+    ) -> tuple[FloatArray, tuple[str, ...]]:
+        """Turn the sign of a single stimulus that speaks for the first choice, so that curves rise."""
+        if stimuli.shape[1] != 1 or len(self.choices.words) != 2:
+            for name in names:
+                self.words.setdefault(name, "stimulus")
+            return stimuli, names
+        name = names[0]
+        falls = _falls(stimuli[:, 0], choice)
+        if self.settings.turned is not None:
+            falls = name in self.settings.turned or name.removeprefix("signed ") in self.settings.turned
+        first, second = self.choices.words
+        if not falls:
+            meaning = f"evidence for {second}"
+            self.words[name] = meaning if name not in self.words else self.words[name]
+            return stimuli, names
+        self.turned.append(name)
+        new = _minus(name)
+        self.words[name] = f"{new}: evidence for {first} is turned into evidence for {second}"
+        self.notes.append(
+            f"P({second}) falls with {name}: its sign is turned, so that curves rise; {new} is evidence for {second}"
+        )
+        return -stimuli, (new,)
+
+    def rewards(self, choice: IntArray, correct: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return rewards, gains and losses; 0 after a miss, correctness where the table has no rewards."""
+        gain = loss = np.full(self.n, np.nan)
+        if "gain" in self.roles and "loss" in self.roles:
+            gain, loss = self.numbers(self.roles["gain"]), self.numbers(self.roles["loss"])
+            name = str(self.roles["loss"])
+            positive = np.nanmin(np.where(choice < 0, 0, loss), initial=0) >= 0
+            self.words[str(self.roles["gain"])] = "amount won"
+            self.words[name] = "amount lost" + (", the sign is turned" if positive and np.nansum(loss) > 0 else "")
+            gain, loss = np.where(choice < 0, 0.0, gain), np.where(choice < 0, 0.0, -np.abs(loss))
+            reward = gain + loss
+        elif "reward" not in self.roles:
+            reward = np.full(self.n, np.nan)
+        elif self.column("reward")[1].is_numeric or not is_flag(self.column("reward")[1]):
+            name, column = self.column("reward")
+            reward = self.numbers(name)
+            self.words.setdefault(name, "amount")
+        else:
+            reward = self.flags("reward")
+            name = str(self.roles["reward"])
+            self.words[name] = self.words[name].replace(" correct", " reward").replace(" error", " none")
+        return np.where(choice < 0, 0.0, np.where(np.isnan(reward), correct, reward)), gain, loss
+
+    def read_times(self, choice: IntArray) -> Times:
+        """Return reaction times and the reading of their column."""
+        if "rt" not in self.roles:
+            return self.times
+        name = str(self.roles["rt"])
+        times = self.times = codings.read_times(self.numbers(name), name, choice, self.settings.rt_unit)
+        words = [times.unit] + (["the sign is that of the choice"] if times.signed else [])
+        words += [f"no time: {', '.join(f'{code} ({n:,})' for code, n in times.codes.items())}"] if times.codes else []
+        self.words[name] = "; ".join(words)
+        if times.negative:
+            self.left_out[f"reaction times below 0 in {name}"] = times.negative
+        answered = choice >= 0
+        untimed = int((answered & np.isnan(times.seconds)).sum())
+        if untimed and np.isfinite(times.seconds).any():
+            self.left_out[f"answers without a reaction time in {name}, whose choices are scored"] = untimed
+        return times
+
+    def second_stage(self, choice: IntArray) -> tuple[IntArray, IntArray]:
+        """Return state and choice of the second stage of a two-step task; -1 without one."""
+        none = np.full(self.n, -1, np.int64)
+        if "choice2" not in self.roles:
+            return (self.labels("state"), none) if "state" in self.roles else (none, none)
+        name, choice2 = str(self.roles["choice2"]), self.labels("choice2")
+        if "state" in self.roles:
+            state = self.labels("state")
+        elif choice2.max(initial=-1) == 3:
+            self.words[name] = "1, 2: options of the first state; 3, 4: of the second"
+            state = np.where(choice2 < 0, -1, choice2 // 2)
+        elif "common" in self.roles:
+            common, first = self.flags("common"), str(self.roles["choice"])
+            self.words[str(self.roles["common"])] = f"common transition: from {first} to the state of the same order"
+            state = np.where(np.isnan(common) | (choice < 0), -1, np.where(common == 1, choice, 1 - choice))
+        else:
+            self.notes.append(f"{name} is not used: no column says the state; --state names it")
+            return none, none
+        if choice2.max(initial=-1) > 1:
+            choice2 = _within_states(choice2, state)
+        return state.astype(np.int64), choice2.astype(np.int64)
+
+    def check_accuracy(self, correct: FloatArray, words: tuple[str, ...]) -> None:
+        """Say that accuracy is clearly below one half."""
+        known = correct[np.isfinite(correct)]
+        if len(words) == 2 and len(known) >= TOO_FEW and {"correct", "ground_truth"} & set(self.roles):
+            if known.mean() + 2 * np.sqrt(0.25 / len(known)) < 0.5:
+                names = ", ".join(str(self.roles[role]) for role in ("correct", "ground_truth") if role in self.roles)
+                self.notes.append(
+                    f"accuracy is {known.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
+                    "way round; nothing is changed"
+                )
+
+    def conditions(self, requested: Sequence[str]) -> dict[str, np.ndarray]:
+        """Return further columns with few levels, and those that are requested."""
+        used = {str(v) for v in self.roles.values() if isinstance(v, str)} | set(map(str, self.roles["stimuli"]))  # type: ignore[call-overload]
+        names = [
+            name for name in self.columns if name not in used and 1 < len(self.columns[name].distinct) <= MOST_LEVELS
+        ]
+        names = [*requested, *(name for name in names if name not in requested)][: MOST_CONDITIONS + len(requested)]
+        return {name: self.columns[name].values() for name in names}
+
+
+def _minus(name: str) -> str:
+    """Return the name of a stimulus with the sign turned; a difference is turned round."""
+    first, sign, second = name.partition("-")
+    return f"{second}-{first}" if first and sign and "-" not in second else f"-{name}"
+
+
+def _falls(stimulus: FloatArray, choice: IntArray) -> bool:
+    """Return whether the second choice is less frequent for larger stimuli, beyond chance."""
+    known = (choice >= 0) & np.isfinite(stimulus)
+    if known.sum() < TOO_FEW or np.ptp(stimulus[known]) == 0 or np.ptp(choice[known]) == 0:
+        return False
+    r = np.corrcoef(stimulus[known], choice[known])[0, 1]
+    return bool(r * np.sqrt(known.sum()) < -3)
+
+
+def _within_states(choice2: IntArray, state: IntArray) -> IntArray:
+    """Return second-stage choices as numbers within the state."""
+    within = np.full(len(choice2), -1)
+    for k in np.unique(state[state >= 0]):
+        rows = (state == k) & (choice2 >= 0)
+        within[rows] = np.unique(choice2[rows], return_inverse=True)[1]
+    return within
+
+
+def sessions_of(trials: Trials, groups: Sequence[tuple[str, str, np.ndarray]],
+                conditions: Mapping[str, np.ndarray]) -> tuple[Session, ...]:  # fmt: skip
+    """Return the sessions of trials, given subject, name and rows of each."""
+    return tuple(
+        Session(
+            subject, name, **{key: value[rows] for key, value in trials.arrays.items()},
+            conditions={key: value[rows] for key, value in conditions.items()},
+        )
+        for subject, name, rows in groups
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""Column maps: files that say which column is what, written by hand or by ``--save-columns``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.columns import Column, Columns, TableError, parse_number, rows_of
+from neurogym.behaviour.roles import NAMES, ROLES, Roles
+from neurogym.messages.names import unknown
+
+#: Names that a file with a column map may use, as for a comparison with animals, and the roles here.
+TRIAL_ROW = {"performance": "correct", "env": "session", "coh": "stimuli", "outcome": "correct"}
+KEYS = {"column", "scale", "offset", "values", "constant"}
+
+
+@dataclass
+class ColumnMap:
+    """Content of a file with a column map.
+
+    Attributes:
+        rules: columns of the trial row and the rules that make them; empty in files with ``[roles]``.
+        roles: the column of each role, where the file says all of them; None for a guess.
+        where: conditions that choose rows.
+        derive: formulas by the name of their column.
+        missed: entries of the choice that mean no answer.
+        choices: the options in order.
+        turned: stimuli whose sign is turned.
+        rt_unit: unit of reaction times, s or ms.
+    """
+
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    roles: dict[str, Any] | None = None
+    where: tuple[str, ...] = ()
+    derive: dict[str, str] = field(default_factory=dict)
+    missed: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    turned: tuple[str, ...] | None = None
+    rt_unit: str | None = None
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any] | None) -> ColumnMap:
+        """Return a column map from the content of its file.
+
+        Raises:
+            TableError: if an entry is of another form than expected.
+        """
+        rules = dict(content or {})
+        chosen = cls()
+        chosen.where = _texts(rules, "where")
+        chosen.missed, chosen.choices = _texts(rules, "missed"), _texts(rules, "choices")
+        if "turned" in rules:
+            chosen.turned = _texts(rules, "turned")
+        if isinstance(rules.get("derive"), Mapping):
+            chosen.derive = {str(name): str(formula) for name, formula in rules.pop("derive").items()}
+        if isinstance(rules.get("rt_unit"), str):
+            chosen.rt_unit = rules.pop("rt_unit")
+            if chosen.rt_unit not in ("s", "ms"):
+                raise TableError(f"column map: rt_unit is {chosen.rt_unit!r}, expected s or ms")
+        roles = rules.pop("roles", None)
+        if isinstance(roles, Mapping):
+            for role in roles:
+                if role not in ROLES:
+                    raise TableError(f"column map: {unknown('role', role, ROLES)}")
+            chosen.roles = dict(roles)
+            if rules:
+                raise TableError(f"column map: unknown key {next(iter(rules))!r} beside [roles]")
+        chosen.rules = rules
+        return chosen
+
+    def apply(self, columns: Columns) -> tuple[Columns, Roles]:
+        """Return the table with the columns of the rules, and the roles that their names stand for."""
+        made: Columns = {}
+        roles: dict[str, Any] = {}
+        stimuli: list[str] = []
+        for name, rule in self.rules.items():
+            if name == "stimuli" and isinstance(rule, list | tuple):
+                made |= {str(each): mapped(str(each), str(each), columns) for each in rule}
+                stimuli += map(str, rule)
+                continue
+            made[name] = mapped(name, rule, columns)
+            role = TRIAL_ROW.get(name, name)
+            if role in NAMES and role not in roles:
+                roles[role] = name
+            elif name not in ("task", "rt_from") and made[name].is_numeric:
+                stimuli.append(name)
+        return made | {k: v for k, v in columns.items() if k not in made}, {**roles, "stimuli": tuple(stimuli)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of the file of this map."""
+        content: dict[str, Any] = {}
+        for key in ("where", "missed", "choices", "turned"):
+            if getattr(self, key) or (key == "turned" and self.turned is not None):
+                content[key] = list(getattr(self, key))
+        if self.rt_unit:
+            content["rt_unit"] = self.rt_unit
+        if self.derive:
+            content["derive"] = dict(self.derive)
+        content["roles"] = {k: list(v) if isinstance(v, tuple) else v for k, v in (self.roles or {}).items()}
+        return {**content, **self.rules} if self.rules else content
+
+
+def _texts(rules: dict[str, Any], key: str) -> tuple[str, ...]:
+    """Take a list of texts from the content of a file; a rule of a column of this name stays."""
+    value = rules.get(key, ())
+    if isinstance(value, str) and key == "where":
+        value = [value]
+    if not isinstance(value, list | tuple):
+        return ()
+    rules.pop(key, None)
+    return tuple(map(str, value))
+
+
+def mapped(name: str, rule: object, source: Columns) -> Column:
+    """Return a column made by a rule: the name of a column, or a mapping with keys among `KEYS`.
+
+    Raises:
+        TableError: if the rule has an unknown key, or names a column or an entry that the table does not have.
+    """
+    spec: dict[str, Any] = dict(rule) if isinstance(rule, Mapping) else {"column": rule}
+    wrong = set(spec) - KEYS
+    if wrong:
+        raise TableError(f"column map of {name!r}: unknown key {', '.join(sorted(wrong))}")
+    if "constant" in spec:
+        return Column.of_values([spec["constant"]] * rows_of(source))
+    if spec.get("column") not in source:
+        raise TableError(f"column map of {name!r}: {unknown('column', spec.get('column'), source)}")
+    column = source[str(spec["column"])]
+    if "values" in spec:
+        words, index = column.texts
+        table = {str(key): value for key, value in spec["values"].items()}
+        numbers = {parse_number(key): value for key, value in table.items() if parse_number(key) is not None}
+        missing = [word for word in words if word not in table and parse_number(word) not in numbers]
+        if missing:
+            raise TableError(f"column map of {name!r}: no value for {', '.join(missing[:5])}")
+        entries = [table.get(word, numbers.get(parse_number(word))) for word in words]
+        column = Column.of_values(np.array([*entries, None], object)[index])
+    if "scale" in spec or "offset" in spec:
+        column = Column(floats=column.numbers * spec.get("scale", 1) + spec.get("offset", 0))
+    return column

@@ -1,0 +1,253 @@
+"""Text files of separated values: separator, encoding, decimal comma, comments and damaged lines are recognised."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neurogym.behaviour.columns import Columns, TableError, from_arrow, is_missing, with_decimal_points
+
+SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
+HEAD, LINES = 400_000, 40  #: bytes and lines from which a file is judged
+LARGEST = 4 * 2**30  #: bytes of the largest file
+NULLS = ("NA", "NaN", "nan", "na", "n/a", "N/A", "null", "NULL", "None", "none", "<NA>")
+MOST_ROWS = 10_000_000
+MOST_DAMAGED = 0.05  #: largest share of damaged lines
+
+
+@dataclass
+class TextForm:
+    """Form of a file of separated values.
+
+    Attributes:
+        separator: character between entries.
+        encoding: of the characters.
+        header: names of the columns.
+        skipped: lines before the data.
+        comments: number of lines that begin with ``#`` or ``%``.
+        damaged: number of lines with another number of entries than the header, by that number.
+        decimals: columns that hold many different decimal numbers, as far as the first lines show.
+        decimal_comma: whether numbers are written with a decimal comma.
+    """
+
+    separator: str
+    encoding: str
+    header: list[str]
+    skipped: int
+    comments: int = 0
+    damaged: dict[int, int] = field(default_factory=dict)
+    decimals: tuple[str, ...] = ()
+    decimal_comma: bool = False
+
+    def describe(self) -> str:
+        """Return the form in words."""
+        words = [f"separated by {SEPARATORS[self.separator]}"]
+        if self.encoding != "utf-8":
+            words.append(f"encoding {self.encoding}")
+        if self.decimal_comma:
+            words.append("decimal comma")
+        return ", ".join(words)
+
+
+def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
+    """Read a file of separated values.
+
+    Returns:
+        The columns, the form of the file, and the number of lines left out by reason.
+
+    Raises:
+        TableError: if the file is too large, no text, or its lines do not fit the header.
+    """
+    if path.stat().st_size > LARGEST:
+        raise TableError(f"found {path.stat().st_size >> 30} GB, expected at most 4 GB; split the file by subject")
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise TableError("found a binary file, expected CSV, TSV, Parquet, Feather, MATLAB, NWB or JSON")
+    encoding = _encoding(head)
+    form = _form(head.decode(encoding, "replace"), encoding)
+    source: Any = path
+    if form.separator == " " or encoding == "utf-16":
+        text = path.read_text(encoding=encoding)
+        if form.separator == " ":
+            text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)
+            text = re.sub(r"[ \t]+", " ", text)
+        source, form.encoding = io.BytesIO(text.encode()), "utf-8" if encoding == "utf-16" else encoding
+        encoding = "utf-8"
+    try:
+        table = _parse(source, form, encoding)
+    except UnicodeDecodeError:
+        form.encoding, form.damaged = "cp1252", {}
+        form.header = _form(head.decode("cp1252", "replace"), "cp1252").header
+        table = _parse(source, form, "latin-1")
+    columns = from_arrow(table)
+    del table
+    columns = _without_comments(columns, form)
+    if form.separator in ";\t| ":
+        fixed = {name: with_decimal_points(column) for name, column in columns.items()}
+        form.decimal_comma = any(fixed[name] is not columns[name] for name in columns)
+        columns = fixed
+    return columns, form, _left_out(columns, form)
+
+
+def _left_out(columns: Columns, form: TextForm) -> dict[str, int]:
+    n = len(next(iter(columns.values()), ()))
+    if (bad := sum(form.damaged.values())) > MOST_DAMAGED * (n + bad):
+        found, count = max(form.damaged.items(), key=lambda item: item[1])
+        raise TableError(
+            f"found {count:,} lines with {found} entries separated by {SEPARATORS[form.separator]}, expected "
+            f"{len(form.header)} as in the first line ({', '.join(form.header[:6])}); remove or complete the lines"
+        )
+    reasons = {f"lines with {found} of {len(form.header)} entries": count for found, count in form.damaged.items()}
+    return {**reasons, **({"lines of comments": form.comments} if form.comments else {})}
+
+
+def _encoding(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    try:
+        head[: len(head) - 4 if len(head) == HEAD else None].decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def _form(text: str, encoding: str) -> TextForm:
+    """Return the form of a file from its beginning."""
+    text = text.removeprefix("\ufeff")
+    lines = re.split(r"\r\n|\n|\r", text)
+    skipped = comments = 0
+    while skipped < len(lines) and (not lines[skipped].strip() or lines[skipped].lstrip()[0] in "#%"):
+        comments += bool(lines[skipped].strip())
+        skipped += 1
+    body = [line for line in lines[skipped : skipped + LINES] if line.strip() and line.lstrip()[0] not in "#%"]
+    if len(text) >= HEAD // 2 and len(body) > 1:
+        body = body[:-1] if len(lines) <= skipped + LINES else body
+    if not body:
+        raise TableError("found no rows, expected a line of column names and one line for each trial")
+    separator = _separator(body)
+    if separator == " ":
+        body = [re.sub(r"[ \t]+", " ", line.strip()) for line in body]
+    rows = list(csv.reader(body, delimiter=separator))
+    header = [name.strip() for name in rows[0]]
+    counts = [len(row) for row in rows[1:]]
+    if counts and min(counts) == len(header) + 1 and rows[1]:
+        header = ["row", *header]  # as R writes a table with names of rows
+    elif counts and min(counts) == len(header) - 1 and not header[-1]:
+        header = header[:-1]
+    doubled = sorted({name for name in header if name and header.count(name) > 1})
+    if doubled:
+        raise TableError(
+            f"found {header.count(doubled[0])} columns named {doubled[0]!r}, expected one; rename the rest"
+        )
+    names = [name or f"column {k}" for k, name in enumerate(header, 1)]
+    if names and all(_is_number(name) for name in header):
+        raise TableError(f"found numbers in the first line ({', '.join(header[:4])}), expected names of columns")
+    wide = [row[: len(names)] for row in rows[1:] if len(row) == len(names)]
+    decimals = [name for name, entries in zip(names, zip(*wide, strict=True), strict=False) if _is_decimal(entries)]
+    return TextForm(separator, encoding, names, skipped + 1, comments, decimals=tuple(decimals))
+
+
+def _is_decimal(entries: Sequence[str]) -> bool:
+    """Return whether entries are different decimal numbers, or missing."""
+    known = [entry for entry in entries if not is_missing(entry)]
+    return len(set(known)) > 15 and all(map(_is_number, known)) and any("." in entry for entry in known)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _separator(lines: list[str]) -> str:
+    """Return the separator that cuts most lines into the same number of entries, at least two."""
+    best, best_rank = ",", (0.0, 0)
+    for k, separator in enumerate(SEPARATORS):
+        cleaned = [re.sub(r"[ \t]+", " ", line.strip()) for line in lines] if separator == " " else lines
+        counts = [len(row) for row in csv.reader(cleaned, delimiter=separator)]
+        width = counts[0] if counts else 0
+        if width < 2:
+            continue
+        same = sum(abs(count - width) <= (count == width + 1) for count in counts) / len(counts)
+        rank = (round(same, 1), -k)
+        if same > 0.5 and (best_rank == (0.0, 0) or rank > best_rank):
+            best, best_rank = separator, rank
+    return best
+
+
+def _parse(source: Any, form: TextForm, encoding: str) -> Any:
+    """Return the table of pyarrow; all entries are words, kept once each."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    if hasattr(source, "seek"):
+        source.seek(0)
+
+    def damaged(row: Any) -> str:
+        if row.text.lstrip()[:1] in ("#", "%"):
+            form.comments += 1
+        else:
+            form.damaged[row.actual_columns] = form.damaged.get(row.actual_columns, 0) + 1
+        return "skip"
+
+    options = {
+        "read_options": arrow_csv.ReadOptions(
+            column_names=form.header, skip_rows=form.skipped, block_size=1 << 24,
+            encoding="utf8" if encoding == "utf-8" else encoding, use_threads=False,
+        ),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=form.separator, newlines_in_values=True, invalid_row_handler=damaged
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types={
+                name: pa.float64() if name in form.decimals else pa.dictionary(pa.int32(), pa.string())
+                for name in form.header
+            },
+            null_values=["", ".", "-", *(word.strip() for word in NULLS)],
+            strings_can_be_null=False,
+        ),
+    }  # fmt: skip
+    chunks, rows = [], 0
+    try:
+        with arrow_csv.open_csv(source, **options) as reader:
+            for batch in reader:
+                rows += len(batch)
+                if rows > MOST_ROWS:
+                    raise TableError(f"found more than {MOST_ROWS:,} rows; split the file by subject")
+                chunks.append(batch)
+            return pa.Table.from_batches(chunks, reader.schema)
+    except pa.ArrowInvalid as error:
+        text = " ".join(str(error).split())
+        if form.decimals and "conversion error" in text:
+            form.decimals, form.damaged = (), {}
+            return _parse(source, form, encoding)
+        if "UTF8" in text or "utf8" in text.lower():
+            raise UnicodeDecodeError("utf-8", b"", 0, 1, text) from None
+        if "straddl" in text:
+            raise TableError("found a line longer than 16 MB, expected one line for each trial") from None
+        if "Empty CSV" in text:
+            raise TableError("found no rows, expected one for each trial") from None
+        raise TableError(text.removeprefix("CSV parse error: ")) from None
+
+
+def _without_comments(columns: Columns, form: TextForm) -> Columns:
+    """Return the columns without rows that are comments with as many entries as the header."""
+    import numpy as np
+
+    first = next(iter(columns.values()))
+    if first.codes is None:
+        return columns
+    marked = [k for k, word in enumerate(first.words) if word.startswith(("#", "%"))]
+    rows = np.isin(first.codes, marked) if marked else np.zeros(len(first), bool)
+    if not rows.any() or rows.all():
+        return columns
+    form.comments += int(rows.sum())
+    return {name: column.take(~rows) for name, column in columns.items()}

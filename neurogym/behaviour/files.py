@@ -1,0 +1,306 @@
+"""Files of trials in the formats of laboratories, single files, several files and folders, as columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour import hdf5, matlab
+from neurogym.behaviour.columns import (
+    Column,
+    Columns,
+    TableError,
+    from_arrow,
+    from_mapping,
+    from_records,
+    plain,
+    rows_of,
+)
+from neurogym.behaviour.delimited import read_text
+
+#: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.
+_ENTITY = re.compile(r"(?:^|_)([a-zA-Z]+)-([a-zA-Z0-9+.]+)")
+ALF = "_ibl_trials."
+ALF_FOLDER = re.compile(r"(?:([^/\\]+)[/\\]Subjects[/\\])?([^/\\]+)[/\\](\d{4}-\d\d-\d\d)[/\\](\d+)$")
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat")
+ARROW = (".parquet", ".pq", ".pqt", ".feather", ".arrow", ".ft")
+HDF5 = (".nwb", ".h5", ".hdf5")
+FORMATS = (*TEXT, *ARROW, *HDF5, ".mat", ".json", ".jsonl")
+LARGEST_JSON = 2**30  #: bytes
+FILE = "file"  #: column with the file of each trial, where there are several
+
+
+@dataclass
+class Source:
+    """Columns of one or several files.
+
+    Attributes:
+        columns: the columns.
+        form: format of the files in words.
+        left_out: number of lines that were left out, by reason.
+        notes: remarks for the user.
+        names: subject and session that the names of the files say, by column.
+    """
+
+    columns: Columns
+    form: str = ""
+    left_out: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    names: tuple[str, ...] = ()
+
+
+def read_source(path: Path | Sequence[Path]) -> Source:
+    """Read a file, a folder or several of these.
+
+    Raises:
+        TableError: if there is no table or it cannot be read; the message begins with the file.
+    """
+    paths = [Path(path)] if isinstance(path, str | Path) else list(map(Path, path))
+    files = [file for each in paths for file in _files(each)]
+    if len(files) == 1:
+        return _read(files[0], alone=len(paths) == 1 and paths[0].is_file())
+    return _joined([(file, _read(file, alone=False)) for file in files])
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the tables of a folder, or the file itself; a folder in the format ALF counts as one table."""
+    if path.is_file():
+        return [path.parent] if path.name.startswith(ALF) and path.suffix == ".npy" else [path]
+    if not path.is_dir():
+        raise TableError(f"no such table of trials: {path}")
+    alf = sorted({file.parent for file in path.rglob(f"{ALF}*") if file.suffix in (".npy", ".pqt")})
+    if alf:
+        return alf
+    bids = sorted(path.rglob("*_beh.tsv")) or sorted(path.rglob("*_events.tsv"))
+    if bids:
+        return bids
+    every = sorted(
+        file for file in path.rglob("*")
+        if file.suffix.lower() in FORMATS and file.is_file() and not file.name.startswith((".", "participants."))
+    )  # fmt: skip
+    kinds = {file.suffix.lower() for file in every}
+    if not every:
+        raise TableError(f"{path}: found no table, expected files such as .csv, .tsv, .parquet, .mat, .nwb or .json")
+    if len(kinds) > 1 and kinds != {".csv", ".tsv"}:
+        raise TableError(f"{path}: found files of several formats ({', '.join(sorted(kinds))}); name those to read")
+    return every
+
+
+def _read(path: Path, alone: bool) -> Source:
+    try:
+        source = _read_folder(path) if path.is_dir() else _READERS[_kind(path)](path)
+    except TableError as error:
+        raise TableError(f"{path}: {error}") from None
+    except (OSError, KeyError, ValueError, RuntimeError, MemoryError, RecursionError) as error:
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise TableError(f"{path}: cannot be read: {message}") from None
+    if not source.columns or not rows_of(source.columns):
+        raise TableError(f"{path}: found no rows, expected one for each trial")
+    _add_names(source, path, alone)
+    return source
+
+
+def _kind(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(b"\x89HDF"):
+        return "hdf5" if path.suffix.lower() != ".mat" else "matlab"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith((b"ARROW1", b"FEA1")):
+        return "feather"
+    if start.startswith(b"MATLAB") or path.suffix.lower() == ".mat":
+        return "matlab"
+    if path.suffix.lower() in (".json", ".jsonl") or start.lstrip()[:1] in (b"[", b"{"):
+        return "json"
+    if path.suffix.lower() in (".xlsx", ".xls", ".ods") or start.startswith(b"PK"):
+        raise TableError("found a spreadsheet or archive, expected a table; save the sheet as CSV")
+    if path.suffix.lower() in (*HDF5, *ARROW):
+        raise TableError(f"the content is not that of a file {path.suffix}")
+    return "text"
+
+
+def _text(path: Path) -> Source:
+    columns, form, left_out = read_text(path)
+    return Source(columns, form.describe(), left_out)
+
+
+def _arrow(path: Path) -> Source:
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    try:
+        if _kind(path) == "parquet":
+            return Source(from_arrow(parquet.read_table(path)), "Parquet")
+        return Source(from_arrow(feather.read_table(path)), "Feather")
+    except pa.ArrowException as error:
+        raise TableError(" ".join(str(error).split())) from None
+
+
+def _json(path: Path) -> Source:
+    if path.stat().st_size > LARGEST_JSON:
+        raise TableError("found more than 1 GB of JSON; write the table as CSV or Parquet")
+    text = path.read_text(encoding="utf-8-sig")
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError:
+        try:
+            data = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except json.JSONDecodeError as error:
+            raise TableError(f"no valid JSON: {error}") from None
+    return Source(_from_json(data), "JSON")
+
+
+def _from_json(data: Any) -> Columns:
+    if isinstance(data, list) and data and all(isinstance(row, list) for row in data):
+        data = [row for rows in data for row in rows]
+    if isinstance(data, list) and all(isinstance(row, dict) for row in data):
+        if len(data) and all("trials" in row or "data" in row for row in data):
+            key = "trials" if "trials" in data[0] else "data"
+            data = [{**{k: v for k, v in row.items() if k != key}, **trial} for row in data for trial in row[key]]
+        return from_records(data)
+    if isinstance(data, dict):
+        if "trials" in data and isinstance(data["trials"], list):
+            return _from_json(data["trials"])
+        if data and all(isinstance(values, list) for values in data.values()):
+            return from_mapping(data)
+    raise TableError("found JSON of another form, expected a list of trials or a list of values for each column")
+
+
+def _matlab(path: Path) -> Source:
+    return Source(matlab.read_matlab(path), "MATLAB")
+
+
+def _hdf5(path: Path) -> Source:
+    trials = hdf5.read_trials(path)
+    if trials is not None:
+        return Source(trials, "NWB")
+    return Source(matlab.largest_table(hdf5.read_structures(path)), "HDF5")
+
+
+_READERS: dict[str, Callable[[Path], Source]] = {
+    "text": _text, "parquet": _arrow, "feather": _arrow, "json": _json, "matlab": _matlab, "hdf5": _hdf5,
+}  # fmt: skip
+
+
+def _read_folder(folder: Path) -> Source:
+    """Read a session in the format ALF: one Parquet table, or an array for each column."""
+    tables = sorted(folder.glob(f"{ALF}table*.pqt"))
+    if tables:
+        source = _arrow(tables[0])
+        source.form = "ALF, Parquet"
+        columns = dict(source.columns)
+    else:
+        source, columns = Source({}, "ALF, arrays"), {}
+    for file in sorted(folder.glob(f"{ALF}*.npy")):
+        name = file.name.removeprefix(ALF).split(".")[0]
+        values = np.load(file, allow_pickle=False)
+        if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):
+            columns.setdefault(name, Column.of_values(values.ravel()))
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise TableError(f"the arrays differ in length: {', '.join(f'{k} {n}' for k, n in lengths.items())}")
+    return Source(columns, source.form)
+
+
+def _constant(word: str, n: int) -> Column:
+    return Column((word,), np.zeros(n, np.int32))
+
+
+def _add_names(source: Source, path: Path, alone: bool) -> None:
+    """Add subject and session that the name of a file says, where the table does not say them."""
+    n = rows_of(source.columns)
+    folder = path if path.is_dir() else path.parent if path.name.startswith(ALF) else None
+    found: dict[str, str] = {}
+    if folder is not None:
+        where = folder.resolve()
+        match = ALF_FOLDER.search(str(where.parent if where.name == "alf" else where))
+        if match:
+            found = {"subject": match[2], "session": f"{match[3]}/{match[4]}"}
+    else:
+        entities = {key.lower(): value for key, value in _ENTITY.findall(path.name.split(".")[0])}
+        if "sub" in entities:
+            found["subject"] = entities["sub"]
+            runs = [entities[key] for key in ("ses", "run") if key in entities]
+            if runs:
+                found["session"] = "/".join(runs)
+            if "task" in entities and not alone:
+                found["task"] = entities["task"]
+            _add_participant(source, path, entities["sub"])
+    names = {plain(name) for name in source.columns}
+    for name, word in found.items():
+        if name not in names:
+            source.columns[name] = _constant(word, n)
+            source.names = (*source.names, name)
+
+
+def _add_participant(source: Source, path: Path, subject: str) -> None:
+    """Add the columns of ``participants.tsv`` of a BIDS data set for a subject."""
+    for folder in path.resolve().parents[:4]:
+        table = folder / "participants.tsv"
+        if not table.is_file():
+            continue
+        try:
+            columns = read_text(table)[0]
+        except TableError:
+            return
+        words, index = columns["participant_id"].texts if "participant_id" in columns else ((), np.zeros(0))
+        rows = [k for k, at in enumerate(index) if at >= 0 and words[at].removeprefix("sub-") == subject]
+        for name, column in columns.items():
+            if rows and name != "participant_id" and name not in source.columns:
+                value = column.entry(rows[0])
+                if value is not None:
+                    source.columns[name] = Column.of_values([value] * rows_of(source.columns))
+        return
+
+
+def _joined(read: list[tuple[Path, Source]]) -> Source:
+    """Return several files as one table; columns that some lack are missing there."""
+    sources = [source for _, source in read]
+    counts = [rows_of(source.columns) for source in sources]
+    names = dict.fromkeys(name for source in sources for name in source.columns)
+    columns = {name: _concatenated([source.columns.get(name) for source in sources], counts) for name in names}
+    stems = _short_names([path for path, _ in read])
+    columns[FILE] = Column(tuple(stems), np.repeat(np.arange(len(stems)), counts).astype(np.int32))
+    left_out: dict[str, int] = {}
+    for source in sources:
+        for reason, count in source.left_out.items():
+            left_out[reason] = left_out.get(reason, 0) + count
+    forms = dict.fromkeys(source.form for source in sources)
+    said = dict.fromkeys(name for source in sources for name in source.names)
+    lacking = [name for name in names if any(name not in source.columns for source in sources)]
+    notes = [f"columns that some files lack: {', '.join(lacking[:8])}"] if lacking else []
+    return Source(columns, f"{len(read)} files, {'; '.join(forms)}", left_out, notes, tuple(said))
+
+
+def _concatenated(parts: Sequence[Column | None], counts: Sequence[int]) -> Column:
+    """Return one column from those of several files."""
+    if all(part is None or part.codes is None for part in parts):
+        floats = [np.full(n, np.nan) if part is None else part.numbers for part, n in zip(parts, counts, strict=True)]
+        return Column(floats=np.concatenate(floats))
+    index: dict[str, int] = {}
+    codes = []
+    for part, n in zip(parts, counts, strict=True):
+        if part is None:
+            codes.append(np.full(n, -1, np.int32))
+            continue
+        words, at = part.texts
+        lookup = np.array([*(index.setdefault(word, len(index)) for word in words), -1], np.int32)
+        codes.append(lookup[at])
+    return Column(tuple(index), np.concatenate(codes))
+
+
+def _short_names(paths: Sequence[Path]) -> list[str]:
+    """Return the stems of files, with the folders above where stems are not distinct."""
+    deepest = max(len(path.parts) for path in paths)
+    for depth in range(1, deepest + 1):
+        names = ["/".join(path.with_suffix("").parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in paths]

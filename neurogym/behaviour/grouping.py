@@ -1,0 +1,177 @@
+"""Subjects and sessions of the rows of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from neurogym.array_types import IntArray
+from neurogym.behaviour.columns import Columns, TableError, plain, rows_of
+from neurogym.behaviour.files import FILE
+from neurogym.behaviour.roles import fits_role
+
+#: Columns that may number games or blocks.
+BLOCKS = ("block", "blocknumber", "blocknum", "blocknr", "blockid", "game", "gamenumber", "task", "tasknumber")
+
+
+@dataclass
+class Groups:
+    """Sessions of a table.
+
+    Attributes:
+        sessions: subject, name and rows of each session, rows in the order of the trials.
+        rows_left_out: number of rows without a subject or session.
+        words: meaning of columns, by column.
+        notes: remarks that the user should see.
+    """
+
+    sessions: list[tuple[str, str, np.ndarray]]
+    rows_left_out: int = 0
+    words: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def group(columns: Columns, roles: dict[str, object], rows: IntArray) -> Groups:
+    """Return the sessions of a table; a file is a subject or session where the table says neither.
+
+    Args:
+        columns: the table.
+        roles: column of each role; ``subject`` and ``session`` are added where files say them.
+        rows: number of each row in the source, for messages.
+
+    Raises:
+        TableError: if a trial number occurs twice in a session.
+    """
+    found = Groups([])
+    _by_files(columns, roles, found)
+    n = rows_of(columns)
+    subjects: tuple[str, ...] = ("subject",)
+    subject = np.zeros(n, np.int64)
+    if "subject" in roles:
+        subjects, subject = columns[str(roles["subject"])].texts
+        found.words[str(roles["subject"])] = _count(len(subjects), "subject")
+    trial = np.full(n, np.nan)
+    if "trial" in roles and columns[str(roles["trial"])].is_numeric:
+        trial = columns[str(roles["trial"])].numbers
+    if "session" in roles:
+        names, session = columns[str(roles["session"])].texts
+    else:
+        session = _counted(subject, trial)
+        names = tuple(str(k + 1) for k in range(int(session.max(initial=0)) + 1))
+        _say_blocks(columns, roles, session, subject, found)
+    valid = (subject >= 0) & (session >= 0)
+    found.rows_left_out = int((~valid).sum())
+    key = subject * (len(names) + 1) + session
+    kept = np.flatnonzero(valid)
+    _, first, index = np.unique(key[kept], return_index=True, return_inverse=True)
+    appearance = np.argsort(np.argsort(first))[index]
+    order = kept[np.argsort(appearance, kind="stable")]
+    counts = np.bincount(appearance)
+    restarted = 0
+    for part in np.split(order, np.cumsum(counts)[:-1]):
+        who, name = subjects[subject[part[0]]], names[session[part[0]]]
+        ordered, again = _in_order(part, trial, rows, who, name, str(roles.get("trial")))
+        restarted += again
+        found.sessions.append((who, name, ordered))
+    if "session" in roles:
+        found.words[str(roles["session"])] = _count(len(found.sessions), "session")
+    elif "trial" in roles and len(found.sessions) > len(set(subject[valid].tolist())):
+        found.words[str(roles["trial"])] = f"a session begins where it falls: {len(found.sessions):,} sessions"
+    if "trial" in roles:
+        found.words.setdefault(str(roles["trial"]), "order within the session")
+    if restarted:
+        found.notes.append(
+            f"{roles['trial']} begins anew within {_count(restarted, 'session')}: trials are in the order of the rows; "
+            "if what was learned is lost there, --session names the column of blocks or games"
+        )
+    return found
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n:,} {word}{'s' * (n != 1)}"
+
+
+def _by_files(columns: Columns, roles: dict[str, object], found: Groups) -> None:
+    """Read each file as a subject, or as a session of the subject that the table names."""
+    if FILE not in columns or len(columns[FILE].words) < 2 or FILE in roles.values():
+        return
+    n = len(columns[FILE].words)
+    if "subject" not in roles:
+        roles["subject"] = FILE
+        found.notes.append(f"each of {n} files is read as a subject; --session {FILE} if they are sessions of one")
+    elif "session" not in roles:
+        subject, file = columns[str(roles["subject"])].texts[1], columns[FILE].texts[1]
+        if len(np.unique(file)) > len(np.unique(subject)):
+            roles["session"] = FILE
+
+
+def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:
+    """Return the session of each row of a table without sessions: new where repeated trial numbers fall."""
+    n = len(subject)
+    if not np.isfinite(trial).any():
+        return np.zeros(n, np.int64)
+    order = np.argsort(subject, kind="stable")
+    who, number = subject[order], trial[order]
+    same = np.append(False, who[1:] == who[:-1])
+    numbered = np.isfinite(trial)
+    pairs = np.unique(np.stack([subject[numbered], trial[numbered]], 1), axis=0)[:, 0]
+    distinct = np.bincount(pairs.astype(int)[pairs >= 0], minlength=int(subject.max()) + 2)
+    known = np.bincount(subject[numbered & (subject >= 0)], minlength=int(subject.max()) + 2)
+    repeats = (distinct < known)[who]
+    with np.errstate(invalid="ignore"):
+        begins = same & repeats & np.append(False, number[1:] <= number[:-1])
+    total = np.cumsum(begins)
+    starts = np.maximum.accumulate(np.where(same, 0, np.arange(n)))
+    session = np.empty(n, np.int64)
+    session[order] = total - total[starts]
+    return session
+
+
+def _say_blocks(
+    columns: Columns, roles: dict[str, object], session: IntArray, subject: IntArray, found: Groups
+) -> None:
+    """Say whether a column of blocks or games agrees with the sessions."""
+    named = [name for name in columns if plain(name) in BLOCKS and name not in roles.values()]
+    named = [name for name in named if columns[name].is_numeric and fits_role("session", columns[name])]
+    for name in named:
+        block = columns[name].texts[1]
+        same = (subject[1:] == subject[:-1]) & (session[1:] == session[:-1])
+        if len(np.unique(block)) < 2:
+            continue
+        if np.any((block[1:] != block[:-1]) & same):
+            found.notes.append(f"{name} is not read as a session; --session {name} if what was learned is lost there")
+        else:
+            pairs = len(np.unique(np.stack([subject, block], 1), axis=0))
+            if pairs == len(np.unique(np.stack([subject, session], 1), axis=0)):
+                roles["session"] = name
+            found.notes.append(
+                f"{name} is read as a session, because trials are numbered anew in each; --session none if blocks "
+                "continue what was learned"
+            )
+            return
+
+
+def _in_order(
+    rows: np.ndarray, trial: np.ndarray, numbers: IntArray, who: str, name: str, column: str
+) -> tuple[np.ndarray, bool]:
+    """Return the rows of a session in the order of the trials, and whether trial numbers begin anew within it.
+
+    Raises:
+        TableError: if a trial number occurs twice in a row.
+    """
+    if not np.isfinite(trial[rows]).all():
+        return rows, False
+    order = rows[np.argsort(trial[rows], kind="stable")]
+    if not np.any(np.diff(trial[order]) == 0):
+        return order, False
+    doubled = np.flatnonzero(np.diff(trial[rows]) == 0)
+    if len(doubled):
+        row = int(rows[doubled[0] + 1])
+        number = float(trial[row])
+        shown = int(number) if number.is_integer() else number
+        raise TableError(
+            f"column {column!r}, row {int(numbers[row]) + 1}: found {shown} again, expected each trial number once in "
+            f"session {name} of {who}; --trial none takes the order of the rows"
+        )
+    return rows, True

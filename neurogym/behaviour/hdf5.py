@@ -1,0 +1,141 @@
+"""HDF5 files: trials of NWB, and structures of MATLAB v7.3; links to other places are not followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.columns import Column, Columns, TableError
+
+TRIALS = "intervals/trials"
+DEEPEST = 6  #: levels of groups that are read
+
+
+def read_trials(path: Path) -> Columns | None:
+    """Return the trials of an NWB file, or None for another HDF5 file.
+
+    Raises:
+        TableError: if an NWB file has no table of trials.
+    """
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        trials = _member(file, TRIALS)
+        if isinstance(trials, h5py.Group):
+            return _nwb(file, trials)
+        if path.suffix.lower() == ".nwb":
+            raise TableError(f"found no table {TRIALS!r}, expected trials as NWB keeps them")
+    return None
+
+
+def _member(group: Any, name: str) -> Any:
+    """Return a member that is stored in the file itself, or None."""
+    import h5py
+
+    for step in name.split("/"):
+        if group is None or not isinstance(group, h5py.Group) or not isinstance(
+            group.get(step, getlink=True), h5py.HardLink
+        ):  # fmt: skip
+            return None
+        try:
+            group = group[step]
+        except (KeyError, OSError, RuntimeError):
+            return None
+    if isinstance(group, h5py.Dataset) and (group.external or group.is_virtual):
+        return None
+    return group
+
+
+def _nwb(file: Any, trials: Any) -> Columns:
+    import h5py
+
+    ids = _member(trials, "id")
+    if not isinstance(ids, h5py.Dataset) or ids.ndim != 1:
+        raise TableError(f"found no 'id' in {TRIALS!r}, expected trials as NWB keeps them")
+    n, columns = len(ids), Columns()
+    for name in trials:
+        data = _member(trials, name)
+        ragged = f"{name}_index" in trials or name.endswith("_index")
+        if name != "id" and not ragged and isinstance(data, h5py.Dataset) and data.shape == (n,):
+            values = _values(data)
+            if values is not None:
+                columns[name] = Column.of_values(values)
+    if not columns:
+        raise TableError(f"found no columns in {TRIALS!r}, expected a value for each trial")
+    for name, member in (("subject", "general/subject/subject_id"), ("session", "general/session_id")):
+        data = _member(file, member)
+        if isinstance(data, h5py.Dataset) and data.shape == () and name not in columns:
+            word = data[()]
+            columns[name] = Column.of_values([word.decode() if isinstance(word, bytes) else str(word)] * n)
+    return columns
+
+
+def _values(data: Any) -> np.ndarray | None:
+    """Return numbers or words of a data set; None for references and structures."""
+    import h5py
+
+    if h5py.check_ref_dtype(data.dtype) is not None or data.dtype.kind not in "biufOSU":
+        return None
+    values = data[()]
+    if data.dtype.kind in "OS":
+        if h5py.check_string_dtype(data.dtype) is None:
+            return None
+        values = np.array([v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values.ravel()], object)
+    enum = h5py.check_enum_dtype(data.dtype)
+    if enum is not None:
+        words = {number: word for word, number in enum.items()}
+        values = np.array([words.get(int(v), "") for v in values.ravel()], object)
+    return np.asarray(values)
+
+
+def read_structures(path: Path) -> dict[str, Any]:
+    """Return the content of an HDF5 file, such as MATLAB v7.3, as nested dictionaries of vectors and words."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return _structure(file, file, 0)
+
+
+def _structure(group: Any, file: Any, depth: int) -> dict[str, Any]:
+    import h5py
+
+    content: dict[str, Any] = {}
+    for name in group if depth <= DEEPEST else ():
+        member = None if name.startswith("#") else _member(group, name)
+        if isinstance(member, h5py.Group):
+            content[name] = _structure(member, file, depth + 1)
+        elif isinstance(member, h5py.Dataset):
+            content[name] = _entry(member, file, depth)
+    return content
+
+
+def _entry(data: Any, file: Any, depth: int) -> Any:
+    """Return an entry of a structure: characters as a word, references to cells as their content."""
+    import h5py
+
+    kind = data.attrs.get("MATLAB_class", b"")
+    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    if data.attrs.get("MATLAB_empty", 0):
+        return "" if kind == "char" else np.zeros(0)
+    if h5py.check_ref_dtype(data.dtype) is not None:
+        cells = []
+        for reference in data[()].ravel():
+            target = file[reference] if reference else None
+            if isinstance(target, h5py.Dataset) and h5py.check_ref_dtype(target.dtype) is None:
+                cells.append(_entry(target, file, depth + 1))
+            elif isinstance(target, h5py.Group) and depth < DEEPEST:
+                cells.append(_structure(target, file, depth + 1))
+            else:
+                cells.append(None)
+        return [cell.item() if isinstance(cell, np.ndarray) and cell.size == 1 else cell for cell in cells]
+    values = _values(data)
+    if values is None:
+        return np.zeros(0)
+    if kind == "char":
+        return "".join(map(chr, values.T.ravel().astype(int)))
+    if kind == "logical":
+        values = values.astype(bool)
+    values = values.T
+    return values.item() if values.size == 1 else values

@@ -1,0 +1,119 @@
+"""Rows of a table that are no trials: instructions, practice, fixation screens and other events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from neurogym.array_types import BoolArray
+from neurogym.behaviour.columns import Column, Columns, plain, rows_of
+
+#: Columns that say which phase of an experiment a row belongs to, and words for phases without trials of the task.
+PHASES = ("task", "phase", "block", "blocktype", "stage", "section", "testpart", "part", "trialpart", "trialtype",
+          "screen", "screenid", "screenname", "event", "eventtype", "display", "label", "name", "condition",
+          "tasktype", "blockname", "taskname")  # fmt: skip
+IDLE = re.compile(
+    r"(prac(tice|tise)?(trials?|block)?\d*|instr(uctions?)?\w*|tutorial|demo|warmup|example|fix(ation)?(cross)?|iti|"
+    r"feedback\w*|debrief\w*|consent\w*|welcome\w*|end|thanks|thankyou|survey\w*|questionnaire\w*|demographics\w*|"
+    r"preload|(enter|exit)?fullscreen|attentioncheck|browsercheck|break|rest|pause|intro(duction)?|goodbye)"
+)
+PRACTICE = ("practice", "ispractice", "practise", "practicetrial")
+JSPSYCH = {"trialtype", "trialindex", "timeelapsed", "internalnodeid"}
+#: Roles whose entries show that a row is a trial.
+DESIGN = ("correct", "ground_truth", "stimuli", "reward", "gain", "state")
+
+
+def trial_rows(
+    columns: Columns, roles: Mapping[str, object], filtered: Sequence[str] = ()
+) -> tuple[BoolArray, dict[str, int]]:
+    """Return which rows are trials, and how many others there are, by reason.
+
+    Args:
+        columns: the table.
+        roles: the column of each role, as guessed from all rows.
+        filtered: columns by which the user chose rows; these decide nothing more.
+    """
+    rows = np.ones(rows_of(columns), bool)
+    left_out: dict[str, int] = {}
+
+    def remove(mask: BoolArray, reason: str) -> None:
+        count = int((rows & mask).sum())
+        if 0 < count < rows.sum():
+            rows[mask] = False
+            left_out[reason] = left_out.get(reason, 0) + count
+
+    choice = None if "choice" not in roles else str(roles["choice"])
+    for name, column in columns.items():
+        if name in filtered or name == choice:
+            continue
+        if plain(name) in PRACTICE and (column.is_truth or _is_binary(column)):
+            remove(np.nan_to_num(column.numbers) == 1, f"practice ({name}); to keep these, --where '{name} in 0,1'")
+        elif plain(name) in PHASES and column.codes is not None and name not in roles.values():
+            _remove_phases(name, column, remove)
+    _remove_loops(columns, filtered, remove)
+    form = form_of(columns)
+    if form:
+        remove(_without_design(columns, roles), f"rows without a trial ({form})")
+    return rows, left_out
+
+
+def form_of(columns: Columns) -> str:
+    """Return the program that wrote a row for each screen or event; empty for tables of trials."""
+    short = {plain(name) for name in columns}
+    if len(JSPSYCH & short) >= 2:
+        return "jsPsych"
+    if any(name.endswith(".thisN") for name in columns) or {"psychopyversion", "expname"} <= short:
+        return "PsychoPy"
+    return "BIDS events" if {"onset", "duration", "trialtype"} <= short else ""
+
+
+def _is_binary(column: Column) -> bool:
+    return column.is_numeric and set(np.unique(column.numbers[np.isfinite(column.numbers)])) <= {0.0, 1.0}
+
+
+def _remove_phases(name: str, column: Column, remove: object) -> None:
+    idle = [k for k, word in enumerate(column.words) if IDLE.fullmatch(plain(word))]
+    if not idle or len(idle) == len(column.words) or not callable(remove):
+        return
+    assert column.codes is not None
+    for k in idle:
+        word = column.words[k]
+        remove(column.codes == k, f"{name} {word}; to keep these, --where '{name} in {word},...'")
+
+
+def _remove_loops(columns: Columns, filtered: Sequence[str], remove: object) -> None:
+    """Remove the rows of PsychoPy outside the innermost loop, and those of loops named after practice."""
+    loops = [name for name in columns if name.endswith(".thisN") and name not in filtered]
+    if not loops or not callable(remove):
+        return
+    practice = [name for name in loops if plain(name).startswith(("prac", "instr", "demo", "tutorial"))]
+    for name in practice:
+        remove(~columns[name].missing, f"practice (loop {name.removesuffix('.thisN')})")
+    rest = [name for name in loops if name not in practice]
+    if rest:
+        main = max(rest, key=lambda name: int((~columns[name].missing).sum()))
+        remove(columns[main].missing, f"rows outside the loop {main.removesuffix('.thisN')}")
+
+
+def _without_design(columns: Columns, roles: Mapping[str, object]) -> BoolArray:
+    """Return which rows have no entry in any column that a trial has whether it is answered or not."""
+    names: list[str] = []
+    for role in DESIGN:
+        value = roles.get(role, ())
+        names += [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+    if not names:
+        choice = roles.get("choice")
+        kinds = [name for name in columns if plain(name) == "trialtype" and columns[name].codes is not None]
+        if choice is None or not kinds:
+            return np.zeros(rows_of(columns), bool)
+        return _other_kinds(columns[kinds[0]], columns[str(choice)])
+    return np.all([columns[name].missing for name in names], axis=0)
+
+
+def _other_kinds(kind: Column, choice: Column) -> BoolArray:
+    """Return the rows of other kinds than the one with most answers."""
+    assert kind.codes is not None
+    answers = np.bincount(kind.codes[~choice.missing & (kind.codes >= 0)], minlength=len(kind.words))
+    return np.asarray(kind.codes != int(np.argmax(answers)))

@@ -1,0 +1,234 @@
+"""Policies in the compiled passes (`ngym_cli.agents.compiled`), for agents on the CPU whose observations are flat.
+
+Other agents, for example with image observations or on a GPU, act and learn in torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from math import inf
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.torch_layers import FlattenExtractor
+from torch import Tensor, nn
+
+from ngym_cli.agents import compiled
+from ngym_cli.agents.algorithms.rollout import LossCoefficients, Minibatches, PackedRollout, Rollout
+from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, loops
+from ngym_cli.agents.compiled.agent import Arguments, Sequences
+from ngym_cli.agents.networks.policy import RecurrentPolicy
+
+
+class CompiledPolicy:
+    """Policy whose weights and gradients travel to and from a `CompiledAgent`.
+
+    Args:
+        policy: a policy without an `obstacle`.
+        has_values: whether values are learned as well as actions; if not, the critic's weights stay as they are.
+
+    Attributes:
+        agent: the compiled agent.
+        direct: whether all weights are parameters, none computed or fixed.
+    """
+
+    def __init__(self, policy: RecurrentPolicy, has_values: bool) -> None:
+        self.policy, extractor = policy, policy.mlp_extractor
+        self._networks = policy.networks if has_values else policy.networks[:1]
+        heads = [(extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)]
+        self._heads = heads if has_values else heads[:1]
+        parameters, self._weights = list(policy.parameters()), self._find_weights()
+        modules = [*self._networks, *(module for head in self._heads for module in head)]
+        direct = {id(weight) for weight in self._weights}
+        # Parameters from which the other weights are computed.
+        self._underlying = [p for module in modules for p in module.parameters() if id(p) not in direct]
+        ends = np.cumsum([0, *(p.numel() for p in parameters)])
+        begins = dict(zip(map(id, parameters), ends, strict=False))
+        places = [(begins[id(weight)], weight.numel()) for weight in self._weights if id(weight) in begins]
+        self.direct = len(places) == len(self._weights)
+        columns = np.array(places, np.int64).reshape(-1, 2).T.copy()
+        self.agent = CompiledAgent(_sizes(policy, has_values), columns, int(ends[-1]))
+        sizes = [weight.numel() for weight in self._weights]
+        self._weight_views, self._gradient_views = (
+            [view.view_as(weight) for view, weight in zip(buffer.split(sizes), self._weights, strict=True)]
+            for buffer in map(torch.from_numpy, (self.agent.weights, self.agent.weight_gradient))
+        )
+        self._gradient = torch.from_numpy(self.agent.vector_gradient)
+        slots = self._gradient.split([p.numel() for p in parameters])
+        self._gradient_of = {id(p): slot.view_as(p) for p, slot in zip(parameters, slots, strict=True)}
+
+    @staticmethod
+    def obstacle(policy: RecurrentPolicy, has_values: bool = True) -> str:
+        """Reason why this policy, with values or without, cannot act and learn in compiled passes; empty if it can."""
+        space, actions = policy.observation_space, policy.action_space
+        flat = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
+        flat = flat and policy.features_extractor_class is FlattenExtractor
+        simple = isinstance(actions, spaces.Discrete) or (isinstance(actions, spaces.Box) and len(actions.shape) == 1)
+        network, weight = policy.networks[0], next(policy.parameters())
+        own = compiled.obstacle(network.cell, network.num_layers, _hidden(policy), policy.activation_fn.__name__)
+        obstacles = {
+            own: bool(own),
+            "the critic reads the activity of the actor": policy.chained and has_values,
+            "observations are not flat": not flat,
+            "actions have several dimensions": not simple,
+            f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not loops.usable(weight),
+        }
+        return next((reason for reason, exists in obstacles.items() if exists), "")
+
+    def copy_weights(self) -> None:
+        """Copy the present weights into the compiled agent."""
+        if self._underlying:
+            self._weights = self._find_weights()  # stays, for automatic differentiation of what was computed
+        with torch.no_grad():
+            for view, weight in zip(self._weight_views, self._weights, strict=True):
+                view.copy_(weight)
+
+    def gradient_of_parameters(self) -> Tensor:
+        """The gradient with respect to all parameters of the policy, overwritten by the next."""
+        for weight, slope in zip(self._weights, self._gradient_views, strict=True):
+            if id(weight) in self._gradient_of:
+                self._gradient_of[id(weight)].copy_(slope)
+        if self._underlying:
+            computed = [weight.grad_fn is not None for weight in self._weights]
+            outputs, slopes = ([*compress(tensors, computed)] for tensors in (self._weights, self._gradient_views))
+            gradients = torch.autograd.grad(outputs, self._underlying, slopes)
+            for parameter, slope in zip(self._underlying, gradients, strict=True):
+                self._gradient_of[id(parameter)].copy_(slope)
+        return self._gradient
+
+    def _find_weights(self) -> list[Tensor]:
+        """Weights in the order of `CompiledAgent.weights`."""
+        policy, weights = self.policy, list[Tensor]()
+        for network in self._networks:
+            for layer in range(network.num_layers):
+                weights += network.weights(layer)
+        for hidden, head in self._heads:
+            for linear in (*_linear_layers(hidden), head):
+                weights += [linear.weight, linear.bias]
+        return [*weights, policy.log_std] if isinstance(policy.action_space, spaces.Box) else weights
+
+
+class CompiledLearner(CompiledPolicy):
+    """Compiled policy that acts into a rollout and learns from sequences of the rollout by PPO.
+
+    Args:
+        policy: a policy without an `obstacle`.
+        rollout: filled by `act`, read by `gradient`.
+    """
+
+    def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
+        super().__init__(policy, has_values=True)
+        self.rollout = rollout
+        n_steps, self._n_envs, _ = rollout.logits.shape
+        self.agent.reserve(self._n_envs, n_steps)
+
+    def act(self, time: int, draws: np.ndarray) -> None:
+        """Fill a step of the rollout, whose observations and states are present, and write the states after it.
+
+        Args:
+            time: the step; at step 0 the present weights are copied.
+            draws: see `CompiledAgent.act`.
+        """
+        if time == 0:
+            self.copy_weights()
+            self.agent.prepare({**self._columns(), "logits": self.rollout.logits}, self._n_envs)
+        self.agent.act(time, draws)
+
+    def gradient(self, segments: PackedRollout, coefficients: LossCoefficients) -> tuple[Tensor, Tensor] | None:
+        """The gradient with respect to all parameters, overwritten by the next, and the numbers in `STATISTICS`.
+
+        None if no step counts.
+
+        Args:
+            segments: sequences of the rollout.
+            coefficients: of the objective.
+        """
+        self.copy_weights()
+        minibatch = Minibatches(segments, np.array([0, len(segments)]))
+        sums = self.agent.gradient("ppo", self._sequences(minibatch), self._arguments(coefficients, inf))
+        statistics = self._statistics(sums, coefficients)
+        return (self.gradient_of_parameters(), statistics[0]) if len(statistics) else None
+
+    def apply(
+        self, minibatches: Minibatches, coefficients: LossCoefficients, max_kl: float, max_norm: float
+    ) -> Tensor | None:
+        """Take a gradient step per minibatch and return statistics (minibatch, `STATISTICS`).
+
+        Returns None, without any step, if the optimiser has no compiled step or weights derive from other parameters.
+        Minibatches without any step that counts are left out.
+
+        Args:
+            minibatches: sequences of the rollout, of each minibatch.
+            coefficients: of the objective.
+            max_kl: a KL divergence above which no step is taken any more.
+            max_norm: length that longer gradients are shortened to.
+        """
+        adam = self.policy.vector_optimizer.compiled(self.policy.optimizer) if self.direct else None
+        if adam is None:
+            return None
+        arguments = self._arguments(coefficients, max_kl)
+        sums = self.agent.apply("ppo", self._sequences(minibatches), arguments, adam, max_norm)
+        return self._statistics(sums, coefficients)
+
+    def _sequences(self, minibatches: Minibatches) -> Sequences:
+        segments = minibatches.segments[minibatches.longest_first]
+        return Sequences(segments.first(self._n_envs), segments.length, minibatches.begin)
+
+    def _statistics(self, sums: np.ndarray, coefficients: LossCoefficients) -> Tensor:
+        """Numbers in `STATISTICS` of the minibatches with steps that count."""
+        rows = sums[sums[:, -1] > 0]
+        policy_loss, value_loss, entropy_loss = rows.T[:3]
+        rows[:, -1] = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
+        return torch.from_numpy(rows.astype(np.float32))
+
+    def _arguments(self, coefficients: LossCoefficients, max_kl: float) -> Arguments:
+        """Arrays that are learned from, and coefficients."""
+        rollout = self.rollout
+        targets = {"advantages": rollout.advantages, "returns": rollout.returns, "counts": rollout.counts}
+        return {**self._columns(), **targets, **coefficients._asdict(), "most_kl": max_kl}
+
+    def _columns(self) -> dict[str, object]:
+        """Arrays that describe the rollout."""
+        rollout, n_states = self.rollout, self.policy.networks[0].n_states
+        states = [f"{network}{name}" for network in ("", "critic_") for name in ("h", "c")[:n_states]]
+        return {
+            "obs": rollout.obs.reshape(*rollout.values.shape, -1),
+            "chosen" if rollout.actions.ndim == 2 else "moved": rollout.actions,
+            "values": rollout.values,
+            "old": rollout.log_probs,
+            **dict(zip(states, rollout.states, strict=False)),
+            **dict(zip(("noise", "critic_noise"), rollout.noise, strict=False)),
+        }
+
+
+def _sizes(policy: RecurrentPolicy, has_values: bool) -> AgentSizes:
+    """Dimensions of a policy."""
+    network, (hidden, value_hidden) = policy.networks[0], _hidden(policy)
+    return AgentSizes(
+        cell=str(network.cell),
+        features=network.input_size,
+        units=network.hidden_size,
+        layers=network.num_layers,
+        networks=len(policy.networks) if has_values else 1,
+        actions=policy.action_net.out_features,
+        continuous=isinstance(policy.action_space, spaces.Box),
+        activation=policy.activation_fn.__name__,
+        hidden=(hidden, value_hidden if has_values else ()),
+        has_values=has_values,
+        alpha=network.alpha,
+        noise_scale=network.noise_scale,
+    )
+
+
+def _hidden(policy: RecurrentPolicy) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Sizes of the hidden layers of the read-outs of actions and of values."""
+    extractor = policy.mlp_extractor
+    hidden, value_hidden = map(_linear_layers, (extractor.policy_net, extractor.value_net))
+    return tuple(layer.out_features for layer in hidden), tuple(layer.out_features for layer in value_hidden)
+
+
+def _linear_layers(read_out: nn.Module) -> Sequence[nn.Linear]:
+    """The linear layers of a read-out."""
+    return [module for module in read_out.modules() if isinstance(module, nn.Linear)]

@@ -1,0 +1,12 @@
+"""Compiled learning: acting, gradients and optimiser steps in C (`README.md` is the guide; torch is not imported here).
+
+- `obstacle`: reason why agents of given sizes cannot use the compiled functions.
+- `CompiledAgent.prepare` and `act`: pack the weights, then act on a batch of environments step by step.
+- `CompiledAgent.gradient` and `apply`: find the gradient of minibatches of sequences, or step down it as well.
+- `apply_adam`: take a single step of Adam on a vector of weights.
+- `steps.Stepper` and `loops.run`: single steps in NumPy and whole sequences in torch, for everything else.
+"""
+
+from ngym_cli.agents.compiled.agent import AgentSizes, CompiledAgent, apply_adam, obstacle
+
+__all__ = ["AgentSizes", "CompiledAgent", "apply_adam", "obstacle"]

@@ -1,0 +1,240 @@
+"""Compiled agents: act on batches of environments, find gradients of minibatches, and step down these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from neurogym import kernels
+from ngym_cli.agents import threads
+from ngym_cli.agents.compiled.steps import CELLS
+
+Objective = Literal["ppo", "supervised"]
+#: Arrays and coefficients of a call, by the names in `python.c`.
+Arguments = Mapping[str, object]
+
+TEAM_SIZE, ENDED = 96, -1  #: numbers through which threads share an update; the first of them when it has ended
+ACTIVATIONS = ("Tanh", "ReLU")  #: of read-outs, in the order of `agent.h`
+MAX_LAYERS, MAX_HIDDEN_LAYERS = 8, 4  #: recurrent layers, hidden layers of a read-out
+#: Arguments of an update in which no Adam step is taken.
+NO_STEP: Arguments = dict.fromkeys(("rate", "keep_mean", "keep_square", "small", "most"), 0.0)
+RESULTS = 6  #: results of each minibatch: five sums over its steps, and the number of steps learned from
+
+
+@dataclass(frozen=True)
+class AgentSizes:
+    """Dimensions of an agent: recurrent networks and the read-outs of actions and values.
+
+    Attributes:
+        cell: a name in `CELLS`.
+        features: inputs of the first layer.
+        units: units of each layer.
+        layers: recurrent layers of each network.
+        networks: 1, or 2 if the critic has a network of its own.
+        actions: discrete actions, or components of a continuous action.
+        continuous: whether actions are continuous.
+        activation: of hidden layers, a name in `ACTIVATIONS`.
+        hidden: sizes of the hidden layers of the read-outs of actions and of values.
+        has_values: whether values are predicted.
+        alpha: fraction of the way to the new value that leaky units go in a step.
+        noise_scale: factor on the draws of the recurrent noise; 0 for none.
+    """
+
+    cell: str
+    features: int
+    units: int
+    layers: int
+    networks: int
+    actions: int
+    continuous: bool
+    activation: str
+    hidden: tuple[tuple[int, ...], tuple[int, ...]]
+    has_values: bool
+    alpha: float
+    noise_scale: float
+
+    def as_array(self) -> np.ndarray:
+        """Dimensions in the order in which `parse_agent` in `python.c` reads them."""
+        network = (CELLS.index(self.cell), self.features, self.units, self.layers, self.networks)
+        read_out = (self.actions, self.continuous, ACTIVATIONS.index(self.activation))
+        counts = [len(layers) for layers in self.hidden]
+        return np.array([*network, *read_out, *counts, self.has_values, *self.hidden[0], *self.hidden[1]], np.int64)
+
+
+class Sequences(NamedTuple):
+    """Sequences of minibatches in a rollout of steps (time, environment), the longest of each minibatch first.
+
+    Attributes:
+        first: index of the first step of each sequence, time * environments + environment, int64.
+        length: steps of each sequence, int64.
+        begin: first sequence of each minibatch, and the number of sequences, int64.
+    """
+
+    first: np.ndarray
+    length: np.ndarray
+    begin: np.ndarray
+
+
+def obstacle(cell: str | None, layers: int, hidden: Sequence[Sequence[int]], activation: str) -> str:
+    """Reason why the compiled functions cannot run an agent; empty if they can.
+
+    Args:
+        cell: name of the step of its networks; None for steps in torch.
+        layers: recurrent layers.
+        hidden: sizes of the hidden layers of each read-out.
+        activation: name of the class of the activation of hidden layers.
+    """
+    obstacles = {
+        "there are no compiled functions": not kernels.available(),
+        "the step of the network is written in torch": cell is None,
+        "the layers of the read-out are not the usual ones": activation not in ACTIVATIONS
+        or max(map(len, hidden)) > MAX_HIDDEN_LAYERS,
+        f"there are more than {MAX_LAYERS} layers": layers > MAX_LAYERS,
+    }
+    return next((reason for reason, exists in obstacles.items() if exists), "")
+
+
+class CompiledAgent:
+    """Agent whose passes over batches of environments and sequences are compiled.
+
+    Args:
+        sizes: dimensions of the agent.
+        places: position and size of each weight tensor in the vector of all parameters (2, tensor); empty if some
+            weights are not parameters.
+        n_parameters: numbers in the vector of all parameters.
+
+    Attributes:
+        weights: numbers of all weights, which the caller writes before `prepare` and `gradient`: for each network and
+            layer those of h (gate * unit, unit), of the inputs (gate * unit, input) and two biases (gate * unit); for
+            each read-out and its layers (out, in) and a bias (out); logarithms of standard deviations.
+        weight_gradient: the gradient in the same order.
+        vector_gradient: the gradient in the order of the vector of all parameters, written by `apply`.
+        workspaces: memory to work in, for each thread.
+    """
+
+    def __init__(self, sizes: AgentSizes, places: np.ndarray, n_parameters: int) -> None:
+        self.sizes, self._places = sizes, places
+        self._shape = sizes.as_array()
+        self._dimensions = {"shape": self._shape, "alpha": sizes.alpha, "noise_scale": sizes.noise_scale}
+        names = ("prepare", "act", "ppo_gradient", "supervised_gradient")
+        self.functions: dict[str, Callable[..., int]] = {name: kernels.named(name) for name in names}
+        n = int(self._buffer_sizes(1, 1)[0])
+        self.weights, self.weight_gradient = np.empty(n, np.float32), np.empty(n, np.float32)
+        self.vector_gradient = np.zeros(n_parameters, np.float32)
+        self.workspaces: list[np.ndarray] = []
+        self.shares: list[tuple[int, int]] = []
+
+    def _buffer_sizes(self, n_envs: int, longest: int) -> np.ndarray:
+        """Numbers in all weights, in packed weights, in sums of gradients and in a workspace; chunks of an update."""
+        noisy, result = int(self.sizes.noise_scale > 0), np.empty(5, np.int64)
+        kernels.named("sizes")(shape=self._shape, noisy=noisy, envs=n_envs, longest=longest, found=result)
+        return result
+
+    def reserve(self, n_envs: int, longest: int) -> None:
+        """Allocate memory for given numbers of environments and of steps of a sequence."""
+        _, packed, sums, work, chunks = self._buffer_sizes(n_envs, longest).tolist()
+        n = min(threads.learning(), chunks)
+        self._packed = [np.empty(packed, np.float32) for _ in range(n)]  # each thread that learns packs its own
+        self.workspaces = [np.empty(work, np.float32) for _ in range(n)]
+        self._sums = np.empty((chunks, sums), np.float32)
+
+    def prepare(self, columns: Arguments, n_envs: int) -> None:
+        """Pack the present weights, and act into these arrays of a rollout until the next call.
+
+        Args:
+            columns: arrays (time, environment, ...) of the rollout.
+            n_envs: environments.
+        """
+        self.functions["prepare"](shape=self._shape, weights=self.weights, packed=self._packed[0])
+        n = min(len(self.workspaces), threads.enough_for(n_envs * len(self.weights), n_envs))
+        bounds = [n_envs * k // n for k in range(n + 1)]
+        self.shares = list(zip(bounds, bounds[1:], strict=False))  # environments of each thread
+        arguments = {**self._dimensions, **columns, "packed": self._packed[0]}
+        self._acting: list[Arguments] = [
+            {**arguments, "work": work, "begin": begin, "end": end}
+            for work, (begin, end) in zip(self.workspaces, self.shares, strict=False)
+        ]
+
+    def act(self, time: int, draws: np.ndarray) -> None:
+        """Take a step: fill actions, preferences, values and log-probabilities, and the states after the step.
+
+        Args:
+            time: step of the rollout, whose observations and states are present.
+            draws: added to preferences before the largest is chosen, or noise of continuous actions
+                (environment, action), float32.
+        """
+        act = self.functions["act"]
+        threads.share(lambda arguments: act(time=time, draws=draws, **arguments), self._acting)
+
+    def gradient(self, objective: Objective, sequences: Sequences, columns: Arguments) -> np.ndarray:
+        """Find the gradient of the present weights over the sequences of a single minibatch.
+
+        Args:
+            objective: what is minimised.
+            sequences: of the minibatch.
+            columns: arrays of the rollout and coefficients of the objective.
+
+        Returns:
+            Five sums over steps and the number of steps (1, `RESULTS`); `weight_gradient` holds the gradient.
+        """
+        return self._update(objective, sequences, columns, NO_STEP)
+
+    def apply(
+        self, objective: Objective, sequences: Sequences, columns: Arguments, adam: Arguments, max_norm: float
+    ) -> np.ndarray:
+        """Take a step of Adam down the gradient of each minibatch.
+
+        Args:
+            objective: what is minimised.
+            sequences: of the minibatches.
+            columns: arrays of the rollout and coefficients of the objective.
+            adam: vector of all parameters, moments and coefficients of Adam.
+            max_norm: length that longer gradients are shortened to.
+
+        Returns:
+            Five sums over steps and the number of steps, of each minibatch that was looked at (minibatch, `RESULTS`).
+        """
+        return self._update(objective, sequences, columns, {**adam, "most": max_norm})
+
+    def _update(self, objective: Objective, sequences: Sequences, columns: Arguments, adam: Arguments) -> np.ndarray:
+        """Compute an update with all threads; without arrays of Adam, only the gradient."""
+        function = self.functions[f"{objective}_gradient"]
+        team = np.zeros(TEAM_SIZE, np.int64)  # its own, for threads may still look at that of the last update
+        results = np.empty((len(sequences.begin) - 1, RESULTS))
+        n = len(self.workspaces)
+        counts = np.zeros(n, np.int64)
+        arguments = {
+            **self._dimensions,
+            **sequences._asdict(),
+            **{"weights": self.weights, "place": self._places[0], "size": self._places[1]},
+            **{"slopes": self.weight_gradient, "gradient": self.vector_gradient},
+            **{"team": team, "sums": self._sums, "numbers": results},
+            **columns,
+            **adam,
+            "threads": n,
+        }
+
+        def take_part(rank: int) -> None:
+            counts[rank] = function(rank=rank, packed=self._packed[rank], work=self.workspaces[rank], **arguments)
+
+        try:
+            threads.share(take_part, range(n))
+        except BaseException:
+            team[0] = ENDED  # so that no thread waits for a leader that never started
+            raise
+        return results[: counts[0]]
+
+
+def apply_adam(adam: Arguments, gradient: np.ndarray, max_norm: float) -> None:
+    """Take a step of Adam.
+
+    Args:
+        adam: vector of all parameters, moments and coefficients.
+        gradient: float32, of the size of the vector.
+        max_norm: length that longer gradients are shortened to.
+    """
+    weights = {"weights" if name == "vector" else name: value for name, value in adam.items()}
+    kernels.named("adam")(gradient=gradient, most=max_norm, **weights)

@@ -1,0 +1,22 @@
+/* Acting, and the gradient over the sequences of a minibatch; see passes.c. */
+
+#ifndef NGYM_PASSES_H
+#define NGYM_PASSES_H
+
+#include "objective.h"
+#include "team.h"
+
+/* The environments from `first` to before `end` act at this time, with draws (environment, action): fills actions,
+   their log-probabilities, preferences, values and the states after the step. None depends on which others act. */
+void agent_act(const struct agent *a, const struct packed_weights *p, const struct rollout *o, struct workspace *w,
+               int64_t time, int64_t first, int64_t end, const float *draws);
+
+/* Groups of sequences that are taken forward and back one after the other. */
+int64_t count_groups(const struct sequences *s);
+
+/* Sums over the sequences of a chunk, in which a team may share, or null. */
+void agent_gradient(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
+                    const struct objective *j, struct workspace *w, const struct sequences *s, int64_t chunk,
+                    int64_t chunks, struct gradient_sums *sums, double *statistics, struct team *team);
+
+#endif

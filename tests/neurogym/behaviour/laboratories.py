@@ -1,0 +1,711 @@
+"""Tables as laboratories and programs write them, made from simulated behaviour whose parameters are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+BIAS, SLOPE, LAPSE = 0.2, 4.0, 0.04
+LEVELS = np.array([-1, -0.5, -0.25, -0.125, 0, 0.125, 0.25, 0.5, 1])
+
+
+@dataclass
+class Detection:
+    """Left or right decisions of two subjects in sessions; evidence is positive for the right."""
+
+    subject: np.ndarray
+    session: np.ndarray
+    trial: np.ndarray
+    signed: np.ndarray
+    right: np.ndarray
+    missed: np.ndarray
+    correct: np.ndarray
+    seconds: np.ndarray
+    target: np.ndarray
+
+
+@dataclass
+class Made:
+    """Table and what a reader should find in it."""
+
+    source: Any
+    roles: dict[str, object]
+    subjects: int = 2
+    sessions: int = 4
+    misses: int | None = None
+    rows: int | None = None
+    options: dict[str, object] = field(default_factory=dict)
+    rises: bool = True
+
+
+def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:
+    """Simulate two subjects with the parameters of this module."""
+    n = 2 * sessions * trials
+    signed = rng.choice(LEVELS, n)
+    p = LAPSE / 2 + (1 - LAPSE) / (1 + np.exp(-(BIAS + SLOPE * signed)))
+    right = rng.random(n) < p
+    target = np.where(signed == 0, rng.random(n) < 0.5, signed > 0)
+    missed = rng.random(n) < misses
+    return Detection(
+        np.repeat([0, 1], sessions * trials),
+        np.tile(np.repeat(np.arange(sessions), trials), 2),
+        np.tile(np.arange(trials), 2 * sessions),
+        signed,
+        right,
+        missed,
+        (right == target) & ~missed,
+        0.25 + rng.gamma(2, 0.15, n),
+        target,
+    )
+
+
+def write_csv(path: Path, table: dict[str, Any], separator: str = ",", missing: str = "", **form: Any) -> Path:
+    """Write columns as text; None and nan become the mark of a missing entry."""
+    decimal, ending = form.get("decimal", "."), form.get("ending", "\n")
+
+    def word(value: Any) -> str:
+        if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+            return missing
+        text = str(value.item() if isinstance(value, np.generic) else value)
+        return text.replace(".", decimal) if isinstance(value, float | np.floating) else text
+
+    rows = [separator.join(table), *(separator.join(map(word, row)) for row in zip(*table.values(), strict=True))]
+    text = form.get("before", "") + ending.join(rows) + ending
+    path.write_bytes(form.get("mark", b"") + text.encode(form.get("encoding", "utf-8")))
+    return path
+
+
+def ibl_columns(d: Detection) -> dict[str, np.ndarray]:
+    """Return the columns of the International Brain Laboratory: choice 1 reports left, 0 is no answer."""
+    size, side = np.abs(d.signed), d.target
+    start = np.cumsum(np.full(len(size), 3.0))
+    return {
+        "contrastLeft": np.where(side, np.nan, size),
+        "contrastRight": np.where(side, size, np.nan),
+        "choice": np.where(d.missed, 0, np.where(d.right, -1, 1)),
+        "feedbackType": np.where(d.correct, 1, -1),
+        "rewardVolume": np.where(d.correct, 1.5, 0.0),
+        "probabilityLeft": np.repeat([0.5, 0.2, 0.8], -(-len(size) // 3))[: len(size)],
+        "stimOn_times": start,
+        "firstMovement_times": start + d.seconds,
+        "response_times": start + d.seconds + 0.1,
+        "goCue_times": start,
+        "feedback_times": start + d.seconds + 0.1,
+        "intervals_0": start - 0.5,
+        "intervals_1": start + 2,
+    }
+
+
+def ibl_folder(root: Path, rng: np.random.Generator, arrays: bool) -> Made:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    d = detection(rng)
+    columns = ibl_columns(d)
+    for k in range(4):
+        rows = (d.subject == k // 2) & (d.session == k % 2)
+        folder = root / "lab" / "Subjects" / f"M{k // 2}" / f"2020-01-0{k % 2 + 1}" / "001" / "alf"
+        folder.mkdir(parents=True)
+        part = {name: values[rows] for name, values in columns.items()}
+        if arrays:
+            for name, values in part.items():
+                np.save(folder / f"_ibl_trials.{name}.npy", values)
+        else:
+            parquet.write_table(pa.table(part), folder / "_ibl_trials.table.pqt")
+    roles = {
+        "choice": "choice",
+        "correct": "feedbackType",
+        "reward": "rewardVolume",
+        "rt": "rt",
+        "subject": "subject",
+        "session": "session",
+        "stimuli": ("contrastRight-contrastLeft",),
+    }
+    return Made(root, roles, misses=int(d.missed.sum()))
+
+
+def ibl_frame(root: Path, rng: np.random.Generator) -> Made:
+    d = detection(rng)
+    table = {
+        "mouse": np.array(["A", "B"])[d.subject],
+        "session": d.session + 1,
+        "signed_contrast": d.signed * 100,
+        "choice": np.where(d.missed, 0, np.where(d.right, -1, 1)),
+        "feedbackType": np.where(d.correct, 1, -1),
+        "rt": d.seconds,
+    }
+    roles = {
+        "subject": "mouse",
+        "session": "session",
+        "choice": "choice",
+        "correct": "feedbackType",
+        "rt": "rt",
+        "stimuli": ("signed_contrast",),
+    }
+    return Made(write_csv(root / "ibl.csv", table), roles, misses=int(d.missed.sum()))
+
+
+def bids(root: Path, rng: np.random.Generator) -> Made:
+    d = detection(rng)
+    for k in range(4):
+        rows = (d.subject == k // 2) & (d.session == k % 2)
+        folder = root / f"sub-0{k // 2 + 1}" / f"ses-{k % 2 + 1}" / "beh"
+        folder.mkdir(parents=True)
+        table = {
+            "onset": np.arange(rows.sum()) * 3.0,
+            "duration": np.full(rows.sum(), 2.0),
+            "trial_type": np.where(d.target[rows], "right", "left"),
+            "coherence": d.signed[rows],
+            "response": [
+                None if m else ("r" if r else "l") for m, r in zip(d.missed[rows], d.right[rows], strict=True)
+            ],
+            "response_time": np.where(d.missed[rows], np.nan, d.seconds[rows]),
+            "correct_response": np.where(d.target[rows], "r", "l"),
+        }
+        name = f"sub-0{k // 2 + 1}_ses-{k % 2 + 1}_task-dots_run-1_beh.tsv"
+        write_csv(folder / name, table, "\t", "n/a")
+    (root / "participants.tsv").write_text("participant_id\tage\tgroup\nsub-01\t20\tcontrol\nsub-02\t30\tpatient\n")
+    roles = {
+        "subject": "subject",
+        "session": "session",
+        "choice": "response",
+        "rt": "response_time",
+        "ground_truth": "correct_response",
+        "stimuli": ("coherence",),
+    }
+    return Made(root, roles, misses=int(d.missed.sum()))
+
+
+def jspsych_rows(rng: np.random.Generator) -> tuple[list[dict[str, Any]], int]:
+    """Return screens of two people: instructions, practice, fixation, stimulus; and the number of missed trials."""
+    d, rows = detection(rng, sessions=1), []
+    for who in (0, 1):
+        common = {"subject": f"p{who}"}
+        index = 0
+        for text in ("Welcome", "Press f or j"):
+            rows.append(
+                {
+                    **common,
+                    "trial_type": "html-keyboard-response",
+                    "trial_index": index,
+                    "time_elapsed": 0,
+                    "rt": 5321,
+                    "response": " ",
+                    "stimulus": f"<p>{text}</p>",
+                    "task": "instructions",
+                    "correct_response": None,
+                    "correct": None,
+                    "coherence": None,
+                }
+            )
+            index += 1
+        chosen = np.flatnonzero(d.subject == who)
+        for k, phase in [(k, "practice") for k in chosen[:20]] + [(k, "main") for k in chosen]:
+            key, right_key = ("f" if d.right[k] else "j"), ("f" if d.target[k] else "j")  # the reversed coding
+            rows.append(
+                {
+                    **common,
+                    "trial_type": "html-keyboard-response",
+                    "trial_index": index,
+                    "time_elapsed": 1,
+                    "rt": 500,
+                    "response": None,
+                    "stimulus": "<p>+</p>",
+                    "task": "fixation",
+                    "correct_response": None,
+                    "correct": None,
+                    "coherence": None,
+                }
+            )
+            rows.append(
+                {
+                    **common,
+                    "trial_type": "html-keyboard-response",
+                    "trial_index": index + 1,
+                    "time_elapsed": 2,
+                    "rt": None if d.missed[k] else int(1000 * d.seconds[k]),
+                    "response": None if d.missed[k] else key,
+                    "stimulus": "<canvas>",
+                    "task": phase,
+                    "correct_response": right_key,
+                    "correct": bool(d.correct[k]),
+                    "coherence": float(d.signed[k]),
+                }
+            )
+            index += 2
+    return rows, int(d.missed.sum())
+
+
+def jspsych(root: Path, rng: np.random.Generator, kind: str) -> Made:
+    rows, missed = jspsych_rows(rng)
+    if kind == "json":
+        path = root / "data.json"
+        path.write_text(json.dumps(rows))
+    else:
+        import csv
+
+        path = root / "data.csv"
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0], quoting=csv.QUOTE_ALL)
+            writer.writeheader()
+            writer.writerows(
+                [
+                    {
+                        k: "null" if v is None and k == "rt" else str(v).lower() if isinstance(v, bool) else v
+                        for k, v in row.items()
+                    }
+                    for row in rows
+                ]
+            )
+    roles = {
+        "subject": "subject",
+        "choice": "response",
+        "correct": "correct",
+        "rt": "rt",
+        "ground_truth": "correct_response",
+        "stimuli": ("coherence",),
+    }
+    return Made(path, roles, sessions=2, misses=missed, rows=300)
+
+
+def psychopy(root: Path, rng: np.random.Generator) -> Made:
+    d = detection(rng, sessions=1)
+    for who in (0, 1):
+        k = np.flatnonzero(d.subject == who)
+        blank = [None]
+        table = {
+            "practice.thisN": [*blank, *range(5), *[None] * len(k)],
+            "trials.thisN": [*blank, *[None] * 5, *range(len(k))],
+            "coherence": [*blank, *d.signed[k[:5]], *d.signed[k]],
+            "corrAns": [*blank, *["right" if t else "left" for t in [*d.target[k[:5]], *d.target[k]]]],
+            "key_resp.keys": [
+                *blank,
+                *["right"] * 5,
+                *["None" if m else "right" if r else "left" for m, r in zip(d.missed[k], d.right[k], strict=True)],
+            ],
+            "key_resp.corr": [*blank, *[1] * 5, *d.correct[k].astype(int)],
+            "key_resp.rt": [*blank, *[0.5] * 5, *np.where(d.missed[k], np.nan, d.seconds[k])],
+            "participant": [f"{who + 1:03d}"] * (len(k) + 6),
+            "session": ["001"] * (len(k) + 6),
+            "date": ["2023-05-01_10h15.22.123"] * (len(k) + 6),
+            "expName": ["dots"] * (len(k) + 6),
+            "psychopyVersion": ["2023.1.0"] * (len(k) + 6),
+            "frameRate": [60.0] * (len(k) + 6),
+        }
+        write_csv(root / f"{who + 1:03d}_dots_2023.csv", table, mark=b"\xef\xbb\xbf", ending="\r\n")
+    roles = {
+        "subject": "participant",
+        "choice": "key_resp.keys",
+        "correct": "key_resp.corr",
+        "rt": "key_resp.rt",
+        "ground_truth": "corrAns",
+        "stimuli": ("coherence",),
+    }
+    return Made(root, roles, sessions=2, misses=int(d.missed.sum()), rows=300)
+
+
+def matlab(root: Path, rng: np.random.Generator, version: str) -> Made:
+    d = detection(rng)
+    columns = {
+        "subjID": d.subject + 1.0,
+        "sessNum": d.session + 1.0,
+        "Coh": d.signed,
+        "resp": np.where(d.missed, np.nan, d.right + 1.0),
+        "acc": np.where(d.missed, np.nan, d.correct * 1.0),
+        "RT": np.where(d.missed, -1, d.seconds * 1000),
+    }
+    path = root / "data.mat"
+    if version == "v5":
+        from scipy.io import savemat
+
+        savemat(path, {"data": columns, "info": {"author": "lab"}}, oned_as="column")
+    else:
+        import h5py
+
+        with h5py.File(path, "w", userblock_size=512) as file:
+            group = file.create_group("data")
+            for name, values in columns.items():
+                group[name] = values[None, :]
+                group[name].attrs["MATLAB_class"] = np.bytes_("double")
+        with path.open("r+b") as raw:
+            raw.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    roles = {
+        "subject": "subjID",
+        "session": "sessNum",
+        "choice": "resp",
+        "correct": "acc",
+        "rt": "RT",
+        "stimuli": ("Coh",),
+    }
+    return Made(path, roles, misses=int(d.missed.sum()))
+
+
+def nwb(root: Path, rng: np.random.Generator) -> Made:
+    import h5py
+
+    d = detection(rng)
+    for who in (0, 1):
+        rows = d.subject == who
+        with h5py.File(root / f"m{who}.nwb", "w") as file:
+            trials = file.create_group("intervals/trials")
+            n = rows.sum()
+            for name, values in {
+                "id": np.arange(n),
+                "start_time": np.arange(n) * 3.0,
+                "stop_time": np.arange(n) * 3.0 + 2,
+                "signed_contrast": d.signed[rows],
+                "choice": np.array(
+                    [
+                        "none" if m else "right" if r else "left"
+                        for m, r in zip(d.missed[rows], d.right[rows], strict=True)
+                    ],
+                    "S8",
+                ),
+                "outcome": np.array(
+                    [
+                        "miss" if m else "hit" if c else "error"
+                        for m, c in zip(d.missed[rows], d.correct[rows], strict=True)
+                    ],
+                    "S8",
+                ),
+                "spike_times_index": np.arange(n),
+                "block": d.session[rows],
+            }.items():
+                trials[name] = values.astype(h5py.string_dtype()) if values.dtype.kind == "S" else values
+            file["general/subject/subject_id"] = f"mouse{who}"
+            trials["reference"] = np.array([trials.ref] * n, h5py.ref_dtype)
+    roles = {"subject": "subject", "choice": "choice", "correct": "outcome", "stimuli": ("signed_contrast",)}
+    return Made(root, roles, sessions=2, misses=int(d.missed.sum()))
+
+
+def frame(root: Path, rng: np.random.Generator) -> Made:
+    import pandas
+
+    d = detection(rng)
+    table = pandas.DataFrame(
+        {
+            "animal": pandas.Categorical(np.array(["a", "b"])[d.subject]),
+            "day": d.session,
+            "trialNum": d.trial,
+            "went_right": pandas.array(np.where(d.missed, None, d.right), dtype="boolean"),
+            "n_left": 10 - 5 * d.signed,
+            "n_right": 10 + 5 * d.signed,
+            "hit": d.correct,
+        }
+    )
+    roles = {
+        "subject": "animal",
+        "session": "day",
+        "trial": "trialNum",
+        "choice": "went_right",
+        "correct": "hit",
+        "stimuli": ("n_right-n_left",),
+    }
+    return Made(table, roles, misses=int(d.missed.sum()))
+
+
+def confidence(root: Path, rng: np.random.Generator) -> Made:
+    d = detection(rng, sessions=1)
+    table = {
+        "Subj_idx": d.subject + 1,
+        "Stimulus": d.target + 1,
+        "Response": [None if m else int(r) + 1 for m, r in zip(d.missed, d.right, strict=True)],
+        "Confidence": rng.integers(1, 5, len(d.right)),
+        "RT_dec": d.seconds,
+        "RT_conf": d.seconds * 2,
+    }
+    roles = {
+        "subject": "Subj_idx",
+        "choice": "Response",
+        "ground_truth": "Stimulus",
+        "confidence": "Confidence",
+        "rt": "RT_dec",
+    }
+    return Made(
+        write_csv(root / "data_Lab_2020.csv", table, missing="NaN"), roles, sessions=2, misses=int(d.missed.sum())
+    )
+
+
+def hddm(root: Path, rng: np.random.Generator, negative: bool) -> Made:
+    d = detection(rng, sessions=1, misses=0)
+    response = np.where(d.right, 1, -1 if negative else 0)
+    rt = np.where(d.right, 1, -1) * d.seconds if negative else d.seconds
+    table = {"subj_idx": d.subject, "rt": rt, "response": response, "coh": d.signed}
+    roles = {"subject": "subj_idx", "choice": "response", "rt": "rt", "stimuli": ("coh",)}
+    return Made(write_csv(root / "hddm.csv", table), roles, sessions=2, misses=0)
+
+
+def bandit_rows(rng: np.random.Generator, arms: int = 2, n: int = 150) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    subject = np.repeat([0, 1], n)
+    return subject, rng.integers(0, arms, 2 * n), rng.random(2 * n) < 0.6
+
+
+def hbayesdm(root: Path, rng: np.random.Generator, task: str) -> Made:
+    arms = 2 if task in ("bandit2", "reversal") else 4
+    subject, choice, win = bandit_rows(rng, arms)
+    n = len(subject)
+    table: dict[str, Any] = {"trial": np.tile(np.arange(1, n // 2 + 1), 2), "subjID": subject + 1}
+    roles: dict[str, object] = {"subject": "subjID", "trial": "trial", "choice": "choice", "stimuli": ()}
+    if task in ("bandit2", "reversal"):
+        table |= {"choice": choice + 1, "outcome": np.where(win, 1, -1)}
+        roles["reward"] = "outcome"
+    elif task in ("bandit4", "igt"):
+        scale = 50 if task == "igt" else 1
+        table |= {"choice": choice + 1, "gain": win * scale, "loss": -1 * (rng.random(n) < 0.4) * scale}
+        roles |= {"gain": "gain", "loss": "loss"}
+    elif task == "gng":
+        table |= {"cue": rng.integers(1, 5, n), "keyPressed": choice % 2, "outcome": np.where(win, 1, 0)}
+        roles |= {"choice": "keyPressed", "reward": "outcome", "cue": "cue"}
+    else:
+        state, second = rng.integers(0, 2, n), rng.integers(0, 2, n)
+        table |= {"level1_choice": choice % 2 + 1, "level2_choice": 2 * state + second + 1, "reward": win * 1}
+        roles |= {"choice": "level1_choice", "choice2": "level2_choice", "reward": "reward"}
+    return Made(write_csv(root / f"{task}_exampleData.txt", table, "\t"), roles, sessions=2, misses=0)
+
+
+def kool(root: Path, rng: np.random.Generator) -> Made:
+    subject, choice, win = bandit_rows(rng)
+    n, missed = len(subject), rng.random(len(subject)) < 0.04
+    state = np.where(rng.random(n) < 0.7, choice, 1 - choice)
+    table = {
+        "subject": subject + 100,
+        "trial": np.tile(np.arange(n // 2), 2),
+        "stim_1_left": rng.integers(1, 3, n),
+        "choice1": np.where(missed, -1, choice + 1),
+        "rt_1": np.where(missed, -1, rng.integers(300, 900, n)),
+        "state2": np.where(missed, -1, state + 2),
+        "choice2": np.where(missed, -1, rng.integers(1, 3, n)),
+        "rt_2": np.where(missed, -1, rng.integers(300, 900, n)),
+        "win": np.where(missed, -1, win),
+    }
+    roles = {
+        "subject": "subject",
+        "trial": "trial",
+        "choice": "choice1",
+        "choice2": "choice2",
+        "state": "state2",
+        "reward": "win",
+        "rt": "rt_1",
+        "stimuli": (),
+    }
+    return Made(write_csv(root / "twostep.csv", table), roles, sessions=2, misses=int(missed.sum()))
+
+
+def gershman(root: Path, rng: np.random.Generator) -> Made:
+    subject, choice, win = bandit_rows(rng, n=200)
+    n, missed = len(subject), rng.random(len(subject)) < 0.03
+    table = {
+        "subject": subject + 1,
+        "block": np.tile(np.repeat(np.arange(1, 21), 10), 2),
+        "trial": np.tile(np.arange(1, 11), 40),
+        "mu1": np.repeat(rng.normal(0, 10, 40), 10).round(2),
+        "mu2": np.repeat(rng.normal(0, 10, 40), 10).round(2),
+        "choice": np.where(missed, np.nan, choice + 1),
+        "reward": np.where(missed, np.nan, rng.normal(0, 5, n).round()),
+        "RT": np.where(missed, np.nan, rng.integers(200, 900, n)),
+    }
+    roles = {
+        "subject": "subject",
+        "session": "block",
+        "trial": "trial",
+        "choice": "choice",
+        "reward": "reward",
+        "rt": "RT",
+        "stimuli": (),
+    }
+    return Made(write_csv(root / "gershman.csv", table, missing="NaN"), roles, sessions=40, misses=int(missed.sum()))
+
+
+def psych101(root: Path, rng: np.random.Generator) -> Made:
+    subject, choice, win = bandit_rows(rng)
+    table = {
+        "participant": subject,
+        "task": np.zeros(len(subject), int),
+        "trial": np.tile(np.arange(150), 2),
+        "choice": choice,
+        "reward": win * 100,
+    }
+    roles = {"subject": "participant", "trial": "trial", "choice": "choice", "reward": "reward", "stimuli": ()}
+    return Made(write_csv(root / "exp1.csv", table), roles, sessions=2, misses=0)
+
+
+def foraging(root: Path, rng: np.random.Generator) -> Made:
+    subject, choice, win = bandit_rows(rng)
+    n, ignored = len(subject), rng.random(len(subject)) < 0.08
+    table = {
+        "subject_id": np.array(["m1", "m2"])[subject],
+        "session_date": np.array(["2021-01-01", "2021-01-01"])[subject],
+        "trial": np.tile(np.arange(150), 2),
+        "animal_response": np.where(ignored, 2, choice),
+        "rewarded_historyL": (choice == 0) & win & ~ignored,
+        "rewarded_historyR": (choice == 1) & win & ~ignored,
+        "reward_probabilityL": rng.random(n),
+        "reward_probabilityR": rng.random(n),
+    }
+    roles = {"subject": "subject_id", "trial": "trial", "choice": "animal_response", "reward": "reward", "stimuli": ()}
+    return Made(write_csv(root / "foraging.csv", table), roles, sessions=2, misses=int(ignored.sum()))
+
+
+def european(root: Path, rng: np.random.Generator) -> Made:
+    d = detection(rng)
+    table = {
+        "Versuchsperson": None,
+        "subject": np.array(["Mäuschen 1", "Mäuschen 2"])[d.subject],
+        "session": d.session + 1,
+        "contrast": d.signed,
+        "choice": np.where(d.missed, -1, d.right),
+        "correct": d.correct.astype(int),
+        "rt": np.where(d.missed, 999.0, d.seconds),
+    }
+    del table["Versuchsperson"]
+    path = write_csv(
+        root / "semicolon.csv", table, ";", decimal=",", encoding="latin-1", before="# Labor 7\r\n", ending="\r\n"
+    )
+    roles = {
+        "subject": "subject",
+        "session": "session",
+        "choice": "choice",
+        "correct": "correct",
+        "rt": "rt",
+        "stimuli": ("contrast",),
+    }
+    return Made(path, roles, misses=int(d.missed.sum()))
+
+
+def labels(root: Path, rng: np.random.Generator) -> Made:
+    d = detection(rng)
+    table = {
+        "ppt": np.array(["007", "7"])[d.subject],
+        "sess": d.session + 1,
+        "morph": d.signed,
+        "answer_key": 0,
+        "response": [
+            ("space" if k % 97 == 0 else "") if m else ("face" if r else "house")
+            for k, (m, r) in enumerate(zip(d.missed, d.right, strict=True))
+        ],
+        "accuracy": np.where(d.missed, np.nan, d.correct),
+        "latency": d.seconds,
+    }
+    del table["answer_key"]
+    roles = {
+        "subject": "ppt",
+        "session": "sess",
+        "choice": "response",
+        "correct": "accuracy",
+        "rt": "latency",
+        "stimuli": ("morph",),
+    }
+    return Made(write_csv(root / "faces.csv", table, missing="."), roles, misses=int(d.missed.sum()))
+
+
+def arrow(root: Path, rng: np.random.Generator, kind: str) -> Made:
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    d = detection(rng)
+    table = pa.table(
+        {
+            "ratname": np.array(["r1", "r2"])[d.subject],
+            "sessid": d.session,
+            "evidence": d.signed,
+            "side": pa.array([None if m else "R" if r else "L" for m, r in zip(d.missed, d.right, strict=True)]),
+            "rewarded": d.correct,
+            "clicks": [[0.1, 0.2]] * len(d.right),
+        }
+    )
+    path = root / f"rats.{kind}"
+    (parquet.write_table if kind == "parquet" else feather.write_feather)(table, path)
+    roles = {
+        "subject": "ratname",
+        "session": "sessid",
+        "choice": "side",
+        "reward": "rewarded",
+        "stimuli": ("evidence",),
+    }
+    return Made(path, roles, misses=int(d.missed.sum()))
+
+
+def records(root: Path, rng: np.random.Generator) -> Made:
+    d = detection(rng)
+    rows = [
+        {
+            "participant_id": f"p{s}",
+            "run": int(r),
+            "strength": float(abs(x)),
+            "correct_side": "right" if t else "left",
+            "choice": None if m else ("right" if c else "left"),
+            "confidence": 3,
+        }
+        for s, r, x, t, m, c in zip(d.subject, d.session, d.signed, d.target, d.missed, d.right, strict=True)
+    ]
+    for k, row in enumerate(rows):
+        row["confidence"] = k % 4 + 1
+    roles = {
+        "subject": "participant_id",
+        "session": "run",
+        "choice": "choice",
+        "ground_truth": "correct_side",
+        "confidence": "confidence",
+        "stimuli": ("strength",),
+    }
+    return Made(rows, roles, misses=int(d.missed.sum()))
+
+
+def space(root: Path, rng: np.random.Generator) -> Made:
+    d = detection(rng)
+    table = {
+        "monkey": d.subject + 1,
+        "date": np.array(["20200101", "20200102"])[d.session],
+        "coh": np.abs(d.signed) * 100,
+        "choice": np.where(d.missed, 9, d.right * 1),
+        "target": d.target * 1,
+        "RT": np.where(d.missed, -999, (d.seconds * 1000).round()),
+    }
+    roles = {
+        "subject": "monkey",
+        "session": "date",
+        "choice": "choice",
+        "ground_truth": "target",
+        "rt": "RT",
+        "stimuli": ("coh",),
+    }
+    return Made(write_csv(root / "monkeys.txt", table, " "), roles, misses=int(d.missed.sum()))
+
+
+MAKERS: dict[str, Callable[[Path, np.random.Generator], Made]] = {
+    "IBL, Parquet": lambda root, rng: ibl_folder(root, rng, False),
+    "IBL, arrays": lambda root, rng: ibl_folder(root, rng, True),
+    "IBL, signed contrast": ibl_frame,
+    "BIDS": bids,
+    "jsPsych CSV": lambda root, rng: jspsych(root, rng, "csv"),
+    "jsPsych JSON": lambda root, rng: jspsych(root, rng, "json"),
+    "PsychoPy": psychopy,
+    "MATLAB v5": lambda root, rng: matlab(root, rng, "v5"),
+    "MATLAB v7.3": lambda root, rng: matlab(root, rng, "v7.3"),
+    "NWB": nwb,
+    "DataFrame": frame,
+    "list of dicts": records,
+    "Parquet": lambda root, rng: arrow(root, rng, "parquet"),
+    "Feather": lambda root, rng: arrow(root, rng, "feather"),
+    "Confidence Database": confidence,
+    "HDDM": lambda root, rng: hddm(root, rng, False),
+    "HSSM, signed times": lambda root, rng: hddm(root, rng, True),
+    "semicolon, decimal comma, Latin-1": european,
+    "words, labels with zeros": labels,
+    "spaces, codes": space,
+    "hBayesDM bandit": lambda root, rng: hbayesdm(root, rng, "bandit2"),
+    "hBayesDM four arms": lambda root, rng: hbayesdm(root, rng, "bandit4"),
+    "hBayesDM Iowa gambling": lambda root, rng: hbayesdm(root, rng, "igt"),
+    "hBayesDM reversal": lambda root, rng: hbayesdm(root, rng, "reversal"),
+    "hBayesDM go/no-go": lambda root, rng: hbayesdm(root, rng, "gng"),
+    "hBayesDM two-step": lambda root, rng: hbayesdm(root, rng, "ts"),
+    "two-step, Kool": kool,
+    "Gershman": gershman,
+    "Psych-101": psych101,
+    "foraging mice": foraging,
+}
