@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import sys
@@ -10,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
+from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.segment import Segment
 from rich.table import Table
@@ -23,6 +26,12 @@ WIDTH = 1_000_000
 
 #: Seconds between lines of progress where there is no terminal to draw on.
 SECONDS_PER_LINE = 10.0
+
+#: Seconds between two pictures in a terminal or a notebook.
+SECONDS_PER_PICTURE = 0.25
+
+#: Width of pictures in a notebook, in letters.
+WIDTH_IN_NOTEBOOK = 100
 
 #: Reference scores of a performance: random actions, the best agent that sees nothing, the ideal observer.
 REFERENCES = ("chance", "blind", "ceiling")
@@ -87,20 +96,77 @@ def progress_bars(console: Console) -> Progress:
     """Return the progress bars that all commands show: name, bar, and the words in the field ``text``."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None),
                TextColumn("{task.fields[text]}", markup=False))  # fmt: skip
-    return Progress(*columns, console=console, transient=True, refresh_per_second=4, expand=True)
+    return Progress(*columns, console=console, expand=True)
 
 
-class EveryFewSeconds:
-    """Pace of a display that is not to be drawn at every step, such as progress lines without a terminal."""
+class LiveView:
+    """View of work in progress: redrawn in a terminal or a notebook, and elsewhere a line now and then.
 
-    def __init__(self, seconds: float = SECONDS_PER_LINE) -> None:
-        self._seconds, self._last = seconds, 0.0
+    Errors of output (the terminal was closed, the disk that a log goes to is full) are ignored; the work continues.
 
-    def due(self) -> bool:
-        """Return whether the seconds have passed since this last returned True."""
-        due = time.monotonic() - self._last >= self._seconds
-        self._last = time.monotonic() if due else self._last
-        return due
+    Args:
+        console: console to draw on.
+        transient: remove the view from the terminal at the end.
+
+    Attributes:
+        pause: seconds between two pictures, or two lines.
+    """
+
+    def __init__(self, console: Console, transient: bool = True) -> None:
+        self.console = console
+        self._live = Live(console=console, auto_refresh=False, transient=transient) if console.is_terminal else None
+        self._cell: Any = None
+        self.draws = console.is_terminal or console.is_jupyter
+        self.pause = SECONDS_PER_PICTURE if self.draws else SECONDS_PER_LINE
+        self._last, self._line = -math.inf, ""
+
+    def is_due(self) -> bool:
+        """Return whether the pause since the last picture or line is over."""
+        return time.monotonic() - self._last >= self.pause
+
+    def show(self, picture: RenderableType, line: str = "", force: bool = False) -> None:
+        """Draw the current state if a picture is due.
+
+        Args:
+            picture: state in a terminal or a notebook.
+            line: state in a line, elsewhere; empty for none.
+            force: draw also before the picture is due.
+        """
+        if not (force or self.is_due()) or not (self.draws or line):
+            return
+        self._last = time.monotonic()
+        with contextlib.suppress(OSError):
+            if self._live is not None:
+                self._live.start()
+                self._live.update(picture, refresh=True)
+            elif self.draws:
+                self._show_in_notebook(picture)
+            elif line != self._line:
+                self._line = line
+                self.console.print(line, soft_wrap=True)
+
+    def _show_in_notebook(self, picture: RenderableType) -> None:
+        from IPython.display import HTML, display
+
+        page = SafeConsole(record=True, file=io.StringIO(), width=WIDTH_IN_NOTEBOOK, force_jupyter=False)
+        page.print(picture)
+        html = HTML(page.export_html(inline_styles=True, code_format="<pre>{code}</pre>"))
+        if self._cell is None:
+            self._cell = display(html, display_id=True)
+        else:
+            self._cell.update(html)
+
+    def say(self, text: str) -> None:
+        """Print a line above the view."""
+        with contextlib.suppress(OSError):
+            self.console.print(text, soft_wrap=not self.console.is_terminal)  # a terminal would break words
+
+    def stop(self) -> None:
+        """End the view; the next picture begins another."""
+        with contextlib.suppress(OSError):
+            if self._live is not None:
+                self._live.stop()
+        self._last = -math.inf
 
 
 def plain_table(names: Iterable[str], right: Collection[str] = ()) -> Table:

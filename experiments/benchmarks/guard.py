@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
+import subprocess
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from experiments.benchmarks.learner import bare, ours, settings, turn
 from experiments.benchmarks.variants import learning, stepping
 from neurogym import kernels
 from neurogym.vector import LoopVectorEnv
+from neurogym.wrappers import PassAction, PassReward
 
 Turn = Callable[[], int]
 
@@ -67,9 +70,71 @@ def _steps(batch: Any, num_envs: int, steps: int, by: str = "move") -> Turn:
     return take
 
 
+#: Tasks of which a single environment is stepped, with the floor of the ratio to `plain_loop`.
+PLAIN_STEPS = {
+    "Bandit-v0": 0.11, "ReadySetGo-v0": 0.17, "MultiSensoryIntegration-v0": 0.17, "PerceptualDecisionMaking-v0": 0.17,
+    "GoNogo-v0": 0.17, "DelayMatchSample-v0": 0.17, "ContextDecisionMaking-v0": 0.17,
+}  # fmt: skip
+
+
+def one_environment(task: str, steps: int = 8000) -> Turn:
+    """A single environment that shows the last reward and action, as scripts step it."""
+    env = PassAction(PassReward(ngym.make(task)))
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    actions = [env.action_space.sample() for _ in range(64)]
+
+    def take() -> int:
+        for t in range(steps):
+            env.step(actions[t % 64])
+        return steps
+
+    return take
+
+
+def plain_loop(steps: int = 8000) -> Turn:
+    """A loop of look-ups and short arrays, as any environment in Python has at least."""
+    table = np.ones((100, 3), np.float32)
+
+    def take() -> int:
+        for t in range(steps):
+            wide = np.empty(5, np.float32)
+            wide[:3] = table[t % 100]
+            wide[3] = table.item(t % 100, 1)
+            wide[4] = 1
+        return steps
+
+    return take
+
+
+def program(*arguments: str) -> Turn:
+    """A program in a process of its own, from start to end."""
+
+    def take() -> int:
+        subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+        return 1
+
+    return take
+
+
+def listings() -> list[Guard]:
+    """Commands that people wait for, over an import of NumPy and Typer."""
+    imports = lambda: program("-c", "import numpy, typer")  # noqa: E731
+    commands = {"list tasks": 0.24, "list wrappers": 0.24, "--help": 0.36}
+    return [
+        Guard(f"ngym {words} over imports", partial(program, "-m", "ngym_cli", *words.split()), imports, floor)
+        for words, floor in commands.items()
+    ]
+
+
 def guards() -> list[Guard]:
     """All of them; those of compiled functions where there are any."""
     found = [
+        *listings(),
+        *(
+            Guard(f"a step of {task} over a loop", partial(one_environment, task), plain_loop, floor)
+            for task, floor in PLAIN_STEPS.items()
+        ),
         Guard("batch over environments one by one", side_by_side, one_by_one, 4.0),
         Guard("a step without infos over one with them", side_by_side, with_infos, 1.05),
     ]
@@ -87,6 +152,12 @@ def guards() -> list[Guard]:
     ]
 
 
+def processor_seconds() -> float:
+    """Seconds of the processor of this process and of all that it started and that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
 def measure(guard: Guard, rounds: int) -> list[float]:
     """Ratios of speed, one for each round; each contestant has had a turn before."""
     contestants = guard.first(), guard.second()
@@ -96,8 +167,8 @@ def measure(guard: Guard, rounds: int) -> list[float]:
     for _ in range(rounds):
         speeds = []
         for take in contestants:
-            began = time.process_time()
-            speeds.append(take() / (time.process_time() - began))
+            began = processor_seconds()
+            speeds.append(take() / (processor_seconds() - began))
         ratios.append(speeds[0] / speeds[1])
     return ratios
 

@@ -24,10 +24,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from experiments.records import quotes, sweeping
 from experiments.records.registry import RECORDS, measure
+from ngym_cli.config import checked
+from ngym_cli.config.launch import LaunchSettings, parse_option
+from ngym_cli.config.values import parse_assignments
 from ngym_cli.errors import UserError, one_line, unknown
 from ngym_cli.sweeps import launchers
 from ngym_cli.sweeps.folder import SweepFolder
-from ngym_cli.sweeps.recipe import LaunchSettings, Recipe, launch_settings
+from ngym_cli.sweeps.recipe import Recipe
 
 #: Name of the record, item, seed.
 Job = tuple[str, str, int]
@@ -80,7 +83,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         asked = chosen(given.only)
-        launch = launch_settings(given.on, given.jobs, given.slurm)
+        slurm = parse_assignments(given.slurm or (), "--slurm", parse_option)
+        settings = {"on": given.on, "workers": given.jobs, "slurm": slurm}
+        launch = checked(LaunchSettings, {name: value for name, value in settings.items() if value})
         if given.make:
             launchers.find(launch)
     except UserError as error:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, log_ndtr, logsumexp
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.core import TrialEnv
@@ -141,6 +140,8 @@ class IdealObserver:
             timings: Draws of the random durations.
             trials: Noisy trials of each (of a task without random durations that many times as many).
         """
+        from scipy.special import logsumexp
+
         size = trials * (timings if self.timed else 1)
         found = []
         for k in self.timings(timings):
@@ -169,6 +170,8 @@ class IdealObserver:
         Raises:
             ValueError: If not every ground truth has an answer of its own.
         """
+        from scipy.special import logsumexp
+
         choices = np.asarray(self.noisy.choices)
         size = trials * (timings if self.timed else 1)
         logs, truths = [], []
@@ -222,6 +225,8 @@ class IdealObserver:
         Raises:
             ValueError: If no template agrees with a trial: noise-free trials are not a finite set.
         """
+        from scipy.special import log_ndtr
+
         noisy = variance > RESOLUTION**2  # smaller noise is lost in the rounding of single precision
         spread, centre = np.sqrt(variance[noisy]), templates.mean[:, noisy].mean(axis=0)
         x, m = seen[:, noisy] / spread, templates.mean[:, noisy] / spread
@@ -260,6 +265,8 @@ class _Templates:
 
 def _shares(count: IntArray) -> FloatArray:
     """Estimate probabilities from counts: ratios of numbers up to 12 if these fit, else observed frequencies."""
+    from scipy.special import chdtrc
+
     for unit in range(1, 13):
         ratios = np.maximum(1, np.round(count * unit / np.median(count)))
         expected = ratios / ratios.sum() * count.sum()

@@ -20,8 +20,10 @@ from neurogym.wrappers.tasks import Traits, TrialTask
 PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 
 
-#: A wrapper's ``observe``; or None, what several in a row append and where, the width with it, and the channels before.
-Turn = tuple[Callable[..., np.ndarray] | None, list[tuple[Callable[..., Any], slice]], int, slice]
+#: A wrapper's ``observe``; or None, what several in a row append, the width with it, and the channels before. Each has
+#: a place as a slice, and for a number the index of a single channel, which NumPy sets several times faster.
+Turn = tuple[Callable[..., np.ndarray] | None, list[tuple[Callable[..., Any], slice, int | slice]], int, slice]
+_NUMBERS = (float, int)
 
 
 class Stack:
@@ -112,12 +114,14 @@ class Stack:
             if observe is not None:
                 ob = observe(ob, action, reward, field)
             elif ob.ndim > 1:
-                ob = _with_more(ob, width, [(appended(action, reward, field), place) for appended, place in appending])
+                values = [(appended(action, reward, field), place) for appended, place, _ in appending]
+                ob = _with_more(ob, width, values)
             else:
                 wide = np.empty(width, ob.dtype)
                 wide[present] = ob
-                for appended, place in appending:
-                    wide[place] = appended(action, reward, field)
+                for appended, place, index in appending:
+                    value = appended(action, reward, field)
+                    wide[index if type(value) in _NUMBERS else place] = value
                 ob = wide
         return ob
 
@@ -132,7 +136,9 @@ class Stack:
             if not turns or turns[-1][0] is not None:
                 turns.append((None, [], 0, slice(before)))
             _, appending, _, present = turns[-1]
-            turns[-1] = (None, [*appending, (wrapper.appended, slice(before, width))], width, present)
+            place = slice(before, width)
+            entry = (wrapper.appended, place, before if width - before == 1 else place)
+            turns[-1] = (None, [*appending, entry], width, present)
         return turns
 
 

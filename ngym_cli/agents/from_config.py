@@ -15,12 +15,13 @@ from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
 from ngym_cli.config import EvaluationConfig, RunConfig, options, streams
 from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.config.values import Values
-from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError, message_of, one_line
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
+
+    from ngym_cli.environments.facts import Facts
 
 #: Units of a run, whatever the algorithm.
 UNITS = 64

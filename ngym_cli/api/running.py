@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.facts import Facts
     from ngym_cli.training.main_loop import Hooks, RunResult
-
-#: Seconds between two states of the progress bar in a notebook.
-PACE = 0.5
 
 
 def start(config: RunConfig, root: Path, name: str | None, overwrite: bool, progress: bool) -> Path:
@@ -56,8 +52,6 @@ def hooks(progress: bool) -> Hooks:
         total = int(resolved.timesteps or 0)
         if not progress:
             return Display()
-        if in_notebook():
-            return NotebookDisplay(total, facts.references)
         taught = find_algorithm(resolved.alg).needs_truth
         return LiveDisplay(terminal.console(stderr=True), total, facts.references, taught)
 
@@ -77,50 +71,3 @@ def show_figures() -> None:
     shell = get_ipython()
     if shell is not None:  # the kernel's library can be loaded in a program that is no notebook
         select_figure_formats(shell, {"png"})
-
-
-class NotebookDisplay(Display):
-    """Progress bar of HTML in the output of a notebook's cell.
-
-    Args:
-        total: steps of the whole run.
-        references: performance of reference agents by name.
-    """
-
-    def __init__(self, total: int, references: Mapping[str, float | None]):
-        self.total = total
-        self.references = {name: value for name, value in references.items() if value is not None}
-        self._pace = terminal.EveryFewSeconds(PACE)
-        self._handle: Any = None
-
-    def start(self, step: int = 0) -> None:
-        """Show the bar."""
-        from IPython.display import HTML, display
-
-        self._handle = display(HTML(self._html(step, "")), display_id=True)
-
-    def update(self, step: int, numbers: Mapping[str, object]) -> None:
-        """Show the state after ``step`` steps, about once a second."""
-        if not self._pace.due() and step < self.total:
-            return
-        beside = ", ".join(f"{name} {value:.3f}" for name, value in self.references.items())
-        self._show(step, f"performance {numbers['performance']:.3f}{f' ({beside})' if beside else ''}")
-
-    def evaluating(self, done: int, total: int) -> None:
-        """Show the number of finished trials of an evaluation."""
-        if self._pace.due():
-            self._show(self.total, f"evaluating: {done:,} of {total:,} trials")
-
-    def say(self, text: str) -> None:
-        """Print a line below the bar."""
-        sys.stdout.write(text + "\n")
-
-    def _show(self, step: int, text: str) -> None:
-        from IPython.display import HTML
-
-        if self._handle is not None:
-            self._handle.update(HTML(self._html(step, text)))
-
-    def _html(self, step: int, text: str) -> str:
-        done = min(step, self.total)
-        return f"<progress value='{done}' max='{self.total}'></progress> {done:,} of {self.total:,} steps; {text}"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ngym_cli.api.references import reference_of
 from ngym_cli.config import nest
-from ngym_cli.config.flags import FLAGS, Flag
+from ngym_cli.config.fields import Option
+from ngym_cli.config.keywords import find_option, keyword_options
 from ngym_cli.config.values import parse_wrappers
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import to_arrow
+from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,83 +34,48 @@ Wrapper = str | type | tuple[str | type, ValuesByName]
 Wrappers = str | Sequence[Wrapper]
 
 
-class RunSettings(TypedDict, total=False):
-    """Settings of a run, as the flags of ``ngym run``; ``ngym run --help`` explains each.
-
-    Tables such as ``task_args`` and ``hyperparameters`` (``--set``) are dictionaries.
-    """
-
-    dt: float
-    task_args: ValuesByName
-    timing: ValuesByName
-    rewards: ValuesByName
-    alg: Part
-    network_args: ValuesByName
-    units: int
-    n_envs: int
-    timesteps: float
-    seed: int
-    device: str
-    init_from: str
-    reset_state: str
-    until: float
-    until_performance: float
-    track: str
-    callbacks: Sequence[Part]
-    recommended: bool
-    hyperparameters: ValuesByName
-    eval_every: float
-    eval_trials: int
-    checkpoint_every: float
-    schedule: str
-    loss_weight: ValuesByName
-    task_weight: ValuesByName
-    stages: Sequence[ValuesByName]
-
-
-def flat(given: Mapping[str, Any], each: Callable[[Flag, Any], Any] | None = None) -> dict[str, Any]:
-    """Return arguments as dotted keys of a configuration.
+def flat(given: Mapping[str, Any], convert: Callable[[Option, Any], Any] | None = None) -> dict[str, Any]:
+    """Return settings of a run as dotted keys of a configuration.
 
     Args:
         given: values by name; None stands for the default.
-        each: converts a value; by default ``plain``.
+        convert: converts a value; by default ``plain``.
 
     Raises:
         UserError: on an unknown name, with the nearest, or a value that has no written form.
     """
-    names = {flag.name.strip("_"): flag for flag in FLAGS.values()}
-    names |= {flag.key: flag for flag in FLAGS.values() if "." not in flag.key}
-    found: dict[str, Any] = {}
+    options = {name: each for name, each in keyword_options(RunRequest).items() if each.table == "settings."}
+    values: dict[str, Any] = {}
     for name, value in ((ALSO.get(word, word), value) for word, value in given.items() if value is not None):
         if name == "stages":
             stages = value if isinstance(value, list | tuple) else [value]
-            found[name] = [nested(dictionary(name, stage)) for stage in stages]
+            values[name] = [nested(dictionary(name, stage)) for stage in stages]
         else:
-            check_known("argument", name, [*names, "stages"])
-            found[names[name].key] = (each or plain)(names[name], value)
-    return found
+            option = find_option(name, options)
+            values[option.entry] = (convert or plain)(option, value)
+    return values
 
 
 def nested(given: Mapping[str, Any]) -> dict[str, object]:
-    """Return arguments as the nested dictionary of a configuration; see ``flat``."""
+    """Return settings of a run as the nested dictionary of a configuration; see ``flat``."""
     return nest(flat(given))
 
 
-def plain(flag: Flag, value: Any) -> Any:
+def plain(option: Option, value: Any) -> Any:
     """Return a value in the form of a configuration: parts as references, arrays as lists."""
-    if flag.key == "wrappers":
+    if option.kind == "wrappers":
         return stack(value)
-    if flag.key in PARTS:
-        kind = PARTS[flag.key]
-        if flag.kind != "words":
+    if option.entry in PARTS:
+        kind = PARTS[option.entry]
+        if option.kind != "words":
             return reference_of(kind, value)
         return [reference_of(kind, part) for part in (value if isinstance(value, list | tuple) else [value])]
-    if flag.kind == "table":
-        dictionary(flag.name.strip("_"), value)
+    if option.kind == "table":
+        dictionary(option.name, value)
     value = simple(value)
-    if flag.kind == "whole" and isinstance(value, float) and value.is_integer():
+    if option.kind == "whole" and isinstance(value, float) and value.is_integer():
         return int(value)
-    return [value] if flag.kind == "words" and isinstance(value, str) else value
+    return [value] if option.kind == "words" and isinstance(value, str) else value
 
 
 def dictionary(what: str, value: object) -> ValuesByName:

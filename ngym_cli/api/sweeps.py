@@ -13,7 +13,7 @@ from ngym_cli.api import settings
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
-from ngym_cli.config.flags import Flag
+from ngym_cli.config.fields import Option
 from ngym_cli.errors import UserError
 from ngym_cli.runs import MANIFEST
 
@@ -94,14 +94,14 @@ def _values(varied: Mapping[str, object]) -> dict[str, list[object]]:
     return found
 
 
-def _alternatives(flag: Flag, value: object) -> dict[str, list[object]] | list[object]:
+def _alternatives(option: Option, value: object) -> dict[str, list[object]] | list[object]:
     """Return the alternatives of an argument; for a table, the alternatives of each entry."""
-    if flag.kind == "table":
-        table = settings.dictionary(flag.name.strip("_"), value)
+    if option.kind == "table":
+        table = settings.dictionary(option.name, value)
         lists = {str(entry): settings.simple(items) for entry, items in table.items()}
         return {entry: items if isinstance(items, list) else [items] for entry, items in lists.items()}
     several = [value] if isinstance(value, str | type | Mapping) or not isinstance(value, Iterable) else list(value)
-    return [settings.plain(flag, each) for each in several]
+    return [settings.plain(option, each) for each in several]
 
 
 class Sweep:
@@ -188,13 +188,15 @@ def reproduce(
         KeyboardInterrupt: if interrupted; the same call continues.
     """
     threads.one()
+    from ngym_cli.config import checked
     from ngym_cli.papers import collection, requests
-    from ngym_cli.sweeps import control, recipe
+    from ngym_cli.papers.request import ReproduceRequest
+    from ngym_cli.sweeps import control
 
-    root = Path(reproductions)
-    launch = recipe.launch_settings(on, workers, None)
-    chosen = [only] if isinstance(only, str) else only
-    code = requests.reproduce(paper, chosen, requests.SeedRange(seeds, first_seed), launch, root, trust, False)
+    root, launch = Path(reproductions), {"on": on, "workers": workers}
+    given = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
+             "first_seed": first_seed, "launch": launch, "reproductions": root, "trust": trust}  # fmt: skip
+    code = requests.reproduce(checked(ReproduceRequest, given, spelling="python"))
     if code == control.INTERRUPTED:
         raise KeyboardInterrupt("interrupted; the same call continues")
     place = root / collection.find(paper).id

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
-from ngym_cli.config.flags import FLAGS
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.config.fields import Option
+from ngym_cli.config.keywords import read_keywords, with_keywords
+from ngym_cli.errors import UserError
+from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.runs import records
 from ngym_cli.runs.trial_table import read_trials
 
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Units that an evaluation perturbs, as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also several of these.
 PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
-#: Arguments of ``Run.evaluate`` that change the conditions of training, as the flags of ``ngym eval``.
-CHANGES = {flag.key for flag in FLAGS.values() if flag.changes}
+#: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
+OF_THE_COMMAND = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
 
 
 def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: bool = False) -> Run:
@@ -108,52 +110,15 @@ class Run(WithFigures):
         found = self.manifest().get("performance")
         return None if found is None else float(found)
 
-    def evaluate(
-        self,
-        trials: int | None = None,
-        *,
-        seed: int = 0,
-        deterministic: bool = True,
-        balanced: bool = False,
-        checkpoints: str | None = None,
-        record: str | Sequence[str] | None = None,
-        spike_rate: float | None = None,
-        lesion: PerturbedUnits = (),
-        silence: PerturbedUnits = (),
-        clamp: PerturbedUnits = (),
-        noise: PerturbedUnits = (),
-        export: str | None = None,
-        compare: str | Path | None = None,
-        columns: str | Path | None = None,
-        compare_activity: str | Path | None = None,
-        by: str | None = None,
-        name: str | None = None,
-        overwrite: bool = False,
-        **changes: object,
-    ) -> Any:
+    @with_keywords(EvalRequest, OF_THE_COMMAND)
+    def evaluate(self, trials: int | None = None, **request: Any) -> Any:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
+
+        Units to perturb are written as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also a list of these.
 
         Args:
             trials: number of trials (2,000; for images 200).
-            seed: random seed of the trials.
-            deterministic: take the most probable action, or draw from the policy.
-            balanced: show all combinations of conditions equally often.
-            checkpoints: ``all``, ``best``, or steps as in ``"10000,20000"``; then the result is a list.
-            record: quantities to record, as in ``"activity,observations"``.
-            spike_rate: rate (Hz) of recorded spikes at the highest activity of each unit (50).
-            lesion: units to remove, as in ``0.2`` or ``"units=3,7"``; also a list.
-            silence: units to silence.
-            clamp: units to fix.
-            noise: noise to add.
-            export: ``csv``, ``nwb``, ``npz`` or several, as in ``"csv,npz"``.
-            compare: table of an animal's or person's trials.
-            columns: map of the columns of ``compare``.
-            compare_activity: recording to compare activity with (NWB, HDF5, npz).
-            by: conditions of ``compare_activity``, as in ``"coh,ground_truth"``; by default those both have.
-            name: name of the evaluation (made from its settings).
-            overwrite: replace an evaluation of this name.
-            **changes: settings of the task that differ from training: ``task_args``, ``timing``, ``rewards``,
-                ``wrappers``, ``dt``.
+            **request: options of ``ngym eval``; settings of the task that differ from training are dictionaries.
 
         Returns:
             An `Evaluation`, or a list for ``checkpoints``.
@@ -161,23 +126,12 @@ class Run(WithFigures):
         Raises:
             UserError: if something does not exist or does not fit.
         """
-        from ngym_cli.evaluation.flags import EvaluationFlags, perform, request
+        from ngym_cli.evaluation.requests import evaluate
 
-        nested = settings.nested(changes)
-        for key in nested:
-            check_known("setting that an evaluation can change", key, sorted(CHANGES))
-        recorded = record if record is None or isinstance(record, str) else ",".join(record)
-        flags = EvaluationFlags(
-            trials, seed, deterministic, balanced, checkpoints,
-            lesion=_words(lesion), silence=_words(silence), clamp=_words(clamp), noise=_words(noise),
-            record=recorded, spike_rate=spike_rate, export=export,
-            compare=settings.path(compare), columns=settings.path(columns),
-            compare_activity=settings.path(compare_activity), by=by,
-            changes=nested, name=name, overwrite=overwrite, trust=self._trust,
-        )  # fmt: skip
-        _, asked = request([str(self.path)], flags)
-        found = [Evaluation(folder, self._trust) for _, folder in perform([str(self.path)], runs.ROOT, asked)]
-        return found if checkpoints is not None else found[0]
+        made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", OF_THE_COMMAND, eval_value)
+        made = made.model_copy(update={"trust": self._trust})
+        evaluations = [Evaluation(folder, self._trust) for _, folder in evaluate([str(self.path)], runs.ROOT, made)]
+        return evaluations if made.checkpoints is not None else evaluations[0]
 
     def resume(self, progress: bool = True) -> Run:
         """Continue an interrupted run from the last checkpoint.
@@ -293,6 +247,13 @@ class Run(WithFigures):
         with styled("screen"):
             figure.savefig(file, format="png", dpi=72)
         return f"<img src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
+
+
+def eval_value(option: Option, value: Any) -> object:
+    """Return an argument of an evaluation in the form of a request."""
+    if option.table == "perturbations.":
+        return _words(value)
+    return settings.plain(option, value) if option.table == "changes." else value
 
 
 def _words(given: PerturbedUnits) -> list[str]:

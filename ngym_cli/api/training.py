@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.references import refuse_while_importing
-from ngym_cli.api.settings import Part, RunSettings, Wrappers
-from ngym_cli.api.trained import Run
+from ngym_cli.api.settings import Part, ValuesByName, Wrappers
+from ngym_cli.api.trained import Run, eval_value
+from ngym_cli.config.keywords import read_keywords, with_keywords
+from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
+from ngym_cli.training.request import RunRequest
+
+#: Options of ``ngym run`` that `train` does not take.
+OF_THE_COMMAND = ("threads", "resume", "tag")
 
 
+@with_keywords(RunRequest, OF_THE_COMMAND)
 def train(
     task: Part | None = None,
     wrappers: Wrappers | None = None,
@@ -25,7 +32,8 @@ def train(
     overwrite: bool = False,
     trust: bool = False,
     progress: bool = True,
-    **more: Unpack[RunSettings],
+    stages: Sequence[ValuesByName] | None = None,
+    **more: Any,
 ) -> Run:
     """Train an agent, keep everything in a run folder, and return the run.
 
@@ -42,7 +50,8 @@ def train(
         overwrite: replace a run of this name.
         trust: accept code that ``config`` names and the arguments do not.
         progress: show a progress bar.
-        **more: see `Settings`; ``ngym run --help`` explains each.
+        stages: stages of a curriculum, each with the arguments that differ, in order.
+        **more: options of ``ngym run``; tables such as ``task_args`` and ``hyperparameters`` are dictionaries.
 
     Raises:
         UserError: on anything wrong in the settings, in the words of the command line.
@@ -52,8 +61,8 @@ def train(
         >>> run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")  # doctest: +SKIP
     """
     refuse_while_importing()
-    given = settings.nested({"task": task, "wrappers": wrappers, "network": network, **more})
-    loaded = configuration.load(None if config is None else Path(config), given, trust)
+    given = settings.nested({"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more})
+    loaded = configuration.load(settings.path(config), given, trust, "python")
     return Run(running.start(loaded, Path(runs_root), name, overwrite, progress), trust)
 
 
@@ -73,15 +82,14 @@ def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, tru
     return Run(running.go_on(runs.find(str(run), Path(runs_root)), trust, progress), trust)
 
 
+@with_keywords(EvalRequest, ("run", "simulate", *OF_NETWORKS, "lesion", "silence", "clamp", "noise"))
 def simulate(
     fit: str | Path | Mapping[str, object],
     task: settings.Part,
     wrappers: settings.Wrappers | None = None,
     *,
-    compare: str | Path | None = None,
-    columns: str | Path | None = None,
     runs_root: str | Path = runs.ROOT,
-    **given: Any,
+    **request: Any,
 ) -> Run:
     """Let a fitted model act in a task, as ``ngym eval FIT --simulate TASK``.
 
@@ -89,11 +97,8 @@ def simulate(
         fit: folder or name of a fit, ``latest``, or the result of `ngym_cli.fit`.
         task: name of the task, or a class.
         wrappers: wrapper stack.
-        compare: table of an animal's or person's trials.
-        columns: map of the columns of ``compare``.
         runs_root: folder of all runs.
-        **given: other fields of `ngym_cli.evaluation.simulation.SimulationRequest` (``model``, ``subject``,
-            ``stimuli``, ``trials``, ``seed``, ``name``, ...) and settings of the task (``task_args``, ``timing``, ...).
+        **request: options of ``ngym eval`` for fitted models, and settings of the task.
 
     Returns:
         The simulation: a run with one evaluation.
@@ -102,13 +107,11 @@ def simulate(
         UserError: if the fit keeps no such model, or the task does not suit the model.
     """
     from ngym_cli.evaluation import simulation
-    from ngym_cli.evaluation.flags import comparison_of
     from ngym_cli.fitting import folder as fits
 
     root = Path(runs_root)
-    own = {name: given.pop(name) for name in simulation.SimulationRequest.__dataclass_fields__ if name in given}
-    own["compare"] = comparison_of(settings.path(compare), settings.path(columns))
-    changes = settings.nested({"task": task, "wrappers": wrappers, **given})
-    found = fits.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
-    _, evaluation = simulation.simulate(found, root, simulation.SimulationRequest(changes, **own))
+    given = {"simulate": settings.reference_of("task", task), "wrappers": wrappers, **request}
+    made = read_keywords(EvalRequest, given, convert=eval_value)
+    fitted = fits.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
+    _, evaluation = simulation.simulate(fitted, root, made)
     return Run(evaluation.parent.parent)

@@ -27,6 +27,7 @@ def tasks(
     obs: str | None = None,
     action: str | None = None,
     learned_by: str | None = None,
+    spaces: bool = True,
 ) -> list[Row]:
     """Return the tasks, sorted by id.
 
@@ -37,6 +38,7 @@ def tasks(
         obs: only those whose observation is of this kind, size, or has a channel of this name.
         action: likewise for actions.
         learned_by: only those that this learner learns, a key of ``ngym_cli.agents.per_task.LEARNERS``.
+        spaces: report observations and actions, for which every task is made.
 
     Returns:
         Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,
@@ -57,7 +59,7 @@ def tasks(
         if learned_by and not (result and result.learned):
             continue
         meta, config = registration.metadata(id_), from_dict({"task": id_, **LEARNERS[learner]})
-        env: Any = registration.make(id_)
+        env: Any = registration.make(id_) if spaces or obs or action or ceilings else None
         rows.append(
             {
                 "id": id_,
@@ -69,8 +71,8 @@ def tasks(
                 "carries": bool(meta.get("carries", False)),
                 "aliases": (aliases := sorted(alias for alias, (target, _) in ALIASES.items() if target == id_)),
                 "also called": [alias.removesuffix("-v0") for alias in aliases],
-                "observation": _space(env.observation_space),
-                "action": _space(env.action_space),
+                **({} if env is None else {"observation": _space(env.observation_space)}),
+                **({} if env is None else {"action": _space(env.action_space)}),
                 "steps": config.timesteps or default_steps(config, id_),
                 "learned by": _learned_by(result),
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
@@ -302,7 +304,9 @@ def singular(what: str) -> str:
     return {"algs": "algorithm", "analyses": "analysis"}.get(what, what.removesuffix("s"))
 
 
-def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: Path) -> tuple[str, list[Row]]:
+def rows(
+    what: str, search: Iterable[str], filters: Mapping[str, object], root: Path, brief: bool = False
+) -> tuple[str, list[Row]]:
     """Return the name of a listing and the rows.
 
     Args:
@@ -310,6 +314,7 @@ def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: 
         search: words that must occur.
         filters: options by name; None or False where not given.
         root: folder of the runs, for the listing of runs.
+        brief: leave out what is not printed and takes time.
 
     Raises:
         UserError: if there is no such listing, or it has no such filter.
@@ -321,8 +326,10 @@ def rows(what: str, search: Iterable[str], filters: Mapping[str, object], root: 
         if name not in LISTINGS[what].filters:
             fitting = " and ".join(f"'ngym list {other}'" for other, each in LISTINGS.items() if name in each.filters)
             raise UserError(f"--{name.replace('_', '-')} works with {fitting} only")
+    if brief and what == "tasks":
+        given["spaces"] = False
     found = LISTINGS[what].rows(*([root] if what == "runs" else []), **given)
-    if not given:
+    if not given.keys() & {*LISTINGS[what].filters}:
         found = [*found, *_offered(what, found)]
     return what, [row for row in found if all(word.lower() in _searched(what, row) for word in search)]
 

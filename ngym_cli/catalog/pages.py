@@ -39,7 +39,7 @@ def describe(
 
     Args:
         name: a task, or anything else by its name on the command line.
-        flags: settings of the task, from ``ngym_cli.config.flags.settings``.
+        flags: settings of the task, as in a configuration.
         seed: random seed of the drawn trial.
         figure: also draw the trial into this file.
         overwrite: replace that file.

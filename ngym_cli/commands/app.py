@@ -11,12 +11,12 @@ import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
 from typer.exceptions import TyperException
 
-from ngym_cli.commands.options import explained, option
+from ngym_cli.commands import shell
 from ngym_cli.errors import UserError, one_line
 
 #: Other words for commands, and the command that is suggested.
@@ -117,7 +117,7 @@ def _print_version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool, option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
@@ -129,7 +129,9 @@ def _add(name: str, group: str, examples: Iterable[str]) -> None:
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name, epilog=_epilog(examples), rich_help_panel=group)
     else:
-        app.command(name, epilog=_epilog(examples), rich_help_panel=group)(explained(module.command))
+        request = get_type_hints(module.execute)["request"]
+        command = shell.command(request, module.execute)
+        app.command(name, epilog=_epilog(examples), rich_help_panel=group)(command)
 
 
 for _group, _commands in GROUPS.items():

@@ -4,42 +4,44 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from ngym_cli.commands import completion
+from ngym_cli.config.fields import Flag, Request
 
 
-def command(
-    tasks: Annotated[list[str] | None, typer.Argument(autocompletion=completion.tasks)] = None,
-    all: bool = False,
-    neurogym: bool = False,
-    json: bool = False,
-) -> None:
+class CheckRequest(Request):
     """Check that your own tasks, networks and other parts work.
 
     Exit code 1 if a check fails.
-
-    Options:
-        tasks: Ids, old names, path/to/file.py:Class or package.module:Class; with --neurogym files.
-        all: Check every task of the registry.
-        neurogym: Read scripts written for NeuroGym; say line by line what is old, and what it is here.
-        json: Print a JSON array, an object for each task.
     """
+
+    tasks: Annotated[
+        list[str],
+        Flag("Ids, old names, path/to/file.py:Class or package.module:Class; with --neurogym files.",
+             positional=True, completes="tasks"),
+    ] = []  # fmt: skip
+    all: Annotated[bool, Flag("Check every task of the registry.")] = False
+    neurogym: Annotated[
+        bool, Flag("Read scripts written for NeuroGym; say line by line what is old, and what it is here.")
+    ] = False
+    as_json: Annotated[bool, Flag("Print a JSON array, an object for each task.", names=("--json",))] = False
+
+
+def execute(request: CheckRequest) -> int:
+    """Print the result of each check and return 1 if one failed."""
     from ngym_cli import terminal
     from ngym_cli.catalog import checking, printing
 
-    if neurogym:
-        found = checking.read_all(tasks or [])
-        terminal.print_json(found) if json else printing.print_old_uses(found)
-        raise typer.Exit(1 if any(row["status"] == "fails" for row in found) else 0)
+    if request.neurogym:
+        uses = checking.read_all(request.tasks)
+        terminal.print_json(uses) if request.as_json else printing.print_old_uses(uses)
+        return 1 if any(row["status"] == "fails" for row in uses) else 0
     rows = []
-    for row in checking.check(tasks or [], all):
+    for row in checking.check(request.tasks, request.all):
         rows.append(row)
-        if not json:
-            printing.print_checked(row, in_full=len(tasks or []) == 1)
+        if not request.as_json:
+            printing.print_checked(row, in_full=len(request.tasks) == 1)
     failed = sum(row["status"] == "failed" for row in rows)
-    if json:
+    if request.as_json:
         terminal.print_json(rows)
     else:
         terminal.console().print(f"{len(rows) - failed} of {len(rows)} ok")
-    raise typer.Exit(1 if failed else 0)
+    return 1 if failed else 0

@@ -3,50 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from ngym_cli.commands.options import with_roles
+from ngym_cli.fitting.request import DataRequest
 
 
-@with_roles(at=1)
-def command(
-    table: Annotated[Path, typer.Argument()],
-    columns: Path | None = None,
-    out: Path | None = None,
-    format: str = "png",
-    json: bool = False,
-    **roles: str | None,
-) -> None:
-    """Describe a table of choices: accuracy, bias, lapses, history.
-
-    Roles of columns are guessed from names and values, and shown. Missed trials keep their place.
-
-    Options:
-        table: CSV, Parquet or NWB file with one row per trial.
-        columns: TOML file that maps the columns, as for ngym eval --compare.
-        out: Folder for the figures (default: figures/TABLE; 'none' for none).
-        format: File format: png, svg or pdf.
-        json: Print the statistics as JSON.
-    """
+def execute(request: DataRequest) -> None:
+    """Print statistics of a table and draw figures."""
     from ngym_cli import terminal
     from ngym_cli.errors import check_known
     from ngym_cli.figures.files import FORMATS
     from ngym_cli.fitting import data_printing
     from ngym_cli.fitting.settings import read_table
 
-    check_known("format", format, FORMATS)
-    behaviour = read_table(table, roles, columns)
+    check_known("format", request.format, FORMATS)
+    behaviour = read_table(request.table, request.roles, request.columns, **request.reading())
     from neurogym.behaviour.describe import describe
 
-    found = describe(behaviour)
+    statistics = describe(behaviour)
     figures: list[str] = []
-    if str(out) != "none":
+    if str(request.out) != "none":
         from ngym_cli.fitting import data_figures
 
-        figures = data_figures.draw(behaviour, found, out or Path("figures") / table.stem, format)
-    if json:
-        terminal.print_json(data_printing.table_as_dict(behaviour, found, figures))
+        folder = request.out or Path("figures") / request.table.stem
+        figures = data_figures.draw(behaviour, statistics, folder, request.format)
+    if request.as_json:
+        terminal.print_json(data_printing.table_as_dict(behaviour, statistics, figures))
     else:
-        data_printing.show_table(behaviour, found, figures)
+        data_printing.show_table(behaviour, statistics, figures)

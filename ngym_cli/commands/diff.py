@@ -5,29 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunName, RunsFolder
+from ngym_cli.commands.shell import RunName, RunsFolder
+from ngym_cli.config.fields import Flag, Request
 
 
-def command(
-    one: RunName,
-    other: Annotated[str, typer.Argument(autocompletion=completion.run_folders)],
-    runs: RunsFolder = Path("runs"),
-    json: bool = False,
-) -> None:
+class DiffRequest(Request):
     """Compare the settings, versions and results of two runs.
 
     Lists differences of configuration, seeds, versions and results. Exit code 1 if the runs differ, 0 if not.
-
-    Options:
-        other: The other run.
-        json: Print the differences as JSON.
     """
+
+    one: RunName
+    other: Annotated[str, Flag("The other run.", positional=True, completes="run_folders")]
+    runs: RunsFolder = Path("runs")
+    as_json: Annotated[bool, Flag("Print the differences as JSON.", names=("--json",))] = False
+
+
+def execute(request: DiffRequest) -> int:
+    """Print the differences of two runs and return 1 if there are any."""
     from ngym_cli import terminal
     from ngym_cli.runs import managing
 
-    rows = managing.between(one, other, runs)
-    terminal.print_json(rows) if json else managing.show(rows)
-    raise typer.Exit(1 if rows else 0)
+    rows = managing.between(request.one, request.other, request.runs)
+    terminal.print_json(rows) if request.as_json else managing.show(rows)
+    return 1 if rows else 0

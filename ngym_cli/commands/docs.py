@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from ngym_cli.commands import completion
+from ngym_cli.config.fields import Flag, Request
 
 
-def command(
-    name: Annotated[str | None, typer.Argument(autocompletion=completion.everything)] = None,
-    json: bool = False,
-) -> None:
+class DocsRequest(Request):
     """Open the documentation of a name in a browser.
 
     Without a screen, the address of the page is printed.
-
-    Options:
-        name: Anything that ngym info explains, or a command (default: first page).
-        json: Print the address as JSON and open nothing.
     """
+
+    name: Annotated[
+        str | None,
+        Flag("Anything that ngym info explains, or a command (default: first page).", positional=True,
+             completes="everything"),
+    ] = None  # fmt: skip
+    as_json: Annotated[bool, Flag("Print the address as JSON and open nothing.", names=("--json",))] = False
+
+
+def execute(request: DocsRequest) -> None:
+    """Open or print the address of a page."""
     from ngym_cli import terminal
     from ngym_cli.catalog import addresses
     from ngym_cli.commands.app import COMMANDS
 
-    found = addresses.found(name, COMMANDS)
-    if not json:
-        addresses.open_in_browser(found)
-    terminal.print_outcome({"id": name, "address": found}, found, json)
+    address = addresses.found(request.name, COMMANDS)
+    if not request.as_json:
+        addresses.open_in_browser(address)
+    terminal.print_outcome({"id": request.name, "address": address}, address, request.as_json)

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from pydantic import Field
 
-from ngym_cli.commands import completion
-from ngym_cli.commands.options import option, with_flags
-from ngym_cli.config.flags import FLAGS
+from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.model import CHANGES
+from ngym_cli.config.values import Values
 
 
-@with_flags([flag for flag in FLAGS.values() if flag.changes], panel="Settings of the task", at=1)
-def command(
-    name: Annotated[str, typer.Argument(autocompletion=completion.everything)],
-    seed: Annotated[int, option(min=0)] = 0,
-    figure: Path | None = None,
-    overwrite: bool = False,
-    json: bool = False,
-    **changed: object,
-) -> None:
+class InfoRequest(Request):
     """Explain a task, wrapper, algorithm, network, figure or paper.
 
     Says what it does, what can be set to which values, and where it comes from.
-
-    Options:
-        name: A task, wrapper, algorithm, network, figure, launcher, analysis or paper.
-        seed: Random seed of the trial shown.
-        figure: Also draw the trial to this file (png, svg, pdf).
-        overwrite: Replace the file named with --figure.
-        json: Print everything as JSON.
     """
+
+    name: Annotated[
+        str,
+        Flag("A task, wrapper, algorithm, network, figure, launcher, analysis or paper.", positional=True,
+             completes="everything"),
+    ]  # fmt: skip
+    settings: Annotated[Values, replace(CHANGES, panel="Settings of the task")] = {}
+    seed: Annotated[int, Flag("Random seed of the trial shown."), Field(ge=0)] = 0
+    figure: Annotated[Path | None, Flag("Also draw the trial to this file (png, svg, pdf).")] = None
+    overwrite: Annotated[bool, Flag("Replace the file named with --figure.")] = False
+    as_json: Annotated[bool, Flag("Print everything as JSON.", names=("--json",))] = False
+
+
+def execute(request: InfoRequest) -> None:
+    """Print the page of a name."""
     from ngym_cli import terminal
     from ngym_cli.catalog import pages, printing
-    from ngym_cli.config import flags
 
-    given = flags.settings(**changed)
-    found = pages.describe(name, given, seed, figure, overwrite)
-    terminal.print_json(pages.as_json(found)) if json else printing.print_page(found)
+    page = pages.describe(request.name, request.settings, request.seed, request.figure, request.overwrite)
+    terminal.print_json(pages.as_json(page)) if request.as_json else printing.print_page(page)

@@ -5,53 +5,49 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunsFolder, option
+from ngym_cli.commands.shell import RunsFolder
+from ngym_cli.config.fields import Flag, Request
 
 
-def command(
-    what: Annotated[str, typer.Argument(autocompletion=completion.listings)] = "tasks",
-    search: Annotated[list[str] | None, typer.Argument()] = None,
-    tag: Annotated[str | None, option(autocompletion=completion.tags)] = None,
-    paper: str | None = None,
-    obs: str | None = None,
-    action: str | None = None,
-    learned_by: Annotated[str | None, option(autocompletion=completion.learners)] = None,
-    ceilings: bool = False,
-    task: Annotated[str | None, option(autocompletion=completion.tasks)] = None,
-    alg: Annotated[str | None, option(autocompletion=completion.algorithms)] = None,
-    status: str | None = None,
-    sort: str | None = None,
-    runs: RunsFolder = Path("runs"),
-    json: bool = False,
-) -> None:
-    """List and search tasks, wrappers, algorithms, figures and runs.
+class ListRequest(Request):
+    """List and search tasks, wrappers, algorithms, figures and runs."""
 
-    Options:
-        what: tasks, wrappers, algs, networks, models, figures, analyses, launchers, recipes, papers, tags, runs,
-            sweeps, or differences (from NeuroGym's tasks).
-        search: Only rows with these words; old names of tasks count.
-        tag: Only tasks, or runs, with this tag.
-        paper: Only tasks whose paper contains this text.
-        obs: Only tasks with these observations: image, vector, a size or the name of a channel.
-        action: Only tasks with these actions: discrete, continuous, a number or the name of an action.
-        learned_by: Only tasks that this learner was measured to learn, as in default, ctrnn or supervised.
-        ceilings: Show the ceiling (best possible performance) of tasks.
-        task: Only runs of this task.
-        alg: Only runs of this algorithm.
-        status: Only runs that are running, finished, interrupted, failed or crashed.
-        sort: Sort runs by a column; -performance puts the largest first.
-        json: Print JSON.
-    """
+    what: Annotated[
+        str,
+        Flag(
+            "tasks, wrappers, algs, networks, models, figures, analyses, launchers, recipes, papers, tags, runs, "
+            "sweeps, or differences (from NeuroGym's tasks).",
+            positional=True, completes="listings",
+        ),
+    ] = "tasks"  # fmt: skip
+    search: Annotated[list[str], Flag("Only rows with these words; old names of tasks count.", positional=True)] = []
+    tag: Annotated[str | None, Flag("Only tasks, or runs, with this tag.", completes="tags")] = None
+    paper: Annotated[str | None, Flag("Only tasks whose paper contains this text.")] = None
+    obs: Annotated[
+        str | None, Flag("Only tasks with these observations: image, vector, a size or the name of a channel.")
+    ] = None
+    action: Annotated[
+        str | None, Flag("Only tasks with these actions: discrete, continuous, a number or the name of an action.")
+    ] = None
+    learned_by: Annotated[
+        str | None,
+        Flag("Only tasks that this learner was measured to learn, as in default, ctrnn or supervised.",
+             completes="learners"),
+    ] = None  # fmt: skip
+    ceilings: Annotated[bool, Flag("Show the ceiling (best possible performance) of tasks.")] = False
+    task: Annotated[str | None, Flag("Only runs of this task.", completes="tasks")] = None
+    alg: Annotated[str | None, Flag("Only runs of this algorithm.", completes="algorithms")] = None
+    status: Annotated[str | None, Flag("Only runs that are running, finished, interrupted, failed or crashed.")] = None
+    sort: Annotated[str | None, Flag("Sort runs by a column; -performance puts the largest first.")] = None
+    runs: RunsFolder = Path("runs")
+    as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
+
+
+def execute(request: ListRequest) -> None:
+    """Print the rows of a list."""
     from ngym_cli import terminal
     from ngym_cli.catalog import listing, printing
 
-    filters = {
-        "tag": tag, "paper": paper, "obs": obs, "action": action, "ceilings": ceilings,
-        "learned_by": learned_by,
-        "task": task, "alg": alg, "status": status, "sort": sort,
-    }  # fmt: skip
-    name, rows = listing.rows(what, search or (), filters, runs)
-    terminal.print_json(rows) if json else printing.print_rows(name, rows)
+    filters = request.model_dump(exclude={"what", "search", "runs", "as_json"})
+    name, rows = listing.rows(request.what, request.search, filters, request.runs, brief=not request.as_json)
+    terminal.print_json(rows) if request.as_json else printing.print_rows(name, rows)

@@ -5,33 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from ngym_cli.config.fields import Flag, Request
 
 
-def command(
-    kind: Annotated[str, typer.Argument()],
-    file: Annotated[Path | None, typer.Argument()] = None,
-    by_trial: bool = False,
-    json: bool = False,
-) -> None:
-    """Write a commented example of your own part.
+class NewRequest(Request):
+    """Write a commented example of your own part."""
 
-    Options:
-        kind: task, wrapper, network, algorithm, figure, model or paper; a file alone is a task.
-        file: Python file to write, as my_cell.py for the class MyCell; folder of a paper.
-        by_trial: Write a task in the style of NeuroGym: one trial at a time, rewards in _step.
-        json: Print what was written as JSON.
-    """
+    kind: Annotated[
+        str,
+        Flag("task, wrapper, network, algorithm, figure, model or paper; a file alone is a task.", positional=True),
+    ]
+    file: Annotated[
+        Path | None,
+        Flag("Python file to write, as my_cell.py for the class MyCell; folder of a paper.", positional=True),
+    ] = None
+    by_trial: Annotated[bool, Flag("Write a task in the style of NeuroGym: one trial at a time, rewards in _step.")] = (
+        False
+    )
+    as_json: Annotated[bool, Flag("Print what was written as JSON.", names=("--json",))] = False
+
+
+def execute(request: NewRequest) -> None:
+    """Write an example and print what to do next."""
     from ngym_cli import terminal
     from ngym_cli.catalog import writing
     from ngym_cli.errors import UserError, check_known
 
+    kind, file = request.kind, request.file
     if file is None:
         if kind in writing.NEXT:
             raise UserError(f"expected ngym new {kind} {'my_study' if kind == 'paper' else f'my_{kind}.py'}")
         kind, file = "task", Path(kind)
     check_known("kind of part", kind, writing.NEXT)
-    made = writing.new(file, kind, by_trial)
+    reference = writing.new(file, kind, request.by_trial)
     written = f"{file}/" if kind == "paper" else str(file)
-    text = f"{written} written\nnext: " + "\n      ".join(writing.next_steps(kind, made))
-    terminal.print_outcome({"id": made, "path": str(file)}, text, json)
+    text = f"{written} written\nnext: " + "\n      ".join(writing.next_steps(kind, reference))
+    terminal.print_outcome({"id": reference, "path": str(file)}, text, request.as_json)

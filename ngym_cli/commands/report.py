@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, single_threaded
+from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
+from ngym_cli.config.fields import Flag, Request, Texts
 
 
-@single_threaded
-def command(
-    run: RunName = "latest",
-    out: Path | None = None,
-    overwrite: bool = False,
-    figure: list[str] | None = None,
-    runs: RunsFolder = Path("runs"),
-    trust: TrustRecord = False,
-    json: bool = False,
-) -> None:
+class ReportRequest(Request):
     """Write an HTML page about a run.
 
     The page needs no other files: figures, tables, configuration and provenance.
-
-    Options:
-        out: File, or folder for report.html (default: folder of the run).
-        overwrite: Replace the file named with --out.
-        figure: Also draw this figure: a name, or your own as file.py:function; repeat for several.
-        json: Print the path of the page as JSON.
     """
+
+    run: RunName = "latest"
+    out: Annotated[Path | None, Flag("File, or folder for report.html (default: folder of the run).")] = None
+    overwrite: Annotated[bool, Flag("Replace the file named with --out.")] = False
+    figure: Annotated[
+        Texts, Flag("Also draw this figure: a name, or your own as file.py:function; repeat for several.")
+    ] = []
+    runs: RunsFolder = Path("runs")
+    trust: TrustRecord = False
+    as_json: Annotated[bool, Flag("Print the path of the page as JSON.", names=("--json",))] = False
+
+
+def execute(request: ReportRequest) -> None:
+    """Write the page of a run or a fit."""
     from ngym_cli import terminal
+    from ngym_cli.agents import threads
+
+    threads.one()
     from ngym_cli.fitting import folder as fits
 
-    if (fitted := fits.named(run, runs)) is not None:
+    if (fit := fits.named(request.run, request.runs)) is not None:
         from ngym_cli.fitting import report as of_fit
 
-        path = of_fit.report(fitted, out, overwrite)
+        path = of_fit.report(fit, request.out, request.overwrite)
     else:
         from ngym_cli.figures import report
 
-        path = report.report(run, runs, out, trust, overwrite, figure or ())
-    terminal.print_outcome({"id": str(path)}, path, json)
+        path = report.report(request.run, request.runs, request.out, request.trust, request.overwrite, request.figure)
+    terminal.print_outcome({"id": str(path)}, path, request.as_json)

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands import completion
-from ngym_cli.commands.options import RunName, RunsFolder, explained, option
+from ngym_cli.commands.shell import RunName, RunsFolder, command
+from ngym_cli.config.fields import Flag, Request
 
 app = typer.Typer(
     help="Tag, annotate and remove runs.",
@@ -25,90 +25,89 @@ def _alone(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-ROOT = Path("runs")
-Named = Annotated[
-    list[str],
-    typer.Argument(help="Run folders, names of runs, or 'latest'.", autocompletion=completion.run_folders),
-]
+class RemoveRequest(Request):
+    """Remove run folders after confirmation."""
+
+    run: Annotated[
+        list[str], Flag("Run folders, names of runs, or 'latest'.", positional=True, completes="run_folders")
+    ]
+    yes: Annotated[bool, Flag("Do not ask.", names=("--yes", "-y"))] = False
+    runs: RunsFolder = Path("runs")
+    as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
 
 
-@app.command("rm", epilog="Examples:\n\nngym runs rm latest\n\nngym runs rm first second --yes")
-@explained
-def remove(
-    run: Named,
-    yes: Annotated[bool, option("--yes", "-y")] = False,
-    runs: RunsFolder = ROOT,
-    json: bool = False,
-) -> None:
-    """Remove run folders after confirmation.
+class TagRequest(Request):
+    """Add tags to a run, for ngym list runs --tag."""
 
-    Options:
-        yes: Do not ask.
-        json: Print JSON.
-    """
-    from ngym_cli import runs as room
-    from ngym_cli import terminal
+    run: RunName
+    tags: Annotated[list[str], Flag("Words such as baseline or figure3.", positional=True)]
+    remove: Annotated[bool, Flag("Remove these tags instead.")] = False
+    runs: RunsFolder = Path("runs")
+    as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
+
+
+class NoteRequest(Request):
+    """Attach a note to a run, for ngym list runs WORDS."""
+
+    run: RunName
+    text: Annotated[str, Flag("Text of the note; an empty text removes the note.", positional=True)]
+    runs: RunsFolder = Path("runs")
+    as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
+
+
+def remove(request: RemoveRequest) -> None:
+    """Remove run folders."""
+    from ngym_cli import runs, terminal
     from ngym_cli.errors import UserError
     from ngym_cli.runs import managing
 
-    found = list(dict.fromkeys(room.find(reference, runs, checked=False, fits=True) for reference in run))
-    if not yes:
+    references = request.run
+    folders = list(dict.fromkeys(runs.find(each, request.runs, checked=False, fits=True) for each in references))
+    if not request.yes:
         if not sys.stdin.isatty():
-            raise UserError(f"{len(found)} runs would be removed, the first {found[0].path}; say --yes to do it")
-        typer.confirm(f"remove {', '.join(str(each.path) for each in found)}?", abort=True, err=True)
-    managing.remove(found)
-    if json:
-        terminal.print_json([{"id": str(each.path)} for each in found])
+            raise UserError(f"{len(folders)} runs would be removed, the first {folders[0].path}; say --yes to do it")
+        typer.confirm(f"remove {', '.join(str(each.path) for each in folders)}?", abort=True, err=True)
+    managing.remove(folders)
+    if request.as_json:
+        terminal.print_json([{"id": str(each.path)} for each in folders])
     else:
-        for each in found:
+        for each in folders:
             terminal.console().print(f"removed {each.path}", soft_wrap=True, markup=False)
 
 
-@app.command("tag", epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs tag latest baseline --remove")
-@explained
-def tag(
-    run: RunName,
-    tags: Annotated[list[str], typer.Argument()],
-    remove: bool = False,
-    runs: RunsFolder = ROOT,
-    json: bool = False,
-) -> None:
-    """Add tags to a run, for ngym list runs --tag.
-
-    Options:
-        tags: Words such as baseline or figure3.
-        remove: Remove these tags instead.
-        json: Print JSON.
-    """
-    from ngym_cli import runs as room
-    from ngym_cli import terminal
+def tag(request: TagRequest) -> None:
+    """Add or remove tags of a run."""
+    from ngym_cli import runs, terminal
     from ngym_cli.runs import managing
 
-    found = room.find(run, runs, fits=True)
-    after = managing.tag(found, tags, remove)
-    said = f"{found.path}: {', '.join(after) or 'no tags'}"
-    terminal.print_outcome({"id": str(found.path), "tags": after}, said, json)
+    run = runs.find(request.run, request.runs, fits=True)
+    tags = managing.tag(run, request.tags, request.remove)
+    text = f"{run.path}: {', '.join(tags) or 'no tags'}"
+    terminal.print_outcome({"id": str(run.path), "tags": tags}, text, request.as_json)
 
 
-@app.command("note", epilog="Examples:\n\nngym runs note latest 'without pass_action'\n\nngym runs note latest ''")
-@explained
-def note(
-    run: RunName,
-    text: Annotated[str, typer.Argument()],
-    runs: RunsFolder = ROOT,
-    json: bool = False,
-) -> None:
-    """Attach a note to a run, for ngym list runs WORDS.
-
-    Options:
-        text: Text of the note; an empty text removes the note.
-        json: Print JSON.
-    """
-    from ngym_cli import runs as room
-    from ngym_cli import terminal
+def note(request: NoteRequest) -> None:
+    """Attach a note to a run."""
+    from ngym_cli import runs, terminal
     from ngym_cli.runs import managing
 
-    found = room.find(run, runs, fits=True)
-    managing.note(found, text)
-    kept = text.strip()
-    terminal.print_outcome({"id": str(found.path), "note": kept or None}, f"{found.path}: {kept or 'no note'}", json)
+    run, text = runs.find(request.run, request.runs, fits=True), request.text.strip()
+    managing.note(run, request.text)
+    terminal.print_outcome(
+        {"id": str(run.path), "note": text or None}, f"{run.path}: {text or 'no note'}", request.as_json
+    )
+
+
+def _epilog(*examples: str) -> str:
+    return "\n\n".join(("Examples:", *examples))
+
+
+app.command("rm", epilog=_epilog("ngym runs rm latest", "ngym runs rm first second --yes"))(
+    command(RemoveRequest, remove)
+)
+app.command("tag", epilog=_epilog("ngym runs tag latest baseline", "ngym runs tag latest baseline --remove"))(
+    command(TagRequest, tag)
+)
+app.command("note", epilog=_epilog("ngym runs note latest 'without pass_action'", "ngym runs note latest ''"))(
+    command(NoteRequest, note)
+)

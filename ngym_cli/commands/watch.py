@@ -7,56 +7,54 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import Field
 
-from ngym_cli.commands.options import RunName, RunsFolder, TrustRecord, option, single_threaded
+from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
+from ngym_cli.config.fields import Flag, Request
 
 
-@single_threaded
-def command(
-    run: RunName = "latest",
-    trials: Annotated[int, option(min=1, max=12)] = 3,
-    where: str | None = None,
-    out: Path | None = None,
-    overwrite: bool = False,
-    steps: bool = False,
-    pause: bool = False,
-    speed: Annotated[float, option(min=0.01)] = 1.0,
-    stochastic: bool = False,
-    seed: Annotated[int, option(min=0)] = 0,
-    runs: RunsFolder = Path("runs"),
-    trust: TrustRecord = False,
-    json: bool = False,
-) -> None:
+class WatchRequest(Request):
     """Watch single trials as a figure, a film or text.
 
     Shows inputs, units, policy, value, choice and reward.
-
-    Options:
-        trials: Number of trials.
-        where: Only trials with these columns, as in coh=51.2,outcome=error.
-        out: File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run).
-        overwrite: Replace the file named with --out.
-        steps: Print the trials step by step and write no file.
-        pause: Wait for Enter after each step of --steps.
-        speed: Speed of a film relative to the trial.
-        stochastic: Draw actions from the policy.
-        seed: Random seed of the trials.
-        json: Print the path of the file as JSON.
     """
-    from ngym_cli import runs as folders
-    from ngym_cli import terminal
+
+    run: RunName = "latest"
+    trials: Annotated[int, Flag("Number of trials."), Field(ge=1, le=12)] = 3
+    where: Annotated[str | None, Flag("Only trials with these columns, as in coh=51.2,outcome=error.")] = None
+    out: Annotated[
+        Path | None, Flag("File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run).")
+    ] = None
+    overwrite: Annotated[bool, Flag("Replace the file named with --out.")] = False
+    steps: Annotated[bool, Flag("Print the trials step by step and write no file.")] = False
+    pause: Annotated[bool, Flag("Wait for Enter after each step of --steps.")] = False
+    speed: Annotated[float, Flag("Speed of a film relative to the trial."), Field(ge=0.01)] = 1.0
+    stochastic: Annotated[bool, Flag("Draw actions from the policy.")] = False
+    seed: Annotated[int, Flag("Random seed of the trials."), Field(ge=0)] = 0
+    runs: RunsFolder = Path("runs")
+    trust: TrustRecord = False
+    as_json: Annotated[bool, Flag("Print the path of the file as JSON.", names=("--json",))] = False
+
+
+def execute(request: WatchRequest) -> None:
+    """Draw or print trials of a run."""
+    from ngym_cli import runs, terminal
+    from ngym_cli.agents import threads
+
+    threads.one()
     from ngym_cli.figures import watch
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.trial import conditions_wanted, record
 
-    source = Source(folders.find(run, runs), trust)
-    found = record(source, trials, seed, conditions_wanted(where), stochastic)
-    if steps:
-        for number, trial in enumerate(found, start=1):
-            for line in watch.step_by_step(trial, number):
-                typer.echo(line)
-                if pause and line[:1].isdigit():
-                    pause = bool(sys.stdin.readline())  # not at the end of a file
+    source = Source(runs.find(request.run, request.runs), request.trust)
+    trials = record(source, request.trials, request.seed, conditions_wanted(request.where), request.stochastic)
+    if not request.steps:
+        path = watch.save(source, trials, request.out, request.speed, request.overwrite)
+        terminal.print_outcome({"id": str(path)}, path, request.as_json)
         return
-    path = watch.save(source, found, out, speed, overwrite)
-    terminal.print_outcome({"id": str(path)}, path, json)
+    pause = request.pause
+    for number, trial in enumerate(trials, start=1):
+        for line in watch.step_by_step(trial, number):
+            typer.echo(line)
+            if pause and line[:1].isdigit():
+                pause = bool(sys.stdin.readline())  # not at the end of a file

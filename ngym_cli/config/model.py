@@ -7,11 +7,12 @@ agent. The complete configuration is written to ``config.toml`` in the run folde
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
+from ngym_cli.config.fields import Flag, Options, Section
 from ngym_cli.config.sections import (
     AGENT,
     RUN,
@@ -20,10 +21,9 @@ from ngym_cli.config.sections import (
     EvaluationConfig,
     StageConfig,
     TaskSettings,
-    flag,
 )
-from ngym_cli.config.tasks import usual_algorithm, with_recommended
-from ngym_cli.config.values import Values
+from ngym_cli.config.tasks import RECOMMENDED_KEY, usual_algorithm, with_recommended
+from ngym_cli.config.values import Values, parse_scalar
 
 ResetState = Literal["auto", "trial", "session", "block", "never"]
 
@@ -36,49 +36,84 @@ ARGUMENTS = ("network_args", "hyperparameters")
 
 
 class RunConfig(TaskSettings):
-    """Everything that determines a run.
+    """Everything that determines a run."""
 
-    Attributes:
-        task: task by id, old name, path/to/file.py:Class or package.module:Class; several as RDM-v0+GoNogo-v0 or a
-            collection (yang19); 'all' with --smoke.
-        alg: algorithm: recurrent_ppo (default), recurrent_a2c, reinforce, supervised (default of some tasks);
-            without memory ppo, a2c, dqn, qrdqn, trpo; or file.py:Class.
-        network: network: lstm (default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory; or
-            file.py:Class.
-        network_args: argument of the network, as in layers=2 (see ngym info lstm).
-        units: units per layer (64).
-        n_envs: number of parallel environments (64; fewer in short runs).
-        timesteps: training steps over all environments, as in 1e5 (the task's own number, see ngym info TASK).
-        seed: random seed (0).
-        device: device: auto (CPU), cpu or cuda.
-        init_from: run whose weights initialise the network.
-        reset_state: reset of the recurrent state: auto, trial, session, block (where one begins) or never; auto is
-            never if information is carried across trials, otherwise trial.
-        until: stop early when performance on fresh trials clearly exceeds this fraction of the ceiling.
-        until_performance: stop early when performance on fresh trials clearly exceeds this value.
-        track: also send curves to wandb or mlflow (extras of the same names).
-        callbacks: your own Stable-Baselines3 callback, path/to/file.py:Class.
-        stages: stages of a curriculum, in order.
-        hyperparameters: hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo).
-    """
-
-    task: str = Field("RDM-v0", min_length=1, json_schema_extra=flag(TASK, completes="tasks"))
-    alg: str = Field("recurrent_ppo", json_schema_extra=flag(AGENT, completes="algorithms"))
-    network: str | None = Field(None, json_schema_extra=flag(AGENT, completes="networks"))
-    network_args: Values = Field(default_factory=dict, json_schema_extra=flag(AGENT, name="network_arg"))
-    units: int | None = Field(None, ge=1, le=65_536, json_schema_extra=flag(AGENT))
-    n_envs: int | None = Field(None, ge=1, le=16_384, json_schema_extra=flag(AGENT))
-    timesteps: int | None = Field(None, ge=1, le=10**15, json_schema_extra=flag(AGENT))
-    seed: int = Field(0, ge=0, lt=2**63, json_schema_extra=flag(RUN))
-    device: str = Field("auto", json_schema_extra=flag(RUN))
-    init_from: str | None = Field(None, min_length=1, json_schema_extra=flag(AGENT, completes="run_folders"))
-    reset_state: ResetState = Field("auto", json_schema_extra=flag(AGENT))
-    until: float | None = Field(None, gt=0, le=1, json_schema_extra=flag(AGENT, sweeps=False))
-    until_performance: float | None = Field(None, gt=0, le=1, json_schema_extra=flag(AGENT, sweeps=False))
-    track: Literal["wandb", "mlflow"] | None = Field(None, json_schema_extra=flag(RUN, completes="trackers"))
-    callbacks: list[str] = Field(default_factory=list, json_schema_extra=flag(RUN, name="callback", sweeps=False))
-    stages: list[StageConfig] = Field(default_factory=list)
-    hyperparameters: Values = Field(default_factory=dict, json_schema_extra=flag(AGENT, name="set_"))
+    task: Annotated[
+        str,
+        Flag(
+            "Task by id, old name, path/to/file.py:Class or package.module:Class; several as RDM-v0+GoNogo-v0 or a "
+            "collection (yang19); 'all' with --smoke.",
+            TASK, completes="tasks",
+        ),
+        Field(min_length=1),
+    ] = "RDM-v0"  # fmt: skip
+    alg: Annotated[
+        str,
+        Flag(
+            "Algorithm: recurrent_ppo (default), recurrent_a2c, reinforce, supervised (default of some tasks); "
+            "without memory ppo, a2c, dqn, qrdqn, trpo; or file.py:Class.",
+            AGENT, completes="algorithms",
+        ),
+    ] = "recurrent_ppo"  # fmt: skip
+    network: Annotated[
+        str | None,
+        Flag(
+            "Network: lstm (default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory; or file.py:Class.",
+            AGENT, completes="networks",
+        ),
+    ] = None  # fmt: skip
+    network_args: Annotated[
+        Values,
+        Flag("Argument of the network, as in layers=2 (see ngym info lstm).", AGENT, names=("--network-arg",)),
+    ] = Field(default_factory=dict)
+    units: Annotated[int | None, Flag("Units per layer (64).", AGENT), Field(ge=1, le=65_536)] = None
+    n_envs: Annotated[
+        int | None, Flag("Number of parallel environments (64; fewer in short runs).", AGENT), Field(ge=1, le=16_384)
+    ] = None
+    timesteps: Annotated[
+        int | None,
+        Flag("Training steps over all environments, as in 1e5 (the task's own number, see ngym info TASK).", AGENT),
+        Field(ge=1, le=10**15),
+    ] = None
+    seed: Annotated[int, Flag("Random seed (0).", RUN), Field(ge=0, lt=2**63)] = 0
+    device: Annotated[str, Flag("Device: auto (CPU), cpu or cuda.", RUN)] = "auto"
+    init_from: Annotated[
+        str | None,
+        Flag("Run whose weights initialise the network.", AGENT, completes="run_folders"),
+        Field(min_length=1),
+    ] = None
+    reset_state: Annotated[
+        ResetState,
+        Flag(
+            "Reset of the recurrent state: auto, trial, session, block (where one begins) or never; auto is never if "
+            "information is carried across trials, otherwise trial.",
+            AGENT,
+        ),
+    ] = "auto"
+    until: Annotated[
+        float | None,
+        Flag("Stop early when performance on fresh trials clearly exceeds this fraction of the ceiling.", AGENT,
+             sweeps=False),
+        Field(gt=0, le=1),
+    ] = None  # fmt: skip
+    until_performance: Annotated[
+        float | None,
+        Flag("Stop early when performance on fresh trials clearly exceeds this value.", AGENT, sweeps=False),
+        Field(gt=0, le=1),
+    ] = None
+    track: Annotated[
+        Literal["wandb", "mlflow"] | None,
+        Flag("Also send curves to wandb or mlflow (extras of the same names).", RUN, completes="trackers"),
+    ] = None
+    callbacks: Annotated[
+        list[str],
+        Flag("Your own Stable-Baselines3 callback, path/to/file.py:Class.", RUN, names=("--callback",), sweeps=False),
+    ] = Field(default_factory=list)
+    stages: list[StageConfig] = Field(default_factory=list, description="stages of a curriculum, in order")
+    hyperparameters: Annotated[
+        Values,
+        Flag("Hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo).", AGENT, names=("--set",)),
+    ] = Field(default_factory=dict)
     evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
     checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
 
@@ -159,3 +194,38 @@ def streams(seed: int) -> dict[str, int]:
 
     children = np.random.SeedSequence(seed).spawn(len(STREAMS))
     return {name: int(child.generate_state(1)[0]) for name, child in zip(STREAMS, children, strict=True)}
+
+
+class Shorthand(Section):
+    """Options that stand for an entry of a table of `RunConfig`, or for several settings."""
+
+    recommended: Annotated[
+        bool | None,
+        Flag(
+            "Use the wrappers and settings that the task needs (see ngym info TASK); your own settings have priority.",
+            TASK, key=RECOMMENDED_KEY, sweeps=False,
+        ),
+    ] = None  # fmt: skip
+    schedule: Annotated[
+        str | None,
+        Flag(
+            "Order of several tasks: random, norepeat, sequential, block:100 or sequential_block:100 (trials).",
+            TASK, names=("--schedule",), key="task_args.schedule", completes="schedules", sweeps=False,
+        ),
+    ] = None  # fmt: skip
+    loss_weight: Annotated[
+        dict[str, float],
+        Flag("Weight of a period in the loss, as in delay=2 (supervised).", AGENT, names=("--loss-weight",),
+             key="hyperparameters.loss_weight", parse=parse_scalar),
+    ] = Field(default_factory=dict)  # fmt: skip
+    task_weight: Annotated[
+        dict[str, float],
+        Flag("Relative frequency of a task, as in GoNogo-v0=2 (supervised, several tasks).", AGENT,
+             names=("--task-weight",), key="hyperparameters.task_weight", parse=parse_scalar),
+    ] = Field(default_factory=dict)  # fmt: skip
+
+
+#: Sections whose options are those of a run.
+RUN_SECTIONS = (RunConfig, Shorthand)
+#: Settings that an evaluation can change.
+CHANGES = Options((TaskSettings,), "Changed conditions", chosen=lambda flag: flag.changes)

@@ -216,7 +216,7 @@ def refused(name: str, field: FieldInfo | None, error: ErrorDetails) -> UserErro
 
 def words_of(field: FieldInfo) -> tuple[str, ...]:
     """Return the values of a field that takes one of several words."""
-    return next((get_args(part) for part in _parts(field.annotation) if get_origin(part) is Literal), ())
+    return next((get_args(part) for part in kinds_in(field.annotation) if get_origin(part) is Literal), ())
 
 
 def range_of(field: FieldInfo) -> str:
@@ -224,10 +224,10 @@ def range_of(field: FieldInfo) -> str:
     keys = ("gt", "ge", "lt", "le")
     limits = {key: getattr(each, key) for each in field.metadata for key in keys if hasattr(each, key)}
     if "ge" in limits and "le" in limits:
-        return f"{limits['ge']:g} to {limits['le']:g}"
+        return f"{limits['ge']:,.10g} to {limits['le']:,.10g}"
     names = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
-    said = " and ".join(f"{word} {limits[key]:g}" for key, word in names.items() if key in limits)
-    kinds = (ALLOWED.get(get_origin(part) or part) for part in _parts(field.annotation))
+    said = " and ".join(f"{word} {limits[key]:,.10g}" for key, word in names.items() if key in limits)
+    kinds = (ALLOWED.get(get_origin(part) or part) for part in kinds_in(field.annotation))
     return said or " or ".join(words_of(field)) or next(filter(None, kinds), "any value")
 
 
@@ -236,8 +236,8 @@ def is_optional(field: FieldInfo) -> bool:
     return type(None) in get_args(field.annotation)
 
 
-def _parts(annotation: object) -> Iterator[Any]:
-    """Yield an annotation and everything inside."""
+def kinds_in(annotation: object) -> Iterator[Any]:
+    """Yield an annotation and every annotation inside, such as the entries of a list."""
     yield annotation
     for inner in get_args(annotation):
-        yield from _parts(inner)
+        yield from kinds_in(inner)

@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer, model_validator
+from pydantic import Field, field_validator, model_serializer, model_validator
 
-from ngym_cli.config.docstrings import sections
 from ngym_cli.config.durations import parse_duration
-from ngym_cli.config.values import Values, parse_wrappers
+from ngym_cli.config.fields import Flag, Section
+from ngym_cli.config.values import Values, parse_scalar, parse_wrappers
 
 #: Largest number of trials in an evaluation, whose table is held in memory.
 MOST_TRIALS = 10_000_000
 
 #: Groups of options in the help of commands.
 TASK, AGENT, RUN = "Task", "Agent", "Run"
-
-
-def flag(panel: str, name: str = "", completes: str = "", changes: bool = False, sweeps: bool = True) -> dict[str, Any]:
-    """Return the description of a command-line option, from which ``ngym_cli.config.flags`` makes the option.
-
-    Args:
-        panel: group of options in the help.
-        name: name of the option, with underscores, if different from the field's.
-        completes: name of the completion function in ``ngym_cli.commands.completion``.
-        changes: whether an evaluation can change the field.
-        sweeps: whether a sweep can vary the field.
-    """
-    return {"name": name, "panel": panel, "completes": completes, "changes": changes, "sweeps": sweeps}
-
-
-class Section(BaseModel):
-    """Section of a configuration: unknown keys are errors, assignments are checked.
-
-    The section ``Attributes:`` of a docstring explains the fields, also in the help of commands.
-    """
-
-    model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: object) -> None:
-        """Give the fields of a section their explanations."""
-        for name, text in sections(cls.__doc__)[1].get("Attributes", {}).items():
-            cls.model_fields[name].description = text.rstrip(".")
 
 
 class WrapperConfig(Section):
@@ -70,50 +42,65 @@ class WrapperConfig(Section):
 
 
 class EvaluationConfig(Section):
-    """Evaluation on fresh trials with frozen weights, during and after a run.
+    """Evaluation on fresh trials with frozen weights, during and after a run."""
 
-    Attributes:
-        every: steps between evaluations; 0 for one at the end only (100,000; more for long trials).
-        trials: trials of each evaluation (2,000; fewer for images and in short runs).
-        deterministic: take the most probable action instead of drawing actions.
-    """
-
-    every: int | None = Field(None, ge=0, json_schema_extra=flag(RUN, name="eval_every"))
-    trials: int | None = Field(None, ge=1, le=MOST_TRIALS, json_schema_extra=flag(RUN, name="eval_trials"))
-    deterministic: bool = True
+    every: Annotated[
+        int | None,
+        Flag("Steps between evaluations; 0 for one at the end only (100,000; more for long trials).", RUN,
+             names=("--eval-every",)),
+        Field(ge=0),
+    ] = None  # fmt: skip
+    trials: Annotated[
+        int | None,
+        Flag("Trials of each evaluation (2,000; fewer for images and in short runs).", RUN, names=("--eval-trials",)),
+        Field(ge=1, le=MOST_TRIALS),
+    ] = None
+    deterministic: bool = Field(True, description="take the most probable action instead of drawing actions")
 
 
 class CheckpointConfig(Section):
-    """Checkpoints, from which a run can be resumed.
+    """Checkpoints, from which a run can be resumed."""
 
-    Attributes:
-        every: steps between checkpoints; 0 for one when interrupted only (100,000).
-        keep: number of last checkpoints kept, besides the best.
-    """
-
-    every: int = Field(100_000, ge=0, json_schema_extra=flag(RUN, name="checkpoint_every"))
-    keep: int = Field(2, ge=1)
+    every: Annotated[
+        int,
+        Flag("Steps between checkpoints; 0 for one when interrupted only (100,000).", RUN,
+             names=("--checkpoint-every",)),
+        Field(ge=0),
+    ] = 100_000  # fmt: skip
+    keep: int = Field(2, ge=1, description="number of last checkpoints kept, besides the best")
 
 
 class TaskSettings(Section):
-    """Settings of a task, which a stage of a curriculum can override.
+    """Settings of a task, which a stage of a curriculum can override."""
 
-    Attributes:
-        dt: time step in ms (default of the task, mostly 100).
-        task_args: argument of the task, as in cohs=0/10/20 (see ngym info TASK).
-        timing: duration of a period in ms, as in delay=500, delay=200/400 (one is drawn) or delay=uniform:200:600;
-            also choice:MS1:MS2, truncated_exponential:MEAN:MIN:MAX, until:T.
-        rewards: reward of an outcome, as in fail=-0.1 (see ngym info TASK).
-        wrappers: wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers).
-    """
-
-    dt: float | None = Field(None, ge=0.1, le=1e6, json_schema_extra=flag(TASK, changes=True))
-    task_args: Values = Field(default_factory=dict, json_schema_extra=flag(TASK, name="task_arg", changes=True))
-    timing: Values = Field(default_factory=dict, json_schema_extra=flag(TASK, changes=True))
-    rewards: dict[str, float] = Field(default_factory=dict, json_schema_extra=flag(TASK, name="reward", changes=True))
-    wrappers: list[WrapperConfig] = Field(
-        default_factory=list, json_schema_extra=flag(TASK, completes="wrappers", changes=True)
-    )
+    dt: Annotated[
+        float | None,
+        Flag("Time step in ms (default of the task, mostly 100).", TASK, changes=True),
+        Field(ge=0.1, le=1e6),
+    ] = None
+    task_args: Annotated[
+        Values,
+        Flag("Argument of the task, as in cohs=0/10/20 (see ngym info TASK).", TASK, names=("--task-arg",),
+             changes=True),
+    ] = Field(default_factory=dict)  # fmt: skip
+    timing: Annotated[
+        Values,
+        Flag(
+            "Duration of a period in ms, as in delay=500, delay=200/400 (one is drawn) or delay=uniform:200:600; also "
+            "choice:MS1:MS2, truncated_exponential:MEAN:MIN:MAX, until:T.",
+            TASK, parse=str, changes=True,
+        ),
+    ] = Field(default_factory=dict)  # fmt: skip
+    rewards: Annotated[
+        dict[str, float],
+        Flag("Reward of an outcome, as in fail=-0.1 (see ngym info TASK).", TASK, names=("--reward",),
+             parse=parse_scalar, changes=True),
+    ] = Field(default_factory=dict)  # fmt: skip
+    wrappers: Annotated[
+        list[WrapperConfig],
+        Flag("Wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers).", TASK,
+             completes="wrappers", changes=True),
+    ] = Field(default_factory=list)  # fmt: skip
 
     @field_validator("timing")
     @classmethod
@@ -135,22 +122,14 @@ class StageConfig(TaskSettings):
     """Stage of a curriculum: settings that differ from the rest of the configuration, and criteria to end the stage.
 
     A stage ends when one criterion is met. The last stage needs no criterion; if met, it ends the run.
-
-    Attributes:
-        name: name of the stage.
-        task: another task; settings of the first do not apply.
-        wrappers: wrappers instead of those of the run.
-        performance: end when mean performance reaches this value.
-        window: number of last trials in that mean, over all environments.
-        trials: end after this number of trials, over all environments.
     """
 
     name: str | None = Field(None, min_length=1)
-    task: str | None = Field(None, min_length=1)
+    task: str | None = Field(None, min_length=1, description="another task; settings of the first do not apply")
     wrappers: list[WrapperConfig] | None = None  # type: ignore[assignment]
-    performance: float | None = Field(None, gt=0, le=1)
-    window: int = Field(500, ge=1)
-    trials: int | None = Field(None, ge=1)
+    performance: float | None = Field(None, gt=0, le=1, description="end when mean performance reaches this value")
+    window: int = Field(500, ge=1, description="number of last trials in that mean, over all environments")
+    trials: int | None = Field(None, ge=1, description="end after this number of trials, over all environments")
 
     @field_validator("dt")
     @classmethod

@@ -17,14 +17,13 @@ that memory does not grow with the number of trials.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngym_cli.config.values import split_entries
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs.recordings import QUANTITIES, Recording
@@ -41,13 +40,13 @@ STEPS_HELD, STEPS_PER_CHUNK = 16_384, 4_096
 SPIKES, PEAK_RATE, CHUNK = "spikes", 50.0, 65_536
 
 
-def parse_quantities(text: str) -> tuple[str, ...]:
-    """Read the names after ``--record``.
+def parse_quantities(names: Iterable[str]) -> tuple[str, ...]:
+    """Return each of the names after ``--record`` once.
 
     Raises:
         UserError: on an unknown one, with the nearest.
     """
-    names = tuple(dict.fromkeys(split_entries(text)))
+    names = tuple(dict.fromkeys(names))
     for name in names:
         check_known("quantity to record", name, QUANTITIES)
     if not names:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from neurogym.analysis.results import Estimate
 from ngym_cli import terminal
+from ngym_cli.evaluation.quota import SECONDS_PER_REPORT
 from ngym_cli.runs.summary import performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, print_columns, with_interval
 
@@ -159,33 +160,29 @@ class EvaluationBar:
     """
 
     def __init__(self, console: Console):
-        self.console = console
+        self._view = terminal.LiveView(console)
         self._bars = terminal.progress_bars(console)
         self._task = self._bars.add_task("evaluating", text="")
-        self._pace = terminal.EveryFewSeconds()
         self._began = 0.0
-        self._done = 0
+        self._finished = 0
 
-    def show(self, done: int, total: int) -> None:
+    def show(self, finished: int, total: int) -> None:
         """Draw the number of finished trials.
 
         Args:
-            done: trials that are done.
+            finished: trials that are over.
             total: trials in all.
         """
         now = time.monotonic()
-        if not self._began or done < self._done:
-            self._began = now - 0.5
-        self._done = done
-        left = terminal.left_in_words((now - self._began) * (total / done - 1)) if done else ""
-        text = f"{done:,} of {total:,} trials"
-        if self.console.is_terminal:
-            self._bars.start()
-            self._bars.update(self._task, completed=done, total=total, text=f"{text} {left}".rstrip())
-        elif done and self._pace.due():
-            self.console.print(f"evaluating: {text}, {left}", soft_wrap=True)
+        if not self._began or finished < self._finished:
+            self._began = now - SECONDS_PER_REPORT
+        self._finished = finished
+        left = terminal.left_in_words((now - self._began) * (total / finished - 1)) if finished else ""
+        text = f"{finished:,} of {total:,} trials"
+        self._bars.update(self._task, completed=finished, total=total, text=f"{text} {left}".rstrip())
+        self._view.show(self._bars, f"evaluating: {text}, {left}" if finished else "")
 
     def stop(self) -> None:
         """Remove the bar."""
-        self._bars.stop()
+        self._view.stop()
         self._began = 0.0

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ngym_cli.config import RunConfig
-from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.environments.facts import Facts
-from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import Table
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
@@ -30,16 +28,6 @@ SECONDS_PER_REPORT = 0.5
 
 #: Callback with the number of finished trials and the total.
 Progress = Callable[[int, int], None]
-
-
-def check_trials(trials: int | None) -> None:
-    """Refuse a number of trials that no evaluation can have.
-
-    Raises:
-        UserError: with the limits.
-    """
-    if trials is not None and not 1 <= trials <= MOST_TRIALS:
-        raise UserError(f"--trials must be between 1 and {MOST_TRIALS:,}, not {trials:,}")
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents.trained import remembers
 from ngym_cli.config.values import parse_whole, split_entries
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.evaluation.activity import SPIKES
-from ngym_cli.evaluation.fresh_trials import EvaluationSettings
-from ngym_cli.evaluation.quota import Progress, check_trials
+from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
+from ngym_cli.evaluation.quota import Progress
+from ngym_cli.evaluation.request import EXPORTS, EvalRequest
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import recordings, records, summary
 from ngym_cli.runs.recordings import NEEDED, OWN, Recording
@@ -29,111 +27,63 @@ if TYPE_CHECKING:
     from ngym_cli.config import RunConfig
     from ngym_cli.figures.source import Source
 
-#: Longest name of an evaluation made from its settings; longer ones are cut and end with a digest of the whole.
-LONGEST_LABEL = 120
-#: Formats to export to, with the file of each.
-EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
-
 #: Quantities that formats contain at least.
 CONTENTS = {"nwb": ("activity",), "npz": ("activity", "observations", "logits")}
 
-#: Highest rate of spikes, Hz.
-MOST_RATE = 1_000
 #: Prefix of the files of a comparison with animals.
 COMPARISON = "comparison"
 
 
-@dataclass(frozen=True)
-class RequestedEvaluation(EvaluationSettings):
-    """Request on the command line: the settings of `EvaluationSettings`, and what becomes of them.
-
-    Attributes:
-        changes: settings that differ from training, as from ``ngym_cli.config.flags.settings``.
-        checkpoints: ``all``, ``best``, step numbers separated by commas, or None for the final model.
-        exports: formats to export to.
-        compare: table of an animal's or person's trials, and the map of its columns (None for a guess).
-        activity: recording to compare activity with, and the columns that tell conditions apart (empty: shared ones).
-        name: of the evaluation; made from the settings unless given.
-        overwrite: replace one of that name.
-        trust: accept user code named in a run's record.
-    """
-
-    changes: Mapping[str, object] = field(default_factory=dict)
-    checkpoints: str | None = None
-    exports: tuple[str, ...] = ()
-    compare: tuple[Path, Path | None] | None = None
-    activity: tuple[Path, tuple[str, ...]] | None = None
-    name: str | None = None
-    overwrite: bool = False
-    trust: bool = False
-
-    def label(self, trials: int) -> str:
-        """Return the name of the evaluation's folder, which differs between settings.
-
-        Args:
-            trials: number of trials.
-        """
-        if self.name is not None:
-            return self.name
-        parts = [f"trials{trials}-seed{self.seed}"]
-        parts += [] if self.deterministic else ["stochastic"]
-        parts += ["balanced"] if self.balanced else []
-        parts += [_words(self.changes)] if self.changes else []
-        whole = "-".join([*parts, *(each.label for each in self.perturbations)])
-        if len(whole) > LONGEST_LABEL:
-            whole = f"{whole[: LONGEST_LABEL - 9]}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
-        return runs.safe_name(whole)
-
-
-def _words(changes: Mapping[str, Any]) -> str:
-    """Return the changed settings, as part of a name."""
-    words = []
-    for key, value in changes.items():
-        if key == "wrappers":
-            stack = [[entry["name"], *_pairs({k: v for k, v in entry.items() if k != "name"})] for entry in value]
-            words.append("+".join(word for entry in stack for word in entry) or "no-wrappers")
-        else:
-            words += _pairs(value if isinstance(value, Mapping) else {key: value})
-    return "-".join(words).replace(":", "+").replace("/", "+")
-
-
-def _pairs(values: Mapping[str, object]) -> list[str]:
-    return [f"{name}{'+'.join(map(str, v)) if isinstance(v, list) else v}" for name, v in values.items()]
-
-
-def evaluate(
-    references: Sequence[str], root: Path, asked: RequestedEvaluation, progress: Progress | None = None
-) -> Iterator[tuple[Summary, Path]]:
-    """Evaluate runs in sequence and yield each summary with the folder of the evaluation.
+def perform(request: EvalRequest, root: Path, progress: Progress | None = None) -> Iterator[tuple[Summary, Path]]:
+    """Evaluate runs or let fitted models act, and yield each summary with the folder of the evaluation.
 
     Args:
-        references: folders or names of runs, or ``latest``.
+        request: the request.
         root: folder of all runs.
-        asked: the request.
         progress: called repeatedly with the number of finished trials and the total.
 
     Raises:
         UserError: if a run does not exist or is damaged, an evaluation exists, or something does not fit the task.
     """
-    if not 0 < asked.spike_rate <= MOST_RATE:
-        raise UserError(f"--spike-rate must be between 0 and {MOST_RATE:,} Hz, not {asked.spike_rate:g}")
-    check_trials(asked.trials)
-    label = runs.plain_name("evaluation", asked.label(asked.trials or 0))
+    references = list(request.run) or [runs.LATEST]
+    if request.simulate is None:
+        yield from evaluate(references, root, request, progress)
+        return
+    from ngym_cli.evaluation import simulation
+    from ngym_cli.fitting import folder as fits
+
+    for fit in [fits.find(reference, root) for reference in references]:
+        yield simulation.simulate(fit, root, request, progress)
+
+
+def evaluate(
+    references: Sequence[str], root: Path, request: EvalRequest, progress: Progress | None = None
+) -> Iterator[tuple[Summary, Path]]:
+    """Evaluate runs in sequence; arguments and errors as of `perform`, but for the runs.
+
+    Args:
+        references: folders or names of runs, or ``latest``.
+        root: folder of all runs.
+        request: the request.
+        progress: called repeatedly with the number of finished trials and the total.
+    """
+    label = runs.plain_name("evaluation", request.label(request.trials or 0))
     found = list(dict.fromkeys(runs.find(reference, root) for reference in references))
-    if asked.name is not None and asked.checkpoints is None:
+    if request.name is not None and request.at_checkpoints is None:
         for run in found:
-            _refuse_loss(run.path / "eval" / label, asked)
-    if asked.compare is not None:
+            _refuse_loss(run.path / "eval" / label, request)
+    if request.compare is not None:
         from ngym_cli.evaluation import comparison
 
-        comparison.read(*asked.compare)
-    if asked.activity is not None:
+        comparison.read(request.compare, request.columns)
+    if request.compare_activity is not None:
         from ngym_cli.evaluation import activity_comparison
 
-        activity_comparison.check(asked.activity[0])
-        asked = replace(asked, record=tuple(dict.fromkeys((*asked.record, "activity"))))
+        activity_comparison.check(request.compare_activity)
+        recorded = tuple(dict.fromkeys((*(request.record or ()), "activity")))
+        request = request.model_copy(update={"record": recorded})
     for run in found:
-        yield from _evaluate_run(run, asked, progress)
+        yield from _evaluate_run(run, request, progress)
 
 
 def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable[[Source, Sequence[str]], None]:
@@ -149,30 +99,33 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
         path = source.run.path
         held = Recording(path / "eval" / OWN).quantities if (path / "eval" / OWN / recordings.FILE).exists() else ()
         wanted = tuple(dict.fromkeys([*held, *quantities, *(NEEDED if remembers(source.actor) else ())]))
-        asked = RequestedEvaluation(record=wanted, name=OWN, overwrite=True, trust=trust)
-        ((summary, folder),) = evaluate([str(path)], root, asked)
+        request = EvalRequest(record=wanted, name=OWN, overwrite=True, trust=trust)
+        ((summary, folder),) = evaluate([str(path)], root, request)
         tell(f"recorded {', '.join(wanted)} in {summary['trials']:,} trials: {folder}")
 
     return record
 
 
-def _refuse_loss(folder: Path, asked: RequestedEvaluation) -> None:
+def _refuse_loss(folder: Path, request: EvalRequest) -> None:
     """Refuse to replace an evaluation of a given name, or one that contains more files.
 
     Raises:
         UserError: says what would be lost, and how to keep the old evaluation.
     """
-    if asked.overwrite or not folder.is_dir():
+    if request.overwrite or not folder.is_dir():
         return
-    if asked.name is not None:
+    if request.name is not None:
         raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
-    comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in asked.exports)}
-    if asked.record or set(CONTENTS) & set(asked.exports):
+    comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in request.export)}
+    if (request.record or ()) or set(CONTENTS) & set(request.export):
         comes.add(recordings.FILE)
-    lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, asked))
+    lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, request))
     with contextlib.suppress(UserError):
         held = records.read(folder / "summary.json", Summary).get("recorded") or ()
-        comes_recorded = {*asked.record, *(name for form in asked.exports for name in CONTENTS.get(form, ()))}
+        comes_recorded = {
+            *(request.record or ()),
+            *(name for form in request.export for name in CONTENTS.get(form, ())),
+        }
         lost += [f"recorded {name}" for name in held if name not in comes_recorded and recordings.FILE in comes]
     if lost:
         raise UserError(
@@ -181,52 +134,59 @@ def _refuse_loss(folder: Path, asked: RequestedEvaluation) -> None:
         )
 
 
-def _redrawn(path: Path, asked: RequestedEvaluation) -> bool:
+def _redrawn(path: Path, request: EvalRequest) -> bool:
     """Return whether a file belongs to a comparison that is requested again."""
-    again = {COMPARISON: asked.compare, f"activity_{COMPARISON}": asked.activity}
+    again = {COMPARISON: request.compare, f"activity_{COMPARISON}": request.compare_activity}
     return any(given is not None and path.name.startswith(start) for start, given in again.items())
 
 
 def _evaluate_run(
-    run: runs.RunFolder, asked: RequestedEvaluation, progress: Progress | None
+    run: runs.RunFolder, request: EvalRequest, progress: Progress | None
 ) -> Iterator[tuple[Summary, Path]]:
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
     from ngym_cli.environments import facts as of_task
     from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials
 
-    config = run.config(asked.trust).in_stage(-1)
-    if asked.changes:
-        config = configuration.from_dict(configuration.merge(config.model_dump(exclude_none=True), asked.changes))
+    config = run.config(request.trust).in_stage(-1)
+    if request.changes:
+        config = configuration.from_dict(configuration.merge(config.model_dump(exclude_none=True), request.changes))
         config, facts = defaults.resolve(config)
     else:
         facts = of_task.inspect(config)
-    trials = asked.trials or evaluation_trials(facts)
-    label = asked.label(trials)
-    if asked.checkpoints is None:
-        _refuse_loss(run.path / "eval" / label, asked)
-    for policy, steps, at_checkpoint in _policies(run, config, asked.checkpoints):
+    trials = request.trials or evaluation_trials(facts)
+    label = request.label(trials)
+    if request.at_checkpoints is None:
+        _refuse_loss(run.path / "eval" / label, request)
+    for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
-        _refuse_loss(folder, asked)
-        needed = [name for form in asked.exports for name in CONTENTS.get(form, ())]
-        needed += ["activity"] if SPIKES in asked.record else []
+        _refuse_loss(folder, request)
+        needed = [name for form in request.export for name in CONTENTS.get(form, ())]
+        needed += ["activity"] if SPIKES in (request.record or ()) else []
         held = [name for name in needed if remembers(policy) or name == "observations"]
-        wanted = tuple(dict.fromkeys([*held, *asked.record]))
+        wanted = tuple(dict.fromkeys([*held, *(request.record or ())]))
         with atomic_folder(folder, runs.EVALUATION) as temporary:
-            settings = replace(asked, trials=trials, record=wanted, folder=temporary)
+            settings = fresh_trials.EvaluationSettings(
+                trials, request.seed, request.deterministic is not False, request.balanced, request.perturbed, wanted,
+                request.spike_rate or PEAK_RATE, temporary, request.references,
+            )  # fmt: skip
             result = fresh_trials.evaluate(policy, config, facts, settings, progress)
             result.summary.update({
                 "run": str(run.path), "model_steps": steps, "checkpoint": steps if at_checkpoint else None,
-                "changes": dict(asked.changes),
+                "changes": dict(request.changes),
             })  # fmt: skip
             fresh_trials.write(result, temporary)
-        if asked.exports:
-            result.summary["exports"] = [str(export.export(folder, run, form)) for form in asked.exports]
-        if asked.compare is not None:
-            result.summary["comparison"] = comparison.compare(result.table, folder, run, *asked.compare)
-        if asked.activity is not None:
+        if request.export:
+            result.summary["exports"] = [str(export.export(folder, run, form)) for form in request.export]
+        if request.compare is not None:
+            result.summary["comparison"] = comparison.compare(
+                result.table, folder, run, request.compare, request.columns
+            )
+        if request.compare_activity is not None:
             names = summary.condition_names(facts.conditions, result.table)
-            result.summary["activity"] = activity_comparison.compare(result.table, folder, run, *asked.activity, names)
+            result.summary["activity"] = activity_comparison.compare(
+                result.table, folder, run, request.compare_activity, request.by or (), names
+            )
         yield result.summary, folder
 
 

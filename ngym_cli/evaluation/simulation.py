@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -23,7 +22,7 @@ from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
-from ngym_cli.evaluation.quota import check_trials
+from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry
 from ngym_cli.runs import provenance
@@ -34,39 +33,8 @@ ALG = "fitted"  #: entry ``alg`` of the record of a simulation
 USUAL_TRIALS = 2000  #: trials unless given
 
 
-@dataclass(frozen=True)
-class SimulationRequest:
-    """Request of a simulation.
-
-    Attributes:
-        changes: task, wrappers and arguments, as from ``ngym_cli.config.flags.settings``.
-        model: label of the model; None for the best held-out score.
-        subject: name of the subject; None if the fit has a single subject or is pooled.
-        stimuli: sources of the stimuli, see `ngym_cli.evaluation.fitted_agent.stimuli_of`.
-        trials: number of trials, up to the end of the last session; None for as many as evaluations have.
-        seed: of the trials and the choices.
-        deterministic: choose the most probable action instead of drawing one.
-        compare: table of an animal, and the map of its columns (None for a guess).
-        overwrite: replace a simulation of this name.
-        name: of the run folder; made from fit and model unless given.
-        trust: accept user code named in the fit's record.
-    """
-
-    changes: Mapping[str, object]
-    model: str | None = None
-    subject: str | None = None
-    stimuli: str | None = None
-    trials: int | None = None
-    seed: int = 0
-    deterministic: bool = False
-    compare: tuple[Path, Path | None] | None = None
-    overwrite: bool = False
-    name: str | None = None
-    trust: bool = False
-
-
 def simulate(
-    fit: fits.FitFolder, root: Path, asked: SimulationRequest, progress: Callable[[int, int], None] | None = None
+    fit: fits.FitFolder, root: Path, request: EvalRequest, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Summary, Path]:
     """Let a fitted model act in a task and return the summary with the folder of the evaluation.
 
@@ -75,7 +43,7 @@ def simulate(
     Args:
         fit: the fit.
         root: folder of all runs.
-        asked: the request.
+        request: the request, with the task as ``simulate``.
         progress: called repeatedly with the number of finished trials and the total.
 
     Raises:
@@ -83,30 +51,32 @@ def simulate(
     """
     from ngym_cli.environments import defaults
 
-    check_trials(asked.trials)
-    if asked.compare is not None:
+    if request.compare is not None:
         from ngym_cli.evaluation import comparison
 
-        comparison.read(*asked.compare)  # refused before anything is replaced
-    config = configuration.from_dict({"alg": ALG, "reset_state": "never", "seed": asked.seed, **asked.changes})
+        comparison.read(request.compare, request.columns)  # refused before anything is replaced
+    config = configuration.from_dict(
+        {"alg": ALG, "reset_state": "never", "seed": request.seed, "task": request.simulate, **request.changes}
+    )
     config, facts = defaults.resolve(config)
-    label, subject, policy, about = load(fit, asked.model, asked.subject, asked.trust)
+    label, subject, policy, about = load(fit, request.model, request.subject, request.trust)
     names = about["table"]["stimuli"]
-    stimuli = stimuli_of(names, asked.stimuli, facts)
+    stimuli = stimuli_of(names, request.stimuli, facts)
     agent = FittedModel(policy, stimuli, actions_of(facts, len(about["table"]["choices"])),
                         "reward" not in about["table"]["roles"])  # fmt: skip
-    name = runs.safe_name(f"{fit.path.name}-{label}") if asked.name is None else asked.name
-    path = runs.folder_for(root, config.task, ALG, name, asked.seed)
+    name = runs.safe_name(f"{fit.path.name}-{label}") if request.name is None else request.name
+    path = runs.folder_for(root, config.task, ALG, name, request.seed)
     origin: FitOrigin = {"path": str(fit.path), "model": label, "subject": subject,
                          "parameters": f"fitted to all sessions of {subject}"}  # fmt: skip
     opening = {**provenance.opening(config, facts, 1), "alg": label, "fit": origin}
-    runs.refuse_existing(path, asked.overwrite)
-    began, trials = time.perf_counter(), asked.trials or USUAL_TRIALS
-    settings = fresh_trials.EvaluationSettings(trials, asked.seed, asked.deterministic, exact=asked.trials is not None)
+    runs.refuse_existing(path, request.overwrite)
+    began, trials = time.perf_counter(), request.trials or USUAL_TRIALS
+    exact = request.trials is not None
+    settings = fresh_trials.EvaluationSettings(trials, request.seed, bool(request.deterministic), exact=exact)
     found = fresh_trials.evaluate(agent, config, facts, settings, progress)
     if facts.links_trials:
         found.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
-    run = runs.create(path, asked.overwrite, config.to_toml(), opening)
+    run = runs.create(path, request.overwrite, config.to_toml(), opening)
     warnings = _warnings(names, stimuli, found.table)
     found.summary.update({"run": str(run.path), "model_steps": 0, "changes": {}, "warnings": warnings})
     evaluation = run.path / "eval" / "final"
@@ -115,15 +85,15 @@ def simulate(
     seconds = round(time.perf_counter() - began, 3)
     results = {key: found.summary.get(key) for key in kept}
     run.update(status="finished", ended=runs.now(), wall_seconds=seconds, **results)
-    if asked.compare is not None:
-        found.summary["comparison"] = comparison.compare(found.table, evaluation, run, *asked.compare)
+    if request.compare is not None:
+        found.summary["comparison"] = comparison.compare(found.table, evaluation, run, request.compare, request.columns)
     return {**found.summary, "fit": origin}, evaluation
 
 
 def load(
     fit: fits.FitFolder, model: str | None = None, subject: str | None = None, trusted: bool = False
 ) -> tuple[str, str, Policy, fits.FitRecord]:
-    """Return label, subject, policy and record of a fitted model; arguments as in `SimulationRequest`.
+    """Return label, subject, policy and record of a fitted model; arguments as in `EvalRequest`.
 
     Raises:
         UserError: if the fit is not finished, or keeps no such model or subject.

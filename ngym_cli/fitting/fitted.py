@@ -19,7 +19,8 @@ from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord, TimeScoreRecord
-from ngym_cli.fitting.settings import FitSettings
+from ngym_cli.fitting.request import FitSettings, formulas
+from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
@@ -132,7 +133,9 @@ def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
 def models_of(settings: FitSettings) -> dict[str, Model]:
     """Return the models of a fit by label, the baseline first."""
     baseline = validation.BASELINE
-    return {**registry.build([baseline], (), 1), **registry.build(settings.model, settings.units, settings.seeds)}
+    common = registry.Common(settings.times, settings.deadline, formulas(settings.vary))
+    models = registry.build(settings.model, settings.units, settings.seeds, common)
+    return {**registry.build([baseline], (), 1), **models}
 
 
 def folder_of(folder: FitFolder, subject: int) -> FitFolder:
@@ -150,8 +153,8 @@ def fit_subject(folder: FitFolder, subject: int) -> None:
     Raises:
         UserError: if a model does not suit the subject.
     """
-    settings = FitSettings.from_dict(folder.read()["settings"])
-    every = settings.read()
+    settings = FitSettings.model_validate(folder.read()["settings"])
+    every = read_data(settings)
     who, test = every.table.subjects[subject], every.test
     if test is not None and len(test.subjects) > 1:
         test = test.of(who) if who in test.subjects else None

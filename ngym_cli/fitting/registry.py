@@ -32,7 +32,6 @@ class ModelSpec:
     arguments: Mapping[str, FieldInfo] = field(default_factory=dict)
     fixed: Values = field(default_factory=dict)
     units: bool = False
-    seconds: float = 5.0
     response: bool = False
 
     @property
@@ -78,25 +77,6 @@ def timed(model: Model, response: Mapping[str, Any], vary: Mapping[str, str] | N
     return TimedModel(model, times, vary=vary, **settings)
 
 
-def expected_seconds(labels: Sequence[str], trials: int, folds: int, seeds: int) -> float:
-    """Return the expected time of fits on one core; a user's own models count as nothing.
-
-    Args:
-        labels: of the models.
-        trials: of the table.
-        folds: of the cross-validation.
-        seeds: networks that are averaged where a label names no number.
-    """
-    total = 0.0
-    for text in labels:
-        call = parse_call(text.partition(".py:")[0], "model")
-        if call.name in MODELS and ".py:" not in text:
-            spec, given = MODELS[call.name], dict(call.named)
-            nets = int(given.get("seeds", seeds if spec.units else spec.defaults.get("seeds", 1)))
-            total += spec.seconds * nets
-    return total * trials / 10_000 * (folds + 1) / 6
-
-
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 #: Arguments of the response of a model of choices and times, by name.
 RESPONSES: dict[str, FieldInfo] = {name: options.option(row) for name, row in FILE["responses"].items()}
@@ -135,29 +115,67 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     return (*linear, *learners, "gru", *["gru:drift=true"] * two, f"disentangled{drift}")
 
 
-def build(texts: Sequence[str], units: Sequence[int], seeds: int) -> dict[str, Model]:
+@dataclass(frozen=True)
+class Common:
+    """Settings of all models of a fit.
+
+    Attributes:
+        times: response that models of choices drive, "ddm" or "lba"; None for models of choices alone.
+        deadline: time in s after which trials without an answer ended; None for none.
+        vary: formula of each parameter that varies with columns.
+    """
+
+    times: str | None = None
+    deadline: float | None = None
+    vary: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self, takes_times: bool, takes_drift: bool = False) -> Values:
+        """Return arguments of a model.
+
+        Args:
+            takes_times: whether the model is one of choices and times.
+            takes_drift: whether its drift may have a formula; that of other models is their logit.
+        """
+        if not takes_times:
+            return {}
+        vary = {name: text for name, text in self.vary.items() if takes_drift or name != "drift"}
+        return {**({"deadline": self.deadline} if self.deadline else {}), **({"vary": vary} if vary else {})}
+
+
+def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common | None = None) -> dict[str, Model]:
     """Return models by label.
 
     Args:
         texts: names, each with arguments as in ``glm-hmm:states=2``, or ``file.py:name``.
         units: numbers of units of each network that does not say its own.
         seeds: networks to average.
+        common: settings of all models.
 
     Raises:
-        UserError: for a name or an argument that does not exist.
+        UserError: for a name or an argument that does not exist, or times or formulas that no model takes.
     """
     found: dict[str, Model] = {}
+    shared = common or Common()
     for text in texts:
-        for label, model in _built(text, units, seeds):
+        for label, model in _built(text, units, seeds, shared):
             if label in found:
                 raise UserError(f"--model names {label} twice")
             found[label] = model
+    timed_models = [each for each in found.values() if hasattr(each, "vary")]
+    if (shared.vary or shared.deadline) and found and not timed_models:
+        flag = "--vary" if shared.vary else "--deadline"
+        raise UserError(f"{flag} needs a model of times: --model ddm, or --times ddm for other models")
+    if "drift" in shared.vary and found and not any("drift" in each.vary for each in timed_models):
+        raise UserError("--vary drift needs --model ddm; the drift of other models is their logit")
     return found
 
 
-def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model]]:
+def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[tuple[str, Model]]:
     if text.partition(":")[0].endswith(".py") or (is_reference(text) and "=" not in text):
-        return [(text, own(text))]
+        response = {"times": common.times} if common.times else {}
+        response |= common.arguments(bool(common.times))
+        vary = response.pop("vary", None)
+        return [(text, timed(own(text), response, vary))]
     call = parse_call(text, "model")
     if call.name not in MODELS:
         offered = find_own("model", call.name)
@@ -171,6 +189,9 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
     for key, value in call.named:
         check_known(f"argument of model {call.name}", key, spec.known)
         given[key] = _read(text, spec, key, parse_value(value))
+    if common.times and not spec.response:
+        given = {"times": common.times, **given}
+    given = {**common.arguments(spec.response or given.get("times", "none") != "none", spec.response), **given}
     if not spec.units or "units" in given:
         more = {"seeds": seeds} if spec.units and "seeds" not in given else {}
         return [(text, spec.build(text, **more, **given))]

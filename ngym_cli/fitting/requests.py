@@ -15,18 +15,17 @@ from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour
 from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
-from ngym_cli.config.flags import ROLES
-from ngym_cli.config.values import parse_whole_numbers, split_entries
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.config.keywords import read_keywords
+from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import fitted, registry, validation
 from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, place
-from ngym_cli.fitting.settings import FitSettings, Place
+from ngym_cli.fitting.request import FitRequest
+from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData
 from ngym_cli.runs import MANIFEST, RunFolder, discard, managing, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
-from ngym_cli.terminal import in_words
 
 FitProgress = Callable[[str, int, int], None]
 #: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
@@ -42,7 +41,7 @@ class FitHooks:
 
     Attributes:
         progress: called with the label of each model before it is fitted, its number, and how many there are.
-        announce: called with the size of the fit and the expected time before the first model.
+        announce: called with the size of the fit before the first model.
         elsewhere: fits the subjects one by one, such as `ngym_cli.sweeps.fits.on`; None to fit here.
     """
 
@@ -51,16 +50,14 @@ class FitHooks:
     elsewhere: Elsewhere | None = None
 
 
-def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) -> FitRecord:
+def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
     """Fit models, compute held-out scores by session and write the folder.
 
     Models that are complete in a folder of this name and these settings are not fitted again.
 
     Args:
-        settings: settings of the fit.
-        where: location on disk.
+        request: settings of the fit, and its location on disk.
         hooks: how the fit is followed, and where subjects are fitted.
-        recover: simulations of each model for parameter and model recovery; 0 for none.
 
     Returns:
         What ``fit.json`` holds, and the folder as ``path``.
@@ -68,23 +65,20 @@ def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) 
     Raises:
         UserError: if the table, a model or the folder does not suit.
     """
-    settings.check()
-    if recover < 0:
-        raise UserError(f"--recover must be 0 or more, not {recover}")
-    if hooks.elsewhere is not None and settings.subjects != "each":
+    if hooks.elsewhere is not None and request.subjects != "each":
         raise UserError("--on fits subjects one by one; it goes with --subjects each")
-    models = fitted.models_of(settings)  # wrong names are refused before the table is read
-    data = settings.read()
-    if not settings.model:
-        settings = settings.named(data.table)
-        models = fitted.models_of(settings)
+    models = fitted.models_of(request)  # wrong names are refused before the table is read
+    data = read_data(request)
+    if not request.model:
+        request = request.model_copy(update={"model": registry.suited(data.table, request.subjects)})
+        models = fitted.models_of(request)
     validation.check(models.values(), data.protocol)
     validation.check_test(data)
     data = validation.prepared(data)
     table, test = data.table, data.test
     fitted.check(models, data)
-    missing = [above for above in place(where.runs, Path(settings.table), where.name).parents if not above.exists()]
-    folder, about = _opened(settings, where)
+    missing = [above for above in place(request.runs, request.table, request.name).parents if not above.exists()]
+    folder, about = _opened(request)
     about["table"] = _about(table)
     try:
         if hooks.elsewhere is not None:
@@ -92,7 +86,8 @@ def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) 
             fitted.join(folder, list(models), data)
             fitted.clear(folder.path)
         else:
-            hooks.announce(_expected(settings, [label for label in models if folder.load(label) is None], table))
+            count = sum(folder.load(label) is None for label in models)
+            hooks.announce(f"{count} models to fit to {table.n_trials:,} trials, {request.folds} folds")
         results, predictions, tested = _fitted(models, data, folder, hooks.progress)
     except UserError:
         _discard_if_empty(folder, models, missing)
@@ -100,10 +95,10 @@ def run(settings: FitSettings, where: Place, hooks: FitHooks, recover: int = 0) 
     about["scores"] = fitted.plain_estimates(validation.scores(predictions, table.sessions))
     about["test_scores"] = None if test is None else fitted.plain_estimates(validation.scores(tested, test.sessions))
     about["models"] = results
-    if recover:
+    if request.recover:
         from ngym_cli.fitting.recovery import recover as run_recovery
 
-        about["recovery"] = run_recovery(models, table, recover, settings.seed, hooks.progress)
+        about["recovery"] = run_recovery(models, table, request.recover, request.seed, hooks.progress)
     write_table(_trials(table, predictions), folder.path / TRIALS)
     folder.write({**about, "status": "finished", "ended": now()})
     RunFolder(folder.path).update(status="finished", ended=now())
@@ -146,28 +141,18 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
     discard(RunFolder(folder.path), missing)
 
 
-def _expected(settings: FitSettings, labels: Sequence[str], table: Behaviour) -> str:
-    """Return the size of a fit and the expected time in words."""
-    seconds = registry.expected_seconds(labels, table.n_trials, settings.folds, settings.seeds)
-    own = ", own models not counted" if any(".py:" in label for label in labels) else ""
-    return (
-        f"{len(labels)} models to fit to {table.n_trials:,} trials, {settings.folds} folds: "
-        f"about {in_words(seconds)} on one core{own}"
-    )
-
-
-def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, FitRecord]:
+def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
     """Return the folder and the first entries of the record."""
-    path = place(where.runs, Path(settings.table), where.name)
+    path = place(request.runs, request.table, request.name)
     folder = FitFolder(path)
-    asked = settings.to_dict()
-    files = {name: digest(Path(name)) for name in (settings.table, settings.test) if name is not None}
+    settings = request.to_dict()
+    files = {str(file): digest(file) for file in (request.table, request.test) if file is not None}
     if path.exists() and any(path.iterdir()):
-        if where.overwrite:
+        if request.overwrite:
             managing.remove([RunFolder(path)])
         else:
             before = folder.read()
-            same = before["settings"] == plain(asked) and before.get("files") == files
+            same = before["settings"] == plain(settings) and before.get("files") == files
             if not same:
                 raise UserError(
                     f"fit {path} was made with other settings or data; choose another --name or --overwrite"
@@ -175,14 +160,14 @@ def _opened(settings: FitSettings, where: Place) -> tuple[FitFolder, FitRecord]:
     about: FitRecord = {
         "status": "running",
         "started": now(),
-        "settings": asked,
+        "settings": settings,
         "files": files,
-        "code": trust.signed(name for name in settings.model if ".py:" in name),
+        "code": trust.signed(name for name in request.model if ".py:" in name),
         "versions": provenance.versions(),
     }
     path.mkdir(parents=True, exist_ok=True)
     write_json(path / MANIFEST, {
-        "status": "running", "task": Path(settings.table).stem, "alg": "fit", "seed": settings.seed,
+        "status": "running", "task": request.table.stem, "alg": "fit", "seed": request.seed,
         "command": sys.argv, "started": now(), "process": this_process(), "machine": provenance.machine(1),
         "versions": about["versions"], "git": provenance.git_state(provenance.SOURCE),
         **({"code": about["code"]} if about["code"] else {}),
@@ -233,7 +218,7 @@ def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> di
 
 
 def fit(
-    table: str | Path, model: str | Sequence[str] | None = None, hooks: FitHooks | None = None, **flags: Any
+    table: str | Path, model: str | Sequence[str] | None = None, hooks: FitHooks | None = None, **request: Any
 ) -> FitRecord:
     """Fit models to a table of behaviour; the arguments are named as the flags of ``ngym fit``.
 
@@ -241,37 +226,13 @@ def fit(
         table: CSV, Parquet or NWB file.
         model: names of models, with commas or as a sequence; none for those that suit the table.
         hooks: how the fit is followed, and where subjects are fitted.
-        **flags: fields of `FitSettings` and `Place`, ``recover``, and roles of columns (``choice``, ``stimuli``, ...).
+        **request: fields of `FitRequest` and roles of columns (``choice``, ``stimuli``, ...).
 
     Returns:
         What ``fit.json`` holds (scores, parameters), and the folder as ``path``.
 
     Raises:
-        UserError: if the table, a model, a flag or the folder does not suit.
+        UserError: if the table, a model, an argument or the folder does not suit.
     """
-    of_settings = {name for name in FitSettings.__dataclass_fields__ if name not in ("table", "model", "roles")}
-    known = {*of_settings, *Place.__dataclass_fields__, *ROLES, "recover"}
-    for name in flags:
-        check_known("argument of fit", name, known)
-    given = {name: flags[name] for name in of_settings & set(flags)}
-    if "units" in given:
-        given["units"] = _units(given["units"])
-    for name in ("test", "columns"):
-        given[name] = None if given.get(name) is None else str(given[name])
-    names = tuple(split_entries(model) if isinstance(model, str) else model or ())
-    if isinstance(model, str) and not names:
-        raise UserError("--model is empty; expected names as in psytrack,gru")
-    roles = {k: ",".join(v) if isinstance(v, list | tuple) else v for k, v in flags.items() if k in ROLES}
-    where = Place(Path(flags.get("runs", "runs")), flags.get("name"), flags.get("overwrite", False))
-    settings = FitSettings(str(table), names, roles=roles, **given)
-    recover = flags.get("recover", 0)
-    if not isinstance(recover, int):
-        raise UserError(f"--recover must be 0 or more, a whole number, not {recover!r}")
-    return run(settings, where, hooks or FitHooks(), recover)
-
-
-def _units(units: int | str | Sequence[int]) -> tuple[int, ...]:
-    """Return numbers of units, which may be written with commas."""
-    if isinstance(units, str):
-        return tuple(parse_whole_numbers(units, "--units"))
-    return (units,) if isinstance(units, int | float) else tuple(units)
+    given = {"table": table, "model": model, **request}
+    return run(read_keywords(FitRequest, given, "argument of fit"), hooks or FitHooks())

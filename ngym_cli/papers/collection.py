@@ -45,7 +45,7 @@ class Paper:
     @cached_property
     def script(self) -> Script:
         """Measures and figures of the paper."""
-        return Script(self.folder, self.id)
+        return Script(self.folder)
 
     def run_settings(self, part: str) -> dict[str, Any]:
         """Return the configuration of a part's runs, without seed; a task file in the paper's folder is named by path.

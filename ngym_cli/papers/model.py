@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
 from ngym_cli.config import Section, TaskSettings, checked, read_toml
-from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.papers.verdicts import Criterion, parse_criterion
 
 FILE, SCRIPT = "paper.toml", "figures.py"
@@ -46,54 +47,42 @@ class SettingConfig(Section):
     here: str = Field("", description="what is done here, where it differs, and why")
 
 
-class EvaluationRequest(Section):
-    """Fresh trials with frozen weights, from which claims are measured."""
+#: Fields of a request that are no part of an evaluation: a reproduction sets them.
+OF_THE_COMMAND = ("run", "simulate", *OF_SIMULATIONS, "name", "overwrite", "runs", "trust", "as_json", "references")
 
-    trials: int | None = Field(None, ge=1, le=MOST_TRIALS)
-    deterministic: bool = Field(True, description="take the most probable action")
-    balanced: bool = Field(False, description="all combinations of conditions equally often")
-    seed: int = Field(0, ge=0, description="the network's own seed is added: each is shown trials of its own")
-    changes: Values = Field(default_factory=dict, description="what of the task is other than in training")
-    record: list[str] = Field(default_factory=list, description="activity, values, logits, observations, ...")
-    perturbations: dict[str, str] = Field(default_factory=dict, description="lesion, silence, clamp, noise")
+
+class EvaluationRequest(EvalRequest):
+    """Fresh trials with frozen weights, from which claims are measured; the network's own seed is added to ``seed``."""
 
     def folder(self, name: str) -> str:
         """Return the name of the folder of this evaluation in a run: another when something is asked otherwise."""
-        text = json.dumps(self.model_dump(), sort_keys=True)
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    @model_serializer(mode="wrap")
+    def _as_recorded(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return the settings that every record names, and further ones that are set."""
+        settings = {key: value for key, value in dump(self).items() if key in self.model_fields_set}
+        texts = {kind: texts[0] if len(texts) == 1 else texts for kind, texts in self.perturbations if texts}
+        return {
+            **settings, "trials": self.trials, "deterministic": self.deterministic is not False, "seed": self.seed,
+            "balanced": self.balanced, "changes": self.changes, "record": list(self.record or ()),
+            "perturbations": texts,
+        }  # fmt: skip
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_evaluation(cls, data: object) -> object:
+        for key in data if isinstance(data, Mapping) else ():
+            check_known("key", key, [name for name in cls.model_fields if name not in OF_THE_COMMAND])
+        return data
 
     @field_validator("changes")
     @classmethod
     def _of_the_task(cls, changes: Values) -> Values:
-        allowed = [*TaskSettings.model_fields, "task", "reset_state"]
         for key in changes:
-            if key not in allowed:
-                raise ValueError(str(unknown("change of an evaluation", key, allowed)))
+            check_known("change of an evaluation", key, [*TaskSettings.model_fields, "task", "reset_state"])
         return changes
-
-    @field_validator("record")
-    @classmethod
-    def _known_quantities(cls, record: list[str]) -> list[str]:
-        from ngym_cli.runs.recordings import QUANTITIES
-
-        for name in record:
-            if name not in QUANTITIES:
-                raise ValueError(str(unknown("quantity to record", name, QUANTITIES)))
-        return record
-
-    @field_validator("perturbations")
-    @classmethod
-    def _known_perturbations(cls, perturbations: dict[str, str]) -> dict[str, str]:
-        from ngym_cli.agents.perturbation import KINDS, parse
-
-        for kind, text in perturbations.items():
-            if kind not in KINDS:
-                raise ValueError(str(unknown("perturbation", kind, KINDS)))
-            try:
-                parse(kind, text)
-            except UserError as error:
-                raise ValueError(str(error)) from None
-        return perturbations
 
 
 class PartConfig(Section):

@@ -51,19 +51,14 @@ class PaperRun:
     @classmethod
     def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
         """Return a run with all required evaluations; missing evaluations are made."""
-        from ngym_cli.agents import perturbation
         from ngym_cli.evaluation import requests
 
         for name, each in requested.items():
             label = each.folder(name)
             if (run.path / "eval" / label / "summary.json").is_file():
                 continue
-            units = tuple(perturbation.parse(kind, text) for kind, text in each.perturbations.items())
-            asked = requests.RequestedEvaluation(
-                trials=each.trials, seed=each.seed + seed, deterministic=each.deterministic, balanced=each.balanced,
-                changes=each.changes, perturbations=units, record=tuple(each.record), name=label, trust=True,
-            )  # fmt: skip
-            for _ in requests.evaluate([str(run.path)], run.path.parent, asked):
+            request = each.model_copy(update={"seed": each.seed + seed, "name": label, "trust": True})
+            for _ in requests.evaluate([str(run.path)], run.path.parent, request):
                 pass
         return cls(run, seed, requested)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.engine import PlannedRun
 from ngym_cli.papers.measuring import ClaimResult
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
+from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.papers.verdicts import Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
 from ngym_cli.sweeps.recipe import LaunchSettings
@@ -29,35 +29,6 @@ if TYPE_CHECKING:
     from ngym_cli.papers.model import ClaimConfig
 
 CLAIMS, PAGE, FIGURES = "claims.json", "report.html", "figures"
-MOST_SEEDS, LARGEST_SEED = 10_000, 2**31 - 1
-
-
-@dataclass(frozen=True)
-class SeedRange:
-    """Seeds of the networks of a paper.
-
-    Attributes:
-        number: number of networks of each part; default as in the paper's `paper.toml`.
-        first: first seed.
-    """
-
-    number: int | None = None
-    first: int = 0
-
-    def check(self) -> None:
-        """Refuse impossible seeds.
-
-        Raises:
-            UserError: with the permitted range.
-        """
-        if self.number is not None and not 1 <= self.number <= MOST_SEEDS:
-            raise UserError(f"--seeds must be between 1 and {MOST_SEEDS:,}, not {self.number:,}")
-        if not 0 <= self.first <= LARGEST_SEED:
-            raise UserError(f"--first-seed must be between 0 and {LARGEST_SEED:,}, not {self.first:,}")
-
-    def of(self, paper: Paper) -> range:
-        """Return the seeds for a paper."""
-        return range(self.first, self.first + (self.number or paper.config.seeds))
 
 
 def show(json_: bool) -> int:
@@ -67,39 +38,26 @@ def show(json_: bool) -> int:
     return 0
 
 
-def reproduce(
-    reference: str,
-    only: Sequence[str],
-    seeds: SeedRange,
-    launch: LaunchSettings,
-    root: Path,
-    trusted: bool,
-    json_: bool,
-) -> int:
+def reproduce(request: ReproduceRequest) -> int:
     """Train the missing networks of a paper, measure claims, draw figures and return the exit code.
 
     Args:
-        reference: id or folder of the paper.
-        only: parts and claims; all without a word.
-        seeds: seeds of each part's networks.
-        launch: launch settings.
-        root: folder of all reproductions.
-        trusted: accept code in the paper's folder.
-        json_: print one JSON document.
+        request: the paper, parts and claims (all without a word), seeds, and how networks are trained.
 
     Raises:
         UserError: on anything wrong in the words or in the paper's folder.
     """
-    seeds.check()
-    paper = collection.find(reference)
-    parts, claims = paper.chosen(list(only))
-    place = root / paper.id
+    launch, trusted, json_ = request.launch, request.trust, request.as_json
+    paper = collection.find(str(request.paper))
+    parts, claims = paper.chosen(request.only)
+    place = request.reproductions / paper.id
     code = require_trust(paper, place, trusted)
     launcher = launchers.find(launch)
     if place.exists() and locks.in_use(place):
         raise InUseError(f"{place} is in use by another process")
     everything, _ = paper.chosen([])
-    whole = engine.plan(paper, everything, seeds.of(paper), place)
+    seeds = range(request.first_seed, request.first_seed + (request.seeds or paper.config.seeds))
+    whole = engine.plan(paper, everything, seeds, place)
     planned = {key: each for key, each in whole.items() if each.part in parts}
     rows, interrupted = _train(paper, planned, place, launch, launcher)
     if interrupted:

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
-import sys
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ngym_cli.config.parts import user_errors
+from ngym_cli.config.parts import import_file
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers.model import SCRIPT
 
@@ -39,11 +37,10 @@ class Script:
 
     Args:
         folder: of the paper.
-        id_: of the paper.
     """
 
-    def __init__(self, folder: Path, id_: str):
-        self.path, self._name = folder / SCRIPT, f"ngym_paper_{id_}".replace("-", "_").replace(".", "_")
+    def __init__(self, folder: Path):
+        self.path = folder / SCRIPT
 
     @cached_property
     def functions(self) -> dict[str, tuple[int, float]]:
@@ -89,21 +86,14 @@ class Script:
             takes = str(least) if least == most else several
             raise UserError(f"{where}: the claim names {parts} parts, {measure} takes {takes}")
 
-    @cached_property
+    @property
     def module(self) -> ModuleType:
         """The script, imported.
 
         Raises:
             UserError: if it cannot be.
         """
-        spec = importlib.util.spec_from_file_location(self._name, self.path)
-        if spec is None or spec.loader is None:
-            raise UserError(f"cannot import {self.path}")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[self._name] = module
-        with user_errors(str(self.path)):
-            spec.loader.exec_module(module)
-        return module
+        return import_file(self.path, "script of a paper")
 
     def measure(self, name: str) -> Callable[[PaperRun], object]:
         """Return a measure: from the script, from the library, or declared by the task."""

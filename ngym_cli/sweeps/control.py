@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, read_toml
@@ -17,7 +15,7 @@ from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, va
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.launchers import Order
-from ngym_cli.sweeps.recipe import Recipe
+from ngym_cli.sweeps.recipe import Recipe, SweepRequest
 from ngym_cli.sweeps.results import SweepDocument
 
 INTERRUPTED = 130
@@ -145,112 +143,84 @@ def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
     }
 
 
-@dataclass(frozen=True)
-class SweepCommand:
-    """Command line of ``ngym sweep``.
+def execute(request: SweepRequest) -> int:
+    """Carry out the command line and return the exit code.
 
-    Attributes:
-        what: file of a recipe, ``status``, ``resume``, or None.
-        reference: sweep to look at or to resume.
-        values: values of parameters that flags give.
-        over: tables of the recipe that flags give.
-        root: folder of all sweeps.
-        name: name of the sweep.
-        detach: do not wait for the cluster.
-        trust: let a recipe name a user's own code.
-        dry_run: only print what would be done.
-        json: print one JSON document.
+    Raises:
+        UserError: on words that do not go together, and as the actions themselves.
     """
+    what, reference, over = request.what, request.sweep, request.tables()
+    if what in ACTIONS:
+        if request.varied or "zip" in over or "search" in over or request.name is not None or request.dry_run:
+            raise UserError(f"ngym sweep {what} takes a sweep as it is; no other settings go with it")
+        found = folder.find(reference or runs.LATEST, request.sweeps)
+        return _show(request, found) if what == "status" else _resume(request, found)
+    if reference is not None:
+        raise UserError(f"ngym sweep {what} {reference}: expected a recipe alone" + did_you_mean(str(what), ACTIONS))
+    file = Path(what) if what is not None else None
+    if file is not None and not file.is_file():
+        raise UserError(f"no such recipe: {what}" + did_you_mean(str(what), ACTIONS))
+    if file is None and not request.varied and "search" not in over:
+        raise UserError("nothing to sweep: give a recipe or flags, as in ngym sweep --alg ppo,recurrent_ppo --seed 0:5")
+    recipe = make_recipe(file, over, request.varied, request.trust)
+    name = name_of(recipe, request.name, file)
+    return _plan(request, recipe, name) if request.dry_run else _start(request, recipe, name, request.sweeps)
 
-    what: str | None
-    reference: str | None
-    values: Mapping[str, Sequence[object]]
-    over: Mapping[str, Any]
-    root: Path
-    name: str | None
-    detach: bool
-    trust: bool
-    dry_run: bool
-    json: bool
 
-    def execute(self) -> int:
-        """Carry out the command line and return the exit code.
+def _show(request: SweepRequest, sweep: SweepFolder) -> int:
+    """Print the progress of a sweep."""
+    rows = status.StatusReader(sweep).rows()
+    if request.as_json:
+        terminal.print_json(result(sweep, rows))
+    else:
+        tables.print_progress(terminal.console(), sweep, rows, results.settings(sweep, rows))
+    return 0
 
-        Raises:
-            UserError: on words that do not go together, and as the actions themselves.
-        """
-        what, reference = self.what, self.reference
-        if what in ACTIONS:
-            if self.values or "zip" in self.over or "search" in self.over or self.name is not None or self.dry_run:
-                raise UserError(f"ngym sweep {what} takes a sweep as it is; no other settings go with it")
-            found = folder.find(reference or runs.LATEST, self.root)
-            return self._show(found) if what == "status" else self._resume(found)
-        if reference is not None:
-            raise UserError(
-                f"ngym sweep {what} {reference}: expected a recipe alone" + did_you_mean(str(what), ACTIONS)
-            )
-        file = Path(what) if what is not None else None
-        if file is not None and not file.is_file():
-            raise UserError(f"no such recipe: {what}" + did_you_mean(str(what), ACTIONS))
-        if file is None and not self.values and "search" not in self.over:
-            raise UserError(
-                "nothing to sweep: give a recipe or flags, as in ngym sweep --alg ppo,recurrent_ppo --seed 0:5"
-            )
-        recipe = make_recipe(file, self.over, self.values, self.trust)
-        name = name_of(recipe, self.name, file)
-        return self._plan(recipe, name) if self.dry_run else self._start(recipe, name, self.root)
 
-    def _show(self, sweep: SweepFolder) -> int:
-        """Print the progress of a sweep."""
-        rows = status.StatusReader(sweep).rows()
-        if self.json:
-            terminal.print_json(result(sweep, rows))
-        else:
-            tables.print_progress(terminal.console(), sweep, rows, results.settings(sweep, rows))
+def _resume(request: SweepRequest, sweep: SweepFolder) -> int:
+    """Resume an interrupted sweep; flags of the launcher override the recipe."""
+    if not request.trust:
+        validation.require_trust(sweep.recipe, sweep.path / folder.RECIPE)
+    data = sweep.recipe.model_dump(exclude_none=True)
+    recipe = recipes.build(recipes.override(data, {"launch": request.launch}), {})
+    return _start(request, recipe, sweep.name, sweep.path.parent)
+
+
+def _plan(request: SweepRequest, recipe: Recipe, name: str) -> int:
+    """Print the runs of a sweep, the expected duration, and the batch script for a cluster."""
+    path, entries = request.sweeps / runs.plain_name("sweep", name), plan.entries(recipe)
+    script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
+    _say_trying(name, len(entries))
+    found = validation.forecast(recipe, validation.check(recipe))
+    if request.as_json:
+        terminal.print_json({"id": name, **found.document(), **({"script": script} if script else {})})
         return 0
+    out = terminal.console()
+    tables.print_plan(out, recipe, found)
+    if script:
+        out.print(script, soft_wrap=True, markup=False, highlight=False)
+    return 0
 
-    def _resume(self, sweep: SweepFolder) -> int:
-        """Resume an interrupted sweep; flags of the launcher override the recipe."""
-        if not self.trust:
-            validation.require_trust(sweep.recipe, sweep.path / folder.RECIPE)
-        data = sweep.recipe.model_dump(exclude_none=True)
-        recipe = recipes.build(recipes.override(data, {"launch": self.over.get("launch", {})}), {})
-        return self._start(recipe, sweep.name, sweep.path.parent)
 
-    def _plan(self, recipe: Recipe, name: str) -> int:
-        """Print the runs of a sweep, the expected duration, and the batch script for a cluster."""
-        path, entries = self.root / runs.plain_name("sweep", name), plan.entries(recipe)
-        script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
-        _say_trying(name, len(entries))
-        found = validation.forecast(recipe, validation.check(recipe))
-        if self.json:
-            terminal.print_json({"id": name, **found.document(), **({"script": script} if script else {})})
-            return 0
-        out = terminal.console()
-        tables.print_plan(out, recipe, found)
-        if script:
-            out.print(script, soft_wrap=True, markup=False, highlight=False)
-        return 0
-
-    def _start(self, recipe: Recipe, name: str, root: Path) -> int:
-        """Make or reopen the folder of a sweep, do all remaining jobs and print the results."""
-        sweep, launcher = open_sweep(recipe, name, root, _say_trying)
-        err, rows = terminal.console(stderr=True), status.StatusReader(sweep).rows()
-        done = sum(row["state"] in status.FINAL for row in rows)
-        err.print(f"{done:,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
-        if status.unfinished_jobs(sweep, rows):
-            err.print(f"tensorboard --logdir {sweep.root}; ngym sweep status {sweep.name}", soft_wrap=True)
-        rows, interrupted = do_jobs(sweep, launcher, True, self.detach)
-        results.write(sweep, rows)
-        document = result(sweep, rows)
-        if self.json:
-            terminal.print_json(document)
-        else:
-            tables.print_result(terminal.console(), sweep, document)
-        if interrupted:
-            err.print(f"interrupted; ngym sweep resume {sweep.name} continues", soft_wrap=True)
-            return INTERRUPTED
-        return 1 if any(row["state"] == "failed" for row in rows) else 0
+def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
+    """Make or reopen the folder of a sweep, do all remaining jobs and print the results."""
+    sweep, launcher = open_sweep(recipe, name, root, _say_trying)
+    err, rows = terminal.console(stderr=True), status.StatusReader(sweep).rows()
+    done = sum(row["state"] in status.FINAL for row in rows)
+    err.print(f"{done:,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
+    if status.unfinished_jobs(sweep, rows):
+        err.print(f"tensorboard --logdir {sweep.root}; ngym sweep status {sweep.name}", soft_wrap=True)
+    rows, interrupted = do_jobs(sweep, launcher, True, request.detach)
+    results.write(sweep, rows)
+    document = result(sweep, rows)
+    if request.as_json:
+        terminal.print_json(document)
+    else:
+        tables.print_result(terminal.console(), sweep, document)
+    if interrupted:
+        err.print(f"interrupted; ngym sweep resume {sweep.name} continues", soft_wrap=True)
+        return INTERRUPTED
+    return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 
 def _say_trying(name: str, number: int) -> None:

@@ -111,17 +111,18 @@ class OutsideTraining:
             changed: changed conditions by dotted key.
             name: name of the recording; None for an evaluation.
         """
-        from ngym_cli.evaluation.requests import RequestedEvaluation, evaluate
+        from ngym_cli.evaluation.request import EvalRequest
+        from ngym_cli.evaluation.requests import evaluate
         from ngym_cli.files.reading import read_json
 
         parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
-        asked = RequestedEvaluation(
-            trials=TRIALS, changes=nest(parsed), record=NEEDED if name else (), name=name, overwrite=True,
+        request = EvalRequest(
+            trials=TRIALS, changes=nest(parsed), record=NEEDED if name else None, name=name, overwrite=True,
             trust=self.trust, references=not changed,  # the figure shows no scores of reference agents
         )  # fmt: skip
-        folder = path / "eval" / asked.label(TRIALS)
+        folder = path / "eval" / request.label(TRIALS)
         if not (folder / "summary.json").exists():
-            for summary, made in evaluate([str(path)], path.parent, asked):
+            for summary, made in evaluate([str(path)], path.parent, request):
                 self.tell(f"evaluated {summary['trials']:,} trials: {made}")
         return float(read_json(folder / "summary.json")["performance"])
 

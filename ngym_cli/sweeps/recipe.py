@@ -4,46 +4,48 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import Field, field_validator, model_validator
 
 from ngym_cli.config import RunConfig, Section, checked, leaves, merge, nest, read_toml
-from ngym_cli.config.flags import FLAGS
-from ngym_cli.config.values import (
-    Values,
-    as_list,
-    parse_assignment,
-    parse_assignments,
-    parse_list,
-    parse_scalar,
-    parse_value,
-    parse_whole_numbers,
-    split_entries,
-)
+from ngym_cli.config.fields import Flag, Names, Options, Request, options_of
+from ngym_cli.config.launch import WHERE, LaunchSettings
+from ngym_cli.config.model import RUN_SECTIONS
+from ngym_cli.config.values import Values, as_list
 from ngym_cli.errors import UserError, unknown
 
 #: Quantities that a search can maximise.
 SearchMetric = Literal["performance", "reward_per_trial"]
 
+#: Groups of options in the help.
+SEARCH, VARIED = "Search", "Parameters: one value, a,b,c or START:STOP"
+
 
 class SearchSettings(Section):
-    """Parameters drawn by Optuna instead of listed.
+    """Parameters drawn by Optuna instead of listed."""
 
-    Attributes:
-        space: parameter -> log:LOW:HIGH, float:..., int:..., logint:..., choice:V1:V2.
-    """
-
-    trials: int = Field(ge=1, le=1_000_000)
-    space: dict[str, str] = Field(default_factory=dict, validate_default=True)
-    maximize: SearchMetric = "performance"
-    sampler: Literal["tpe", "random"] = "tpe"
-    pruner: Literal["none", "median", "hyperband"] = "median"
-    seed: int = Field(0, ge=0)
+    trials: Annotated[
+        int,
+        Flag("Number of trials drawn by Optuna.", SEARCH, names=("--search",)),
+        Field(ge=1, le=1_000_000),
+    ]
+    space: Annotated[
+        dict[str, str],
+        Flag("PARAMETER=log:LOW:HIGH, or float:, int:, logint:, choice:V1:V2.", SEARCH, parse=str),
+    ] = Field(default_factory=dict, validate_default=True)
+    maximize: Annotated[SearchMetric, Flag("What to maximise: performance or reward_per_trial.", SEARCH)] = (
+        "performance"
+    )
+    sampler: Annotated[Literal["tpe", "random"], Flag("How parameters are drawn: tpe or random.", SEARCH)] = "tpe"
+    pruner: Annotated[
+        Literal["none", "median", "hyperband"],
+        Flag("Early stopping of poor trials: median, hyperband or none.", SEARCH),
+    ] = "median"
+    seed: Annotated[int, Flag("Random seed of the search.", SEARCH, names=("--search-seed",)), Field(ge=0)] = 0
 
     @field_validator("space")
     @classmethod
@@ -58,37 +60,45 @@ class SearchSettings(Section):
         return found
 
 
-class LaunchSettings(Section):
-    """Settings of the execution of runs, which are not part of a recipe's identity.
+class SweepRequest(Request):
+    """Train many agents: grids, seeds and searches.
 
-    Attributes:
-        workers: most runs at a time.
+    Runs on this machine, a Ray cluster or Slurm. Run the same command again to resume.
     """
 
-    on: str = "local"
-    workers: int | None = Field(None, ge=1)
-    slurm: Values = Field(default_factory=dict)
+    what: Annotated[
+        str | None,
+        Flag("Recipe (TOML file), or 'status' or 'resume' followed by a sweep; without it, flags are the recipe.",
+             positional=True),
+    ] = None  # fmt: skip
+    sweep: Annotated[str | None, Flag("Name or folder of a sweep, or 'latest'.", positional=True)] = None
+    varied: Annotated[
+        dict[str, list[Any]], Options(RUN_SECTIONS, VARIED, many=True, chosen=lambda flag: flag.sweeps)
+    ] = {}
+    zip: Annotated[list[Names], Flag("Parameters that change together, as in units,timesteps.", VARIED)] = []
+    search: Annotated[Values, Options((SearchSettings,))] = {}
+    launch: Annotated[Values, Options((LaunchSettings,))] = {}
+    detach: Annotated[bool, Flag("Submit to Slurm and return.", WHERE)] = False
+    name: Annotated[str | None, Flag("Name of the sweep.", WHERE)] = None
+    sweeps: Annotated[Path, Flag("Folder of all sweeps.", WHERE)] = Path("sweeps")
+    trust: Annotated[bool, Flag("Trust code that the recipe names and this command line does not.", WHERE)] = False
+    dry_run: Annotated[bool, Flag("Print the planned runs and their expected duration.", WHERE)] = False
+    as_json: Annotated[bool, Flag("Print JSON.", WHERE, names=("--json",))] = False
 
-    @field_validator("slurm")
-    @classmethod
-    def _options(cls, options: Mapping[str, object]) -> dict[str, object]:
-        return check_options(options)
+    def tables(self) -> dict[str, Any]:
+        """Return the tables of a recipe that are requested, without undefined ones."""
+        tables = {"zip": zip_groups(self.zip), "search": self.search, "launch": self.launch}
+        return {name: table for name, table in tables.items() if table}
 
 
 class Recipe(Section):
-    """Everything that determines a sweep.
+    """Everything that determines a sweep: a recipe in TOML."""
 
-    Attributes:
-        run: common settings of all runs, with the keys of a run's configuration.
-        grid: parameter to its values; dotted keys reach into tables (``hyperparameters.learning_rate``).
-        zip: groups of parameters of the grid that change together.
-        search: draws further parameters.
-        launch: launch settings.
-    """
-
-    run: dict[str, Any] = Field(default_factory=dict)
-    grid: dict[str, list[Any]] = Field(default_factory=dict)
-    zip: list[list[str]] = Field(default_factory=list)
+    run: dict[str, Any] = Field(default_factory=dict, description="common settings, as in a run's configuration")
+    grid: dict[str, list[Any]] = Field(
+        default_factory=dict, description="parameter to its values; dotted keys reach into tables"
+    )
+    zip: list[list[str]] = Field(default_factory=list, description="parameters of the grid that change together")
     search: SearchSettings | None = None
     launch: LaunchSettings = Field(default_factory=LaunchSettings)
 
@@ -177,77 +187,6 @@ def without(table: Mapping[str, Any], key: str) -> Values:
     return kept
 
 
-def from_flags(flags: Mapping[str, Any], wrappers: Iterable[str] | None = None) -> dict[str, Sequence[object]]:
-    """Return the values that flags give to parameters, as lists.
-
-    Args:
-        flags: by name, as in ``ngym_cli.config.flags``: texts, of tables lists of ``NAME=VALUES``; None if not given.
-        wrappers: one stack for each time the flag was given.
-
-    Raises:
-        UserError: on an empty list or a parameter given twice.
-    """
-    found: dict[str, Sequence[object]] = {}
-    for name, text in flags.items():
-        if text is None or text == []:
-            continue
-        flag = FLAGS[name]
-        if flag.kind != "table":
-            if flag.kind == "whole":
-                found[flag.key] = parse_whole_numbers(text, flag.option)
-            else:
-                found[flag.key] = parse_list(text, str if flag.kind == "word" else parse_scalar, flag.option)
-            continue
-        for assignment in text:
-            entry, value = parse_assignment(assignment, flag.option)
-            key = f"{flag.key}.{entry}"
-            if key in found:
-                raise UserError(f"{flag.option}: '{entry}' is given twice")
-            found[key] = parse_list(value, parse_value, f"{flag.option} {entry}")
-    stacks = ["" if stack == "none" else stack for stack in wrappers or ()]
-    return {**found, **({"wrappers": stacks} if stacks else {})}
-
-
-def tables_from_flags(
-    launch: Values, searched: Mapping[str, Any], zipped: Iterable[str] | None = None
-) -> dict[str, object]:
-    """Return the tables of a recipe that flags give, without undefined entries.
-
-    Args:
-        launch: from ``launch_from_flags``.
-        searched: flags of the search.
-        zipped: groups of parameters that change together, separated by commas.
-    """
-    search = {key: value for key, value in searched.items() if value is not None}
-    if "space" in search:
-        search["space"] = parse_assignments(search["space"], "--space", str)
-    found = {"zip": zip_groups(map(split_entries, zipped or ())), "search": search, "launch": launch}
-    return {name: table for name, table in found.items() if table}
-
-
-def launch_from_flags(on: str | None, workers: int | None, slurm: Iterable[str] | None) -> Values:
-    """Return the launch settings that flags give, without undefined entries.
-
-    Args:
-        on: launcher.
-        workers: most runs at a time.
-        slurm: each ``NAME=VALUE``.
-    """
-    pairs = (parse_assignment(text, "--slurm") for text in slurm or ())
-    options = {key: value if ":" in value else parse_scalar(value) for key, value in pairs}
-    given = {"on": on, "workers": workers, "slurm": options or None}
-    return {key: value for key, value in given.items() if value is not None}
-
-
-def launch_settings(on: str | None, workers: int | None, slurm: Iterable[str] | None) -> LaunchSettings:
-    """Return launch settings from flags; arguments as of ``launch_from_flags``.
-
-    Raises:
-        UserError: if a setting does not exist or does not fit.
-    """
-    return build({"launch": launch_from_flags(on, workers, slurm)}, {}).launch
-
-
 def zip_groups(groups: Iterable[Sequence[str]]) -> list[list[str]]:
     """Return groups of parameters that change together by dotted keys.
 
@@ -267,7 +206,8 @@ def zip_groups(groups: Iterable[Sequence[str]]) -> list[list[str]]:
 def _key(name: str) -> str:
     name = name.strip().replace("-", "_")
     try:
-        return FLAGS[name].key if name in FLAGS else canonical(name)
+        keys = {option.spelling.strip("-").replace("-", "_"): option.entry for option in options_of(SweepRequest)}
+        return keys.get(name) or canonical(name)
     except ValueError as error:
         raise UserError(f"zip: {error}") from None
 
@@ -290,7 +230,7 @@ def build(data: Mapping[str, object], values: Mapping[str, Sequence[object]], so
 
     Args:
         data: the document.
-        values: lists of values from ``from_flags``; one value alone is the same for all runs.
+        values: lists of values from a `SweepRequest`; one value alone is the same for all runs.
         source: origin of the document, for messages.
 
     Raises:
@@ -347,53 +287,3 @@ def differences(old: Recipe, new: Recipe) -> list[str]:
 def _said(value: object) -> str:
     text = "not given" if value is None else json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-#: Options of ``sbatch`` (Slurm 24) that say what a job needs and whom it is for. Those that name files or commands, or
-#: that the launcher sets itself, are not among them.
-SBATCH_OPTIONS = (
-    *("account", "acctg_freq", "begin", "cluster_constraint", "clusters", "comment", "constraint", "contiguous"),
-    *("core_spec", "cores_per_socket", "cpu_freq", "cpus_per_gpu", "cpus_per_task", "deadline", "delay_boot"),
-    *("dependency", "distribution", "exclude", "exclusive", "extra", "extra_node_info", "gpu_bind", "gpu_freq", "gpus"),
-    *("gpus_per_node", "gpus_per_socket", "gpus_per_task", "gres", "gres_flags", "hint", "hold", "kill_on_invalid_dep"),
-    *("licenses", "mail_type", "mail_user", "mcs_label", "mem", "mem_bind", "mem_per_cpu", "mem_per_gpu", "mincpus"),
-    *("network", "nice", "no_kill", "nodelist", "nodes", "ntasks", "ntasks_per_core", "ntasks_per_gpu"),
-    *("ntasks_per_node", "ntasks_per_socket", "oom_kill_step", "overcommit", "oversubscribe", "partition", "power"),
-    *("prefer", "priority", "profile", "propagate", "qos", "reservation", "segment", "sockets_per_node"),
-    *("spread_job", "switches", "thread_spec", "threads_per_core", "time", "time_min", "tmp", "tres_bind"),
-    *("tres_per_task", "use_min_nodes", "wait_all_nodes", "wckey"),
-)
-
-#: Further options, for the launcher itself.
-SWEEP_OPTIONS = ("runs_per_job", "array_parallelism", "signal_delay_s", "use_srun", "stderr_to_stdout")
-
-#: What a word may be made of: what names, numbers, times, addresses and lists need, and nothing that a shell would act
-#: on beyond a blank.
-_OPTION = re.compile(r"[\w .,:;=+@%/\[\]()*!|&^~-]*", re.ASCII)
-
-#: Longest value (letters).
-LONGEST_OPTION = 1_000
-
-
-def check_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Return options with names in Python spelling.
-
-    Raises:
-        ValueError: if a name is not allowed, or a value is not a plain word, a number or a truth value.
-    """
-    found: dict[str, object] = {}
-    for key, value in options.items():
-        name = key.replace("-", "_")
-        if name in ("output", "error"):
-            raise ValueError(f"slurm: '{key}' cannot be set: the output of all jobs goes into the sweep's folder")
-        allowed = (*SBATCH_OPTIONS, *SWEEP_OPTIONS)
-        if name not in allowed:
-            raise ValueError(str(unknown("option of sbatch that a sweep may set", key, allowed)))
-        if not isinstance(value, bool | int | float | str):
-            raise ValueError(f"slurm: {key} must be a word or a number, not {value!r}")
-        if isinstance(value, str) and (len(value) > LONGEST_OPTION or not _OPTION.fullmatch(value)):
-            raise ValueError(f"slurm: {key} has letters that no option of sbatch takes: {value[:40]!r}")
-        if name in SWEEP_OPTIONS and not isinstance(value, int):
-            raise ValueError(f"slurm: {key} must be a number, not {value!r}")
-        found[name] = value
-    return found

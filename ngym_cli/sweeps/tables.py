@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -17,13 +16,10 @@ from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.sweeps.results import SettingRow, SweepDocument
 from ngym_cli.sweeps.status import RunRow, StatusReader
 from ngym_cli.sweeps.validation import Forecast
-from ngym_cli.terminal import SECONDS_PER_LINE, estimate_cells, in_words, plain_table
-
-#: Seconds between two pictures.
-SECONDS_PER_PICTURE = 1.0
+from ngym_cli.terminal import LiveView, estimate_cells, in_words, plain_table
 
 #: Pause between two readings of all runs, in multiples of the reading time, to leave shared disks to the runs.
-PATIENCE = 20.0
+PAUSE_PER_READING = 20.0
 
 #: Most rows of the picture; running and failed runs come first.
 MOST_ROWS = 20
@@ -41,36 +37,28 @@ class LiveTable:
     """
 
     def __init__(self, observer: StatusReader, console: Console, workers: int):
-        self.observer, self.console, self.workers = observer, console, workers
-        self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
-        self._last, self._pause, self._said = 0.0, 0.0, ""
+        self.observer, self.workers = observer, workers
+        self._view = LiveView(console, transient=False)
+        self._shortest_pause = self._view.pause
 
     def __enter__(self) -> LiveTable:
         """Begin to draw."""
-        if self._live:
-            self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Leave the last picture."""
         self.look(force=True)
-        if self._live:
-            self._live.stop()
+        self._view.stop()
 
     def look(self, force: bool = False) -> None:
         """Redraw the table if enough time has passed."""
-        now = time.monotonic()
-        pause = max(SECONDS_PER_PICTURE if self._live else SECONDS_PER_LINE, self._pause)
-        if not force and now - self._last < pause:
+        if not (force or self._view.is_due()):
             return
+        before = time.monotonic()
         rows = self.observer.rows()
-        self._last = time.monotonic()
-        self._pause = PATIENCE * (self._last - now)
-        if self._live:
-            self._live.update(picture(rows, self.observer.sweep.recipe.swept(), self.workers), refresh=True)
-        elif (line := headline(rows, self.workers)) != self._said:
-            self._said = line
-            self.console.print(line, soft_wrap=True)
+        self._view.pause = max(self._shortest_pause, PAUSE_PER_READING * (time.monotonic() - before))
+        table = picture(rows, self.observer.sweep.recipe.swept(), self.workers)
+        self._view.show(table, headline(rows, self.workers), force=True)
 
 
 def headline(rows: Sequence[RunRow], workers: int) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Mapping
 
 from rich.console import Console, Group
-from rich.live import Live
 
-from ngym_cli.terminal import EveryFewSeconds, left_in_words, progress_bars
+from ngym_cli.terminal import LiveView, left_in_words, progress_bars
 
 #: Seconds of training before which the speed says little about the time left: the first steps include preparations.
 WARM_UP = 2.0
@@ -43,9 +41,7 @@ class Display:
 
 
 class LiveDisplay(Display):
-    """A bar and a line of numbers on a terminal; plain lines now and then where there is none.
-
-    What cannot be shown (the terminal was closed, the disk that a log goes to is full) is not shown; the run continues.
+    """A bar and a line of numbers in a terminal or a notebook; plain lines now and then elsewhere.
 
     Args:
         console: console to draw on.
@@ -58,14 +54,13 @@ class LiveDisplay(Display):
         self, console: Console, total: int, references: Mapping[str, float | None], deterministic: bool = False
     ):
         self.actions = actions_in_words(deterministic)
-        self.console = console
         self.total = total
         self.references = dict(references)
+        self._view = LiveView(console)
         self._bars = progress_bars(console)
         self._training = self._bars.add_task("training", total=total, text="")
         self._evaluation = self._bars.add_task("evaluating", visible=False, text="")
-        self._live = Live(self._bars, console=console, refresh_per_second=4, transient=True)
-        self._pace = EveryFewSeconds()
+        self._picture = Group(self._bars)
         self._step = self._first = 0
         self._began = time.monotonic()
         self._evaluations = 0.0
@@ -74,9 +69,6 @@ class LiveDisplay(Display):
         """Begin to draw, at a step."""
         self._first = self._step = step
         self._began = time.monotonic()
-        with contextlib.suppress(OSError):
-            if self.console.is_terminal:
-                self._live.start()
 
     def _trained(self) -> float:
         return max(time.monotonic() - self._began - self._evaluations, 1e-9)
@@ -98,34 +90,31 @@ class LiveDisplay(Display):
         self._step = step
         first, *rest = self._numbers({**numbers, "steps_per_second": self.speed})
         steps, left = f"{min(step, self.total):,} of {self.total:,} steps", self._left()
-        with contextlib.suppress(OSError):
-            if self.console.is_terminal:
-                self._bars.update(self._training, completed=min(step, self.total), text=f"{steps} {left}".rstrip())
-                self._live.update(Group(self._bars, first, "   ".join(rest)))
-            elif left and self._pace.due():
-                self.console.print(f"{steps}, {left}: {', '.join([first, *rest])}", soft_wrap=True)
+        self._bars.update(self._training, completed=min(step, self.total), text=f"{steps} {left}".rstrip())
+        line = f"{steps}, {left}: {', '.join([first, *rest])}" if left else ""
+        self._picture = Group(self._bars, first, "   ".join(rest))
+        self._view.show(self._picture, line)
 
     def evaluating(self, done: int, total: int) -> None:
         """Draw the number of finished trials of an evaluation."""
         text = f"{done:,} of {total:,} trials"
-        with contextlib.suppress(OSError):
-            if self.console.is_terminal:
-                self._bars.update(self._evaluation, completed=done, total=total, text=text, visible=True)
-            elif self._trained() >= WARM_UP and self._pace.due():
-                self.console.print(f"evaluating: {text}", soft_wrap=True)
+        self._bars.update(self._evaluation, completed=done, total=total, text=text, visible=True)
+        self._view.show(self._bars, f"evaluating: {text}" if self._trained() >= WARM_UP else "")
 
     def evaluated(self, seconds: float) -> None:
         """Draw training again."""
         self._evaluations += seconds
         self._bars.update(self._evaluation, visible=False)
+        self._view.show(self._picture, force=True)
 
     def _numbers(self, numbers: Mapping[str, object]) -> list[str]:
-        known = {name: numbers.get(name, value) for name, value in self.references.items()}
-        beside = ", ".join(f"{name} {value:.3f}" for name, value in known.items() if value is not None)
+        scores = {name: numbers.get(name, value) for name, value in self.references.items()}
+        references = ", ".join(f"{name} {value:.3f}" for name, value in scores.items() if value is not None)
         trials = f"the last {numbers['trials']:,} trials, {self.actions}"
-        performance = f"performance {numbers['performance']:.3f} over {trials}"
+        stage = f"{numbers['stage']}, " if "stage" in numbers else ""
         return [
-            (f"{numbers['stage']}, " if "stage" in numbers else "") + performance + (f" ({beside})" if beside else ""),
+            f"{stage}performance {numbers['performance']:.3f} over {trials}"
+            + (f" ({references})" if references else ""),
             f"reward per trial {numbers['reward_per_trial']:.3f}",
             f"fixation breaks {numbers['abort_rate']:.1%}",
             f"{numbers['steps_per_second']:,.0f} steps per second",
@@ -133,10 +122,8 @@ class LiveDisplay(Display):
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        with contextlib.suppress(OSError):
-            self.console.print(text, soft_wrap=not self.console.is_terminal)  # a terminal would break words
+        self._view.say(text)
 
     def stop(self) -> None:
         """Remove the bar."""
-        with contextlib.suppress(OSError):
-            self._live.stop()
+        self._view.stop()

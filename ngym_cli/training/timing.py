@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngym_cli import config as configuration
 from ngym_cli import terminal
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms import find_algorithm
@@ -20,12 +21,10 @@ from ngym_cli.config import RunConfig
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.stack import build_venv
-from ngym_cli.errors import UserError
 from ngym_cli.terminal import in_words, print_columns
+from ngym_cli.training.request import BenchRequest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from stable_baselines3.common.base_class import BaseAlgorithm
 
 #: Numbers of environments and of threads.
@@ -210,30 +209,21 @@ def besides_learning(config: RunConfig, facts: Facts) -> float:
     return START + count * int(config.evaluation.trials or 0) * max(facts.trial_steps, 1) * 2 * STEP
 
 
-def bench(
-    flags: Mapping[str, object], file: Path | None, n_threads: int | None, seconds: float, trust: bool = False
-) -> dict[str, object]:
+def bench(request: BenchRequest) -> dict[str, object]:
     """Find the fastest number of environments and threads for a run.
 
     Args:
-        flags: from ``ngym_cli.config.flags.settings``.
-        file: configuration file below the flags.
-        n_threads: the only number of threads that is tried.
-        seconds: largest duration.
-        trust: let the file name a user's own code.
+        request: settings of the run, and how long may be tried.
 
     Returns:
         ``flags`` to add to the line, ``expected_seconds`` of the run with them, of which ``learning_seconds``,
         ``timesteps``, and ``tried``, the best first.
 
     Raises:
-        UserError: if the configuration does not work, or there is no time.
+        UserError: if the configuration does not work.
     """
-    from ngym_cli import config as configuration
-
-    if not seconds > 0:
-        raise UserError(f"--seconds must be more than 0, not {seconds:g}")
-    best, found, rest = try_out(configuration.load(file, flags, trust), n_threads, seconds)
+    config = configuration.load(request.config, request.settings, request.trust)
+    best, found, rest = try_out(config, request.threads, request.seconds)
     learning = int(best.timesteps or 0) / found[0].speed
     return {
         "task": best.task,

@@ -39,6 +39,13 @@ def test_no_heavy_imports():
     assert {line: heavy for line, (_, heavy) in zip(lines, found, strict=True)} == {line: [] for line in lines}
 
 
+def test_listings_import_no_scientific_library_but_numpy():
+    found = run(
+        [(line.split(), {}) for line in ("list tasks", "list wrappers", "--help")], ("scipy", "pyarrow", *HEAVY)
+    )
+    assert [heavy for _, heavy in found] == [[]] * 3
+
+
 def test_completion_completes_names_without_heavy_imports():
     expected = {
         "ngym run --task Perc": "PerceptualDecisionMaking-v0",

@@ -107,7 +107,7 @@ class TimedModel:
         for problem, fit in zip(problems, inner, strict=True):
             evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
             timed = self._fit(problem, evidence)
-            timed.parameters = {**fit.parameters, **timed.parameters}
+            timed.parameters = {**timed.parameters, **fit.parameters}
             timed.details = {**fit.details, **timed.details}
             timed.notes = [*fit.notes, *timed.notes]
             timed.marks = {**fit.marks, **timed.marks}

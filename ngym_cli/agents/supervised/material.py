@@ -345,9 +345,7 @@ def check(env: gym.Env) -> None:
     if adaptive:
         raise ValueError(f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent")
     stepping = [
-        type(layer).__name__
-        for layer in layers(env)
-        if isinstance(layer, TrialWrapper) and layer.hooks.own_step
+        type(layer).__name__ for layer in layers(env) if isinstance(layer, TrialWrapper) and layer.hooks.own_step
     ]
     if stepping:
         raise ValueError(f"supervised learning cannot show what {stepping[0]} shows: it acts on single steps")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_type_hints
 
 import matplotlib.figure
 import pandas as pd
@@ -14,7 +14,8 @@ import pytest
 
 import ngym_cli as nc
 from ngym_cli.api import references, settings, sweeps
-from ngym_cli.config.flags import FLAGS
+from ngym_cli.config.fields import options_of
+from ngym_cli.training.request import RunRequest
 
 PARTS = """
 import gymnasium as gym
@@ -153,11 +154,20 @@ def test_errors_are_exceptions_with_the_same_words(parts, arguments, message):
     assert not Path("runs").exists() or not list(Path("runs").rglob("manifest.json"))
 
 
-def test_settings_are_those_of_the_command_line():
-    names = set(get_type_hints(settings.RunSettings)) | {"task", "wrappers", "network"}
-    known = {name for flag in FLAGS.values() for name in (flag.name, flag.key)}
-    assert names - {"stages"} <= known
-    assert {flag.key for flag in FLAGS.values() if "." not in flag.key} <= names
+def test_signatures_show_every_option_of_the_command_line_with_its_default():
+    options = {option.entry: option for option in options_of(RunRequest)}
+    parameters = inspect.signature(nc.train).parameters
+    assert {entry for entry in options if "." not in entry} - set(parameters) == {
+        *("threads", "resume", "runs", "smoke", "tag", "dry_run", "print_config", "as_json"),
+    }  # fmt: skip
+    assert parameters["eval_trials"].default is None and parameters["device"].default == "auto"
+    assert parameters["progress"].default is True and "Units per layer (64)." in nc.train.__doc__
+    evaluate = inspect.signature(nc.Run.evaluate).parameters
+    assert list(evaluate)[:3] == ["self", "trials", "deterministic"]
+    assert {"lesion", "timing", "compare_activity", "overwrite"} < set(evaluate) and not {"run", "trust"} & set(
+        evaluate
+    )
+    assert "subject" in inspect.signature(nc.simulate).parameters
 
 
 def test_callbacks_are_a_list_for_a_run_and_for_each_run_of_a_sweep():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import shlex
 
 import pytest
 import typer
 
-from ngym_cli.commands import app, options
+from ngym_cli.commands import app
 
 #: A word of each command's help without which it would not be found, and choices that it must name.
 CONTENT = {
@@ -128,35 +127,3 @@ def test_the_command_that_was_meant_is_named(ngym, typed, meant):
     result = ngym(typed, "--task", "RDM-v0")
     assert result.code == 2
     assert f"did you mean 'ngym {meant}'?" in result.err
-
-
-def test_panels_and_texts_of_options_come_from_the_docstring():
-    def command(units: options.Whole | None = None, keep: bool = False, list_: str = "") -> None:
-        """Do.
-
-        Options:
-            list_: What to list.
-
-        Size:
-            units (int): How many,
-                in all.
-        """
-
-    found = inspect.signature(options.explained(command)).parameters
-    infos = {name: each.annotation.__metadata__[0] for name, each in found.items()}
-    assert [(info.help, info.rich_help_panel) for info in infos.values()] == [
-        ("How many, in all.", "Size"), (None, None), ("What to list.", None),
-    ]  # fmt: skip
-    assert infos["keep"].param_decls == ("--keep",) and infos["list_"].param_decls == ("--list",)
-
-
-def test_a_docstring_that_explains_what_is_not_an_option_is_refused():
-    def command(units: int = 1) -> None:
-        """Do.
-
-        Options:
-            unit: How many.
-        """
-
-    with pytest.raises(TypeError, match="'unit'"):
-        options.explained(command)

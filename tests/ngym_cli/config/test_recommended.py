@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs.registration import every_task
-from ngym_cli.config import flags, from_dict
+from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import RECOMMENDED, recommended
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.errors import UserError
 
 
 def test_the_wish_is_replaced_by_the_settings():
-    config = from_dict(flags.settings(task="ReversalLearning-v0", recommended=True))
+    config = from_dict({"task": "ReversalLearning-v0", "recommended": True})
     assert [entry.name for entry in config.wrappers] == ["pass_reward", "pass_action"]
     assert "recommended" not in config.to_toml()
 

@@ -117,7 +117,7 @@ def test_several_runs_at_once(ngym, run, run_folder):
         (["--silence", "units=1 period=dely"], "did you mean 'delay'"),
         (["--record", "activty"], "did you mean 'activity'"),
         (["--export", "nbw"], "did you mean 'nwb'"),
-        (["--record", "spikes", "--spike-rate", "0"], "between 0 and 1,000 Hz"),
+        (["--record", "spikes", "--spike-rate", "0"], "--spike-rate must be above 0 and at most 1000, not 0"),
         (["--record", "activity", "--spike-rate", "20"], "add --record spikes"),
         (["--checkpoints", "77"], "unknown checkpoint"),
         (["--checkpoints", ""], "unknown checkpoint"),

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from ngym_cli.evaluation import requests
+from ngym_cli.evaluation.request import EvalRequest
 from tests.ngym_cli.figures.made_up import TASKS, made_up_run
 
 
@@ -28,7 +29,7 @@ def made_up(tmp_path_factory):
 def recorded_run(run_folder, tmp_path_factory):
     """A run with an evaluation of its activity, and evaluations of its checkpoints."""
     run = shutil.copytree(run_folder, tmp_path_factory.mktemp("recorded") / "run")
-    wanted = requests.RequestedEvaluation(trials=300, deterministic=False, record=("activity", "observations"))
-    for asked in (wanted, requests.RequestedEvaluation(trials=50, checkpoints="all")):
+    wanted = EvalRequest(trials=300, deterministic=False, record=("activity", "observations"))
+    for asked in (wanted, EvalRequest(trials=50, checkpoints="all")):
         assert list(requests.evaluate([str(run)], run.parent, asked))
     return run

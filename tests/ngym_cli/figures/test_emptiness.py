@@ -13,6 +13,7 @@ from neurogym.envs.registration import all_envs
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import requests as evaluations
+from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.figures import files, report, requests
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.registry import FIGURES, figure
@@ -28,7 +29,7 @@ def short_run(task, folder):
     """Return a run of a few steps with a recorded evaluation."""
     config = from_dict({"task": task, "timesteps": 2000, "n_envs": 4, "units": 8, "evaluation": {"trials": 60}})
     run = train(config, folder, "short").run
-    wanted = evaluations.RequestedEvaluation(trials=150, deterministic=False, record=("activity", "observations"))
+    wanted = EvalRequest(trials=150, deterministic=False, record=("activity", "observations"))
     assert list(evaluations.evaluate([str(run.path)], folder, wanted))
     return run.path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ngym_cli.config.fields import read_options
 from ngym_cli.config.values import parse_list
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import recipe as recipes
@@ -35,27 +36,29 @@ def test_lists_that_hold_nothing_or_too_much_are_refused(text):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ({"units": "1,024"}, "'024' begins with 0"),
-        ({"units": "1,2.5"}, "'2.5' is not a whole number"),
-        ({"set_": ["n_steps=1,024"]}, "'024' begins with 0"),
+        ({"varied.units": "1,024"}, "'024' begins with 0"),
+        ({"varied.units": "1,2.5"}, "'2.5' is not a whole number"),
+        ({"varied.hyperparameters": ["n_steps=1,024"]}, "'024' begins with 0"),
     ],
 )
 def test_a_number_with_a_comma_in_it_is_not_read_as_two(flags, message):
     with pytest.raises(UserError, match=message):
-        recipes.from_flags(flags)
+        read_options(recipes.SweepRequest, flags)
 
 
 def test_whole_numbers_have_one_form_in_lists():
-    assert recipes.from_flags({"timesteps": "1e4,2_000,10:12"}) == {"timesteps": [10_000, 2_000, 10, 11]}
+    request = read_options(recipes.SweepRequest, {"varied.timesteps": "1e4,2_000,10:12"})
+    assert request.varied == {"timesteps": [10_000, 2_000, 10, 11]}
 
 
 def test_flags_become_shared_settings_and_lists():
     flags = {
-        "alg": "ppo,recurrent_ppo", "seed": "0:3", "units": "32", "timing": ["stimulus=300,600"],
-        "set_": ["learning_rate=1e-3,1e-4", "gamma=0.9"], "eval_every": "100", "network": None,
+        "varied.alg": "ppo,recurrent_ppo", "varied.seed": "0:3", "varied.units": "32",
+        "varied.timing": ["stimulus=300,600"], "varied.network": None, "varied.evaluation.every": "100",
+        "varied.hyperparameters": ["learning_rate=1e-3,1e-4", "gamma=0.9"],
+        "varied.wrappers": ["pass_reward,pass_action", "none"],
     }  # fmt: skip
-    values = recipes.from_flags(flags, ["pass_reward,pass_action", "none"])
-    recipe = recipes.build({}, values)
+    recipe = recipes.build({}, read_options(recipes.SweepRequest, flags).varied)
     assert recipe.run == {"units": 32, "evaluation": {"every": 100}, "hyperparameters": {"gamma": 0.9}}
     assert recipe.grid == {
         "alg": ["ppo", "recurrent_ppo"],

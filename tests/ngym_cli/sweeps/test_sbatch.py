@@ -6,10 +6,10 @@ import os
 
 import pytest
 
+from ngym_cli.config.launch import check_options
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import recipe
 from ngym_cli.sweeps.launchers import slurm
-from ngym_cli.sweeps.recipe import check_options
 
 
 @pytest.mark.parametrize(

@@ -31,18 +31,20 @@ def test_lines_are_whole_where_there_is_no_terminal():
 NUMBERS = {"performance": 0.5, "trials": 100, "reward_per_trial": 0.25, "abort_rate": 0.1}
 
 
-def test_bars_are_drawn_on_a_terminal_and_taken_away():
-    out = io.StringIO()
+def test_bars_are_drawn_on_a_terminal_and_taken_away(monkeypatch):
+    out, now = io.StringIO(), [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     console = Console(file=out, force_terminal=True, width=90, highlight=False, color_system=None)
     display = LiveDisplay(console, 1_000, {"chance": 0.333})
     display.start()
     display.update(500, NUMBERS)
-    display._live.refresh()
+    display.evaluating(9, 40)
+    now[0] += 0.3
     display.evaluating(10, 40)
-    display._live.refresh()
     display.evaluated(0.1)
     display.stop()
     assert "500 of 1,000 steps" in out.getvalue() and "10 of 40 trials" in out.getvalue()
+    assert "9 of 40 trials" not in out.getvalue()
     assert "chance 0.333" in out.getvalue() and "\x1b[2K" in out.getvalue()
 
 

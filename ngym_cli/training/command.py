@@ -6,8 +6,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +15,12 @@ from ngym_cli import runs, terminal
 from ngym_cli.agents import checkpoints, per_task, threads
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.networks import find_network
-from ngym_cli.config import RunConfig
+from ngym_cli.config import RunConfig, merge
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.runs import managing
 from ngym_cli.runs.records import Summary
+from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
     from ngym_cli.environments.facts import Facts
@@ -42,114 +42,103 @@ EXPECTED = (
 )
 
 
-@dataclass(frozen=True)
-class RunCommand:
-    """Command line of ``ngym run``.
+def execute(request: RunRequest) -> int:
+    """Train, resume, plan or try a run, print the results and return the exit code.
 
-    Attributes:
-        flags: settings, from ``ngym_cli.config.flags.settings``.
-        file: configuration file below the flags.
-        root: folder of all runs.
-        name: name of the run.
-        overwrite: replace a run of that name.
-        trust: let the file, or the record of a run to resume, name a user's own code.
-        json: print one JSON document on stdout; progress goes to stderr in any case.
-        tags: tags of the run.
+    Raises:
+        UserError: on options that do not go together, and as training itself.
     """
+    if request.is_planned:
+        if request.resume or request.smoke:
+            raise UserError("--dry-run and --print-config go with neither --resume nor --smoke")
+        return _plan(request)
+    if request.smoke:
+        for name in ("resume", "name", "tag"):
+            if getattr(request, name):
+                raise UserError(f"--smoke keeps nothing; --{name} does not go with it")
+        return _smoke(request)
+    return _train(request) if request.resume is None else _resume(request, request.resume)
 
-    flags: Mapping[str, object]
-    file: Path | None
-    root: Path
-    name: str | None
-    overwrite: bool
-    trust: bool
-    json: bool
-    tags: Sequence[str] = ()
 
-    def load(self) -> RunConfig:
-        """Return the configuration before defaults are spelled out."""
-        return configuration.load(self.file, self.flags, self.trust)
+def _train(request: RunRequest) -> int:
+    """Train an agent."""
+    from ngym_cli.training import main_loop
 
-    def train(self) -> int:
-        """Train an agent, print the results and return the exit code."""
-        from ngym_cli.training import main_loop
+    managing.check_tags(request.tag)
+    config = request.load()
+    printer = RunPrinter(config, request.runs, request.as_json)
+    tag = lambda run: managing.tag(run, request.tag) if request.tag else None  # noqa: E731
+    hooks = main_loop.Hooks(printer.announce, printer.display, begun=tag)
+    return printer.finish(main_loop.train(config, request.runs, request.name, request.overwrite, hooks))
 
-        managing.check_tags(self.tags)
-        config = self.load()
-        printer = RunPrinter(config, self.root, self.json)
-        tag = lambda run: managing.tag(run, self.tags) if self.tags else None  # noqa: E731
-        hooks = main_loop.Hooks(printer.announce, printer.display, begun=tag)
-        return printer.finish(main_loop.train(config, self.root, self.name, self.overwrite, hooks))
 
-    def resume(self, reference: str) -> int:
-        """Continue an interrupted run, print the results and return the exit code."""
-        from ngym_cli.training import main_loop
+def _resume(request: RunRequest, reference: str) -> int:
+    """Continue an interrupted run."""
+    from ngym_cli.training import main_loop
 
-        if self.flags or self.file or self.name or self.overwrite or self.tags:
-            raise UserError("--resume continues a run as it was configured; no other settings go with it")
-        printer = RunPrinter(None, self.root, self.json)
-        hooks = main_loop.Hooks(printer.announce, printer.display)
-        return printer.finish(main_loop.resume(runs.find(reference, self.root), self.trust, hooks))
+    if request.settings or request.config or request.name or request.overwrite or request.tag:
+        raise UserError("--resume continues a run as it was configured; no other settings go with it")
+    printer = RunPrinter(None, request.runs, request.as_json)
+    hooks = main_loop.Hooks(printer.announce, printer.display)
+    return printer.finish(main_loop.resume(runs.find(reference, request.runs), request.trust, hooks))
 
-    def plan(self, as_toml: bool) -> int:
-        """Print the plan of a run, without making anything; return the exit code.
 
-        Args:
-            as_toml: print the complete configuration as TOML, for ``--config``.
-        """
-        from ngym_cli.agents.from_config import complete
-        from ngym_cli.environments.defaults import resolve
-        from ngym_cli.training import timing
+def _plan(request: RunRequest) -> int:
+    """Print the plan of a run, or its complete configuration as TOML for ``--config``; make nothing."""
+    from ngym_cli.agents.from_config import complete
+    from ngym_cli.environments.defaults import resolve
+    from ngym_cli.training import timing
 
-        config, facts = resolve(self.load())
-        config = complete(config, facts)
-        if as_toml and not self.json:
-            sys.stdout.write(config.to_toml())
-            return 0
-        folder = runs.folder_for(self.root, config.task, config.alg, self.name, config.seed)
-        seconds = timing.expected(config, facts)
-        if self.json:
-            found = {"id": str(folder), "exists": folder.exists(), "seconds": seconds, "config": config.model_dump()}
-            terminal.print_json(found)
-            return 0
-        stack = "".join(f" + {entry.name}" for entry in config.wrappers)
-        rows = [
-            ("task", f"{config.task}{stack}"),
-            ("agent", f"{config.alg} ({config.network}, {config.units} units), {config.n_envs} environments"),
-            ("training", f"{config.timesteps:,} steps" + (f", about {terminal.in_words(seconds)}" if seconds else "")),
-            ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
-            ("folder", f"{folder}{' (exists)' if folder.exists() else ''}"),
-        ]
-        for row in rows:
-            terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
-        terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
+    config, facts = resolve(request.load())
+    config = complete(config, facts)
+    if request.print_config and not request.as_json:
+        sys.stdout.write(config.to_toml())
         return 0
+    folder = runs.folder_for(request.runs, config.task, config.alg, request.name, config.seed)
+    seconds, exists = timing.expected(config, facts), folder.exists()
+    if request.as_json:
+        document = {"id": str(folder), "exists": exists, "seconds": seconds, "config": config.model_dump()}
+        terminal.print_json(document)
+        return 0
+    stack = "".join(f" + {entry.name}" for entry in config.wrappers)
+    rows = [
+        ("task", f"{config.task}{stack}"),
+        ("agent", f"{config.alg} ({config.network}, {config.units} units), {config.n_envs} environments"),
+        ("training", f"{config.timesteps:,} steps" + (f", about {terminal.in_words(seconds)}" if seconds else "")),
+        ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
+        ("folder", f"{folder}{' (exists)' if exists else ''}"),
+    ]
+    for row in rows:
+        terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
+    terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
+    return 0
 
-    def smoke(self) -> int:
-        """Build, check and briefly train a single task or all tasks; print a row for each and return the exit code."""
-        from neurogym.envs import registration
-        from ngym_cli.config.tasks import find_task
 
-        base: Values = configuration.merge(configuration.read_toml(self.file) if self.file else {}, self.flags)
-        self.load()
-        task = base.get("task", "all")
-        if task != "all":
-            find_task(task)
-        threads.one_in_torch()
-        rows = []
-        out = terminal.console()
-        for id_ in registration.every_task() if task == "all" else [task]:
-            row = _smoke_one(_small({**base, "task": id_}))
-            rows.append(row)
-            if not self.json:
-                numbers = f"{row['steps']:>6,} steps {row['trials']:>5,} trials {row['seconds']:>6.2f} s"
-                out.print(f"{row['id']:<48} {row['status']:<7}{numbers}  {row['error'] or ''}", soft_wrap=True)
-        failed = sum(row["status"] != "ok" for row in rows)
-        if self.json:
-            terminal.print_json(rows)
-        else:
-            out.print(f"{len(rows) - failed} of {len(rows)} tasks ok")
-        return 1 if failed else 0
+def _smoke(request: RunRequest) -> int:
+    """Build, check and briefly train a single task or all tasks; return 1 if one failed."""
+    from neurogym.envs import registration
+    from ngym_cli.config.tasks import find_task
+
+    base: Values = merge(configuration.read_toml(request.config) if request.config else {}, request.settings)
+    request.load()
+    task = base.get("task", "all")
+    if task != "all":
+        find_task(task)
+    threads.one_in_torch()
+    rows = []
+    out = terminal.console()
+    for id_ in registration.every_task() if task == "all" else [task]:
+        row = _smoke_one(_small({**base, "task": id_}))
+        rows.append(row)
+        if not request.as_json:
+            numbers = f"{row['steps']:>6,} steps {row['trials']:>5,} trials {row['seconds']:>6.2f} s"
+            out.print(f"{row['id']:<48} {row['status']:<7}{numbers}  {row['error'] or ''}", soft_wrap=True)
+    failed = sum(row["status"] != "ok" for row in rows)
+    if request.as_json:
+        terminal.print_json(rows)
+    else:
+        out.print(f"{len(rows) - failed} of {len(rows)} tasks ok")
+    return 1 if failed else 0
 
 
 class RunPrinter:
@@ -226,7 +215,7 @@ def _small(settings: Mapping[str, object]) -> RunConfig:
     """Return the configuration of a short run; given settings have priority."""
     known = find_algorithm(configuration.from_dict(settings).alg).defaults
     usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in known}
-    return configuration.from_dict(configuration.merge({**SMOKE, "hyperparameters": usual}, settings))
+    return configuration.from_dict(merge({**SMOKE, "hyperparameters": usual}, settings))
 
 
 def _smoke_one(config: RunConfig) -> terminal.Row:

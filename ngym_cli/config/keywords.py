@@ -1,0 +1,104 @@
+"""Functions of Python whose keyword arguments are the options of a request."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
+
+from pydantic_core import PydanticUndefined
+
+from ngym_cli.config.fields import AnyRequest, Option, Request, checked, options_of
+from ngym_cli.config.nested import merge, nest
+from ngym_cli.errors import check_known
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: Fields of requests that have another name in Python.
+RENAMED = {"runs": "runs_root", "sweeps": "sweeps_root"}
+#: Fields of requests that are only of use in the shell.
+OF_THE_SHELL = ("as_json", "dry_run", "print_config", "smoke", "checkpoint")
+
+
+def keyword_options(request: type[Request], without: Collection[str] = ()) -> dict[str, Option]:
+    """Return the options of a request by their names in Python.
+
+    Args:
+        request: the model.
+        without: names of options that are left out.
+    """
+    options = {RENAMED.get(option.name, option.name): option for option in options_of(request)}
+    return {name: option for name, option in options.items() if name not in (*OF_THE_SHELL, *without)}
+
+
+def with_keywords(request: type[Request], without: Collection[str] = ()) -> Callable[[Function], Function]:
+    """Return a decorator that adds the options of a request to the signature and the help of a function.
+
+    Args:
+        request: the model; the function takes the options as ``**request``.
+        without: names of options that the function does not take.
+    """
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        options = keyword_options(request, (*without, *(each.name for each in named)))
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(option),
+                              annotation=option.field.annotation)
+            for name, option in options.items()
+        ]  # fmt: skip
+        lines = "".join(f"\n    {name}: {option.flag.help}" for name, option in options.items())
+
+        @functools.wraps(function)
+        def run(*args: Any, **given: Any) -> Any:
+            return function(*args, **given)
+
+        run.__signature__ = signature.replace(parameters=[*named, *added])  # type: ignore[attr-defined]
+        run.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:{lines}\n"
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
+def _default(option: Option) -> object:
+    """Return the default that a signature shows."""
+    default = option.field.get_default(call_default_factory=True)
+    return None if default is PydanticUndefined else default
+
+
+def find_option(name: str, options: Mapping[str, Option], kind: str = "argument") -> Option:
+    """Return the option of a keyword argument; its name in the shell counts, too, as ``reward`` for ``rewards``.
+
+    Raises:
+        UserError: on an unknown name, with the nearest.
+    """
+    spelled = {option.spelling.strip("-").replace("-", "_"): option for option in options.values()}
+    check_known(kind, name, {**spelled, **options})
+    return options.get(name) or spelled[name]
+
+
+def read_keywords(
+    request: type[AnyRequest], given: Mapping[str, Any], kind: str = "argument", without: Collection[str] = (),
+    convert: Callable[[Option, Any], object] = lambda option, value: value,
+) -> AnyRequest:  # fmt: skip
+    """Return the request of keyword arguments.
+
+    Args:
+        request: the model.
+        given: values by name in Python; None stands for the default.
+        kind: word for an argument in messages.
+        without: names that are not accepted.
+        convert: converts a value to the form of a configuration.
+
+    Raises:
+        UserError: on an unknown name, with the nearest, or a value that does not fit, in the words of Python.
+    """
+    options = keyword_options(request, without)
+    data: dict[str, object] = {}
+    for name, value in given.items():
+        if value is not None:
+            option = find_option(name, options, kind)
+            data = merge(data, nest({option.key: convert(option, value)}))
+    return checked(request, data, spelling="python")

@@ -1,0 +1,88 @@
+"""Settings of the execution of jobs: on this machine, a Ray cluster or Slurm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from ngym_cli.config.fields import Flag, Section
+from ngym_cli.config.values import Scalar, Values, parse_scalar
+from ngym_cli.errors import unknown
+
+#: Group of options in the help.
+WHERE = "Where"
+
+
+def parse_option(text: str) -> Scalar:
+    """Read the value of an option of sbatch; times such as 2:00:00 stay texts."""
+    return text if ":" in text else parse_scalar(text)
+
+
+class LaunchSettings(Section):
+    """Settings of the execution of runs, which are not part of a recipe's identity."""
+
+    on: Annotated[str, Flag("Where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.", WHERE)] = "local"
+    workers: Annotated[int | None, Flag("Largest number of runs at a time (one per core).", WHERE), Field(ge=1)] = None
+    slurm: Annotated[
+        Values,
+        Flag("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00; or runs_per_job=10.", WHERE,
+             parse=parse_option),
+    ] = Field(default_factory=dict)  # fmt: skip
+
+    @field_validator("slurm")
+    @classmethod
+    def _options(cls, options: Mapping[str, object]) -> dict[str, object]:
+        return check_options(options)
+
+
+#: Options of ``sbatch`` (Slurm 24) that say what a job needs and whom it is for. Those that name files or commands, or
+#: that the launcher sets itself, are not among them.
+SBATCH_OPTIONS = (
+    *("account", "acctg_freq", "begin", "cluster_constraint", "clusters", "comment", "constraint", "contiguous"),
+    *("core_spec", "cores_per_socket", "cpu_freq", "cpus_per_gpu", "cpus_per_task", "deadline", "delay_boot"),
+    *("dependency", "distribution", "exclude", "exclusive", "extra", "extra_node_info", "gpu_bind", "gpu_freq", "gpus"),
+    *("gpus_per_node", "gpus_per_socket", "gpus_per_task", "gres", "gres_flags", "hint", "hold", "kill_on_invalid_dep"),
+    *("licenses", "mail_type", "mail_user", "mcs_label", "mem", "mem_bind", "mem_per_cpu", "mem_per_gpu", "mincpus"),
+    *("network", "nice", "no_kill", "nodelist", "nodes", "ntasks", "ntasks_per_core", "ntasks_per_gpu"),
+    *("ntasks_per_node", "ntasks_per_socket", "oom_kill_step", "overcommit", "oversubscribe", "partition", "power"),
+    *("prefer", "priority", "profile", "propagate", "qos", "reservation", "segment", "sockets_per_node"),
+    *("spread_job", "switches", "thread_spec", "threads_per_core", "time", "time_min", "tmp", "tres_bind"),
+    *("tres_per_task", "use_min_nodes", "wait_all_nodes", "wckey"),
+)
+
+#: Further options, for the launcher itself.
+SWEEP_OPTIONS = ("runs_per_job", "array_parallelism", "signal_delay_s", "use_srun", "stderr_to_stdout")
+
+#: What a word may be made of: what names, numbers, times, addresses and lists need, and nothing that a shell would act
+#: on beyond a blank.
+_OPTION = re.compile(r"[\w .,:;=+@%/\[\]()*!|&^~-]*", re.ASCII)
+
+#: Longest value (letters).
+LONGEST_OPTION = 1_000
+
+
+def check_options(options: Mapping[str, object]) -> dict[str, object]:
+    """Return options with names in Python spelling.
+
+    Raises:
+        ValueError: if a name is not allowed, or a value is not a plain word, a number or a truth value.
+    """
+    found: dict[str, object] = {}
+    for key, value in options.items():
+        name = key.replace("-", "_")
+        if name in ("output", "error"):
+            raise ValueError(f"slurm: '{key}' cannot be set: the output of all jobs goes into the sweep's folder")
+        allowed = (*SBATCH_OPTIONS, *SWEEP_OPTIONS)
+        if name not in allowed:
+            raise ValueError(str(unknown("option of sbatch that a sweep may set", key, allowed)))
+        if not isinstance(value, bool | int | float | str):
+            raise ValueError(f"slurm: {key} must be a word or a number, not {value!r}")
+        if isinstance(value, str) and (len(value) > LONGEST_OPTION or not _OPTION.fullmatch(value)):
+            raise ValueError(f"slurm: {key} has letters that no option of sbatch takes: {value[:40]!r}")
+        if name in SWEEP_OPTIONS and not isinstance(value, int):
+            raise ValueError(f"slurm: {key} must be a number, not {value!r}")
+        found[name] = value
+    return found

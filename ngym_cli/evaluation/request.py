@@ -1,0 +1,213 @@
+"""Request of ``ngym eval``: an evaluation of trained agents, or a simulation of fitted models."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+
+from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
+from ngym_cli.config.model import CHANGES
+from ngym_cli.config.sections import MOST_TRIALS
+from ngym_cli.config.values import Values
+from ngym_cli.errors import UserError, check_known
+
+if TYPE_CHECKING:
+    from ngym_cli.agents.perturbation import Perturbation
+
+#: Longest name of an evaluation made from its settings; longer ones are cut and end with a digest of the full name.
+LONGEST_LABEL = 120
+#: Formats to export to, with the file of each.
+EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
+#: Groups of options in the help.
+TRIALS, PERTURBATION, FITTED, OUTPUT = "Trials", "Perturbation", "Fitted models", "Output"
+#: Options that only evaluations of trained networks have, and those that only simulations have.
+OF_NETWORKS = ("checkpoints", "balanced", "record", "spike_rate", "export", "by", "compare_activity")
+OF_SIMULATIONS = ("model", "subject", "stimuli")
+
+
+class Perturbations(Section):
+    """Perturbations of the units of a network."""
+
+    lesion: Annotated[Texts, Flag("Remove units: a fraction such as 0.2, or units=3,7.", PERTURBATION)] = []
+    silence: Annotated[Texts, Flag("Silence units: a fraction, or 'units=3,7 period=delay'.", PERTURBATION)] = []
+    clamp: Annotated[
+        Texts,
+        Flag("Fix units: 'units=3 value=0.5 period=delay'; without a value at their present one.", PERTURBATION),
+    ] = []
+    noise: Annotated[
+        Texts, Flag("Add noise: its s.d. per step, or 'sd=0.1 units=3,7 period=delay'.", PERTURBATION)
+    ] = []
+
+
+class EvalRequest(Request):
+    """Evaluate trained agents on fresh trials.
+
+    Weights are frozen, and the recurrent state is reset as in training. With --simulate a model fitted to choices acts.
+    """
+
+    run: Annotated[
+        list[str],
+        Flag("Run folders, names of runs, or 'latest' (the default).", positional=True, completes="run_folders"),
+    ] = []
+    trials: Annotated[
+        int | None, Flag("Number of fresh trials (2,000; for images 200).", TRIALS), Field(ge=1, le=MOST_TRIALS)
+    ] = None
+    deterministic: Annotated[
+        bool | None,
+        Flag("Take the most probable action (default of networks), or draw from the policy (default of fitted models).",
+             TRIALS, names=("--deterministic/--stochastic",)),
+    ] = None  # fmt: skip
+    balanced: Annotated[bool, Flag("Show all combinations of conditions equally often.", TRIALS)] = False
+    seed: Annotated[int, Flag("Random seed of the trials.", TRIALS), Field(ge=0)] = 0
+    checkpoints: Annotated[
+        str | None, Flag("Checkpoints to evaluate: 'all', 'best', or steps as in 10000,20000.", TRIALS)
+    ] = None
+    checkpoint: Annotated[str | None, Flag("The same, for a single checkpoint.", hidden=True)] = None
+    changes: Annotated[Values, CHANGES] = {}
+    perturbations: Annotated[Perturbations, Options((Perturbations,))] = Perturbations()
+    simulate: Annotated[
+        str | None,
+        Flag("Task in which a fitted model acts; RUN is then a fit of ngym fit.", FITTED, completes="tasks"),
+    ] = None
+    model: Annotated[str | None, Flag("Model of the fit (default: the best held-out score).", FITTED)] = None
+    subject: Annotated[str | None, Flag("Subject of the fit, if there are several.", FITTED)] = None
+    stimuli: Annotated[
+        str | None, Flag("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", FITTED)
+    ] = None
+    record: Annotated[
+        Names | None,
+        Flag("Record activity, spikes, values, logits, observations, actions, rewards (commas).", OUTPUT),
+    ] = None
+    spike_rate: Annotated[
+        float | None,
+        Flag("Rate (Hz) of spikes at the highest activity of each unit (50); 0 at the lowest.", OUTPUT),
+        Field(gt=0, le=1_000),
+    ] = None
+    export: Annotated[Names, Flag("Export: csv, nwb, npz (padded arrays; commas).", OUTPUT)] = ()
+    compare: Annotated[
+        Path | None, Flag("Table with trials of animals or humans to compare with (CSV, Parquet, NWB).", OUTPUT)
+    ] = None
+    columns: Annotated[Path | None, Flag("TOML file that maps the columns of --compare.", OUTPUT)] = None
+    compare_activity: Annotated[Path | None, Flag("Recording to compare activity with (NWB, HDF5, npz).", OUTPUT)] = (
+        None
+    )
+    by: Annotated[
+        Names | None,
+        Flag("Conditions of --compare-activity, as in coh,ground_truth (default: those both have).", OUTPUT),
+    ] = None
+    name: Annotated[str | None, Flag("Name of the evaluation (made from its settings).", OUTPUT)] = None
+    overwrite: Annotated[bool, Flag("Replace an evaluation of this name.", OUTPUT)] = False
+    runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
+    trust: Annotated[bool, Flag("Trust code that the run names.", OUTPUT)] = False
+    as_json: Annotated[bool, Flag("Print the summary as JSON.", OUTPUT, names=("--json",))] = False
+    references: bool = Field(True, description="compute the scores of reference agents")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _words_of_a_perturbation(cls, data: object) -> object:
+        """Give words such as ``period=delay`` among the runs to the perturbation, which then needs no quotes."""
+        if not isinstance(data, Mapping):
+            return data
+        words = list(data.get("run") or ())
+        loose = [word for word in words if "=" in word and not Path(word).exists()]
+        if not loose:
+            return data
+        tables = data.get("perturbations")
+        texts = {kind: text for kind, texts in dict(tables or {}).items() for text in texts}
+        if len(texts) != 1 or sum(map(len, dict(tables or {}).values())) != 1:
+            raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
+        (kind, text), *_ = texts.items()
+        return {**data, "run": [word for word in words if word not in loose],
+                "perturbations": {kind: [" ".join([text, *loose])]}}  # fmt: skip
+
+    @field_validator("record")
+    @classmethod
+    def _known_quantities(cls, record: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        from ngym_cli.evaluation.activity import parse_quantities
+
+        return None if record is None else parse_quantities(record)
+
+    @field_validator("export")
+    @classmethod
+    def _known_formats(cls, export: tuple[str, ...]) -> tuple[str, ...]:
+        for word in export:
+            check_known("export format", word, EXPORTS)
+        return export
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> EvalRequest:
+        if self.simulate is not None:
+            self._refuse_for_fitted_models()
+        for name in OF_SIMULATIONS:
+            if self.simulate is None and getattr(self, name) is not None:
+                raise UserError(f"--{name} belongs to --simulate TASK, which lets a fitted model act")
+        for name in ("compare", "compare_activity"):
+            if getattr(self, name) is not None and self.at_checkpoints:
+                raise UserError(f"--{name.replace('_', '-')} takes the final model, not --checkpoints")
+        if self.compare is None and self.columns is not None:
+            raise UserError("--columns maps the columns of a table of trials, which --compare names")
+        if self.by is not None and self.compare_activity is None:
+            raise UserError("--by names conditions of the recording of --compare-activity")
+        if self.spike_rate is not None and "spikes" not in (self.record or ()):
+            raise UserError("--spike-rate is the rate of recorded spikes: add --record spikes")
+        _ = self.perturbed  # refuses what cannot be read
+        return self
+
+    def _refuse_for_fitted_models(self) -> None:
+        """Refuse options that only evaluations of trained networks have."""
+        perturbations = [kind for kind, texts in self.perturbations if texts]
+        options = [name for name in OF_NETWORKS if getattr(self, name) != type(self).model_fields[name].default]
+        for name in (*perturbations, *options):
+            word = name.replace("_", "-")
+            raise UserError(f"--{word} is for evaluations of trained networks; --simulate lets a fitted model act")
+
+    @property
+    def at_checkpoints(self) -> str | None:
+        """Checkpoints to evaluate; None for the final model."""
+        return self.checkpoint if self.checkpoints is None else self.checkpoints
+
+    @property
+    def perturbed(self) -> tuple[Perturbation, ...]:
+        """Perturbations of the network's units."""
+        from ngym_cli.agents import perturbation
+
+        return tuple(perturbation.parse(kind, text) for kind, texts in self.perturbations for text in texts)
+
+    def label(self, trials: int) -> str:
+        """Return the name of the evaluation's folder, which differs between settings.
+
+        Args:
+            trials: number of trials.
+        """
+        from ngym_cli import runs
+
+        if self.name is not None:
+            return self.name
+        words = [f"trials{trials}-seed{self.seed}"]
+        words += ["stochastic"] if self.deterministic is False else []
+        words += ["balanced"] if self.balanced else []
+        words += [_changes_in_words(self.changes)] if self.changes else []
+        label = "-".join([*words, *(each.label for each in self.perturbed)])
+        if len(label) > LONGEST_LABEL:
+            label = f"{label[: LONGEST_LABEL - 9]}-{hashlib.sha256(label.encode()).hexdigest()[:8]}"
+        return runs.safe_name(label)
+
+
+def _changes_in_words(changes: Mapping[str, Any]) -> str:
+    """Return the changed settings, as part of a name."""
+    words = []
+    for key, value in changes.items():
+        if key == "wrappers":
+            stack = [[entry["name"], *_pairs({k: v for k, v in entry.items() if k != "name"})] for entry in value]
+            words.append("+".join(word for entry in stack for word in entry) or "no-wrappers")
+        else:
+            words += _pairs(value if isinstance(value, Mapping) else {key: value})
+    return "-".join(words).replace(":", "+").replace("/", "+")
+
+
+def _pairs(values: Mapping[str, object]) -> list[str]:
+    return [f"{name}{'+'.join(map(str, v)) if isinstance(v, list) else v}" for name, v in values.items()]

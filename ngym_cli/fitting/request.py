@@ -1,0 +1,208 @@
+"""Requests of ``ngym fit`` and ``ngym data``: tables of behaviour, roles of columns, settings of a fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StrictInt, field_validator
+
+from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
+from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
+from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
+from ngym_cli.errors import UserError
+
+#: Groups of options in the help.
+COLUMNS, SCORES, TIMES, OUTPUT = "Columns", "Scores", "Times and conditions", "Output"
+
+
+def _joined(names: object) -> object:
+    return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
+
+
+#: Name of a column; several with commas or as a sequence.
+Column = Annotated[str | None, BeforeValidator(_joined)]
+
+
+class ColumnRoles(Section):
+    """Roles of the columns of a table of behaviour; None for a guess, the word "none" for no such column."""
+
+    subject: Annotated[Column, Flag("Column of the subject.", COLUMNS)] = None
+    session: Annotated[Column, Flag("Column of the session.", COLUMNS)] = None
+    trial: Annotated[Column, Flag("Column of the trial's number in its session.", COLUMNS)] = None
+    choice: Annotated[Column, Flag("Column of the choice.", COLUMNS)] = None
+    correct: Annotated[Column, Flag("Column that says whether the choice was correct.", COLUMNS)] = None
+    reward: Annotated[Column, Flag("Column of the reward.", COLUMNS)] = None
+    ground_truth: Annotated[Column, Flag("Column of the correct choice.", COLUMNS)] = None
+    rt: Annotated[Column, Flag("Column of the reaction time (s or ms).", COLUMNS)] = None
+    stimuli: Annotated[Column, Flag("Columns of the stimuli, as in s1,s2; 'none' for none.", COLUMNS)] = None
+    state: Annotated[Column, Flag("Column of the second-stage state of a two-step task.", COLUMNS)] = None
+    choice2: Annotated[Column, Flag("Column of the second-stage choice of a two-step task.", COLUMNS)] = None
+    gain: Annotated[Column, Flag("Column of the amount won, beside --loss.", COLUMNS)] = None
+    loss: Annotated[Column, Flag("Column of the amount lost.", COLUMNS)] = None
+    confidence: Annotated[Column, Flag("Column of the confidence judgement.", COLUMNS)] = None
+    cue: Annotated[Column, Flag("Column of the cue before the choice (go/no-go).", COLUMNS)] = None
+
+
+class TableRequest(Request):
+    """Table of behaviour, and how its rows and columns are read."""
+
+    table: Annotated[Path, Flag("CSV, Parquet or NWB file with one row per trial.", positional=True)]
+    columns: Annotated[Path | None, Flag("TOML file that maps the columns, as for ngym eval --compare.")] = None
+    roles: Annotated[Values, Options((ColumnRoles,))] = {}
+    where: Annotated[Texts, Flag("Only rows with this condition, as in 'rt < 2'; repeat for several.", COLUMNS)] = []
+    derive: Annotated[
+        Texts, Flag("Make a column by a formula, as in 'choice = side == 2'; repeat for several.", COLUMNS)
+    ] = []
+    missed: Annotated[Texts, Flag("Entry of the choice that means no answer; repeat for several.", COLUMNS)] = []
+
+    @field_validator("roles")
+    @classmethod
+    def _columns(cls, roles: Mapping[str, object]) -> dict[str, object]:
+        return ColumnRoles.model_validate(dict(roles)).model_dump(exclude_none=True)
+
+    def reading(self) -> dict[str, list[str]]:
+        """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.TableOptions`."""
+        return {"where": self.where, "derive": self.derive, "missed": self.missed}
+
+
+def formulas(vary: Sequence[str]) -> dict[str, str]:
+    """Return the formula of each parameter of ``--vary``.
+
+    Args:
+        vary: texts as in ``drift=coh*block``; several in one text with commas, as in ``drift=coh,bound=speed``.
+
+    Raises:
+        UserError: for a text without a parameter or a formula, or a parameter that is named twice.
+    """
+    found: dict[str, str] = {}
+    for text in vary:
+        for entry in re.split(r",(?=\s*[A-Za-z_]+\s*=)", text):
+            name, sign, formula = (each.strip() for each in entry.partition("="))
+            if not sign or not name or not formula:
+                raise UserError(f"--vary: expected PARAMETER=FORMULA, as in 'drift=coh*block', not '{entry.strip()}'")
+            if name in found:
+                raise UserError(f"--vary names {name} twice")
+            found[name] = formula
+    return found
+
+
+def columns_in(formula: str) -> list[str]:
+    """Return the columns that a formula names.
+
+    Raises:
+        UserError: if it is not a formula, or formulaic is not installed.
+    """
+    from neurogym.behaviour.models.formulas import required_columns
+
+    try:
+        return required_columns(formula)
+    except ValueError as error:
+        raise UserError(f"--vary: {error}") from None
+
+
+class FitLaunch(LaunchSettings):
+    """Settings of the execution of a fit of many subjects."""
+
+    on: Annotated[str, Flag("Fit subjects one by one: local, ray, ray:auto, ray:HOST:PORT or slurm.", WHERE)] = "local"
+    workers: Annotated[int | None, Flag("Largest number of subjects at a time (one per core).", WHERE), Field(ge=1)] = (
+        None
+    )
+    slurm: Annotated[
+        Values, Flag("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.", WHERE, parse=parse_option)
+    ] = Field(default_factory=dict)
+
+
+class FitSettings(TableRequest):
+    """Settings of a fit, which its record keeps."""
+
+    model: Annotated[
+        Names,
+        Flag("Models, as in psytrack,gru (see ngym list models), or your own file.py:name (what suits the table)."),
+    ] = ()
+    units: Annotated[
+        tuple[Annotated[StrictInt, Field(ge=1, le=65_536)], ...],
+        Flag("Numbers of units of the networks, as in 1,2,4."),
+        Field(min_length=1),
+    ] = (2,)
+    folds: Annotated[int, Flag("Folds of the cross-validation by session.", SCORES), Field(ge=2, le=1000)] = 5
+    seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
+    test: Annotated[Path | None, Flag("Table of later trials that the fitted models predict.", SCORES)] = None
+    subjects: Annotated[
+        Literal["each", "pooled", "hierarchical"],
+        Flag("Fit each subject, pooled over subjects, or hierarchical.", SCORES),
+    ] = "each"
+    seed: Annotated[int, Flag("Random seed.", SCORES), Field(ge=0)] = 0
+    times: Annotated[
+        Literal["ddm", "lba"] | None,
+        Flag("Reaction times as well: the models drive a diffusion (ddm) or, for more options, a race (lba).", TIMES),
+    ] = None
+    deadline: Annotated[
+        float | None, Flag("Time in s after which trials without an answer ended; omissions count.", TIMES), Field(gt=0)
+    ] = None
+    vary: Annotated[
+        Texts,
+        Flag("Parameter of a diffusion by a formula of columns, as in 'drift=coh*block'; repeat for several.", TIMES),
+    ] = []
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _is_named(cls, model: object) -> object:
+        if isinstance(model, str) and not split_entries(model):
+            raise UserError("--model is empty; expected names as in psytrack,gru")
+        return model
+
+    @field_validator("units", mode="before")
+    @classmethod
+    def _numbers(cls, units: object) -> object:
+        if isinstance(units, str):
+            return parse_whole_numbers(units, "--units")
+        return [units] if isinstance(units, int | float) else units
+
+    @field_validator("vary", mode="after")
+    @classmethod
+    def _formulas(cls, vary: list[str]) -> list[str]:
+        formulas(vary)
+        return vary
+
+    def reading(self) -> dict[str, list[str]]:
+        """See `TableRequest.reading`; columns that formulas name are kept with the trials."""
+        names = dict.fromkeys(name for text in formulas(self.vary).values() for name in columns_in(text))
+        return {**super().reading(), "keep": list(names)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
+        settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
+        optional = {*TableRequest.reading(self), "times", "deadline", "vary"}
+        return {key: value for key, value in settings.items() if value or key not in optional}
+
+
+class FitRequest(FitSettings):
+    """Fit models of choice to animals, humans or networks.
+
+    Every trial is predicted by a model that was fitted without its session, from earlier trials of the session alone.
+    """
+
+    recover: Annotated[
+        int,
+        Flag("Simulations of each model that test the recovery of parameters and models.", SCORES),
+        Field(ge=0),
+    ] = 0
+    launch: Annotated[Values, Options((FitLaunch,))] = {}
+    name: Annotated[str | None, Flag("Name of the fit; one that was interrupted resumes.", OUTPUT)] = None
+    runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
+    overwrite: Annotated[bool, Flag("Replace a fit of this name.", OUTPUT)] = False
+    as_json: Annotated[bool, Flag("Print the result as JSON.", OUTPUT, names=("--json",))] = False
+
+
+class DataRequest(TableRequest):
+    """Describe a table of choices: accuracy, bias, lapses, history.
+
+    Roles of columns are guessed from names and values, and shown. Missed trials keep their place.
+    """
+
+    out: Annotated[Path | None, Flag("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None
+    format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
+    as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False

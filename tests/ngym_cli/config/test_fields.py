@@ -1,0 +1,92 @@
+"""Fields of requests: declared once, and found in the shell, in Python, in TOML and in the help."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from typing import Annotated
+
+import pytest
+import typer
+from pydantic import Field
+from typer.testing import CliRunner
+
+from ngym_cli.commands import shell
+from ngym_cli.config.fields import Flag, checked
+from ngym_cli.config.keywords import read_keywords, with_keywords
+from ngym_cli.errors import UserError
+from ngym_cli.evaluation.request import EvalRequest
+
+
+class LongerRequest(EvalRequest):
+    """Evaluate with a pause between sessions."""
+
+    rest: Annotated[float, Flag("Seconds between sessions.", "Trials"), Field(ge=0, le=60)] = 0.0
+
+
+def typed(*words):
+    """Return the request of words typed in a shell, and what is printed."""
+    requests = []
+    app = typer.Typer()
+    app.command()(shell.command(LongerRequest, requests.append))
+    result = CliRunner().invoke(app, words)
+    if isinstance(result.exception, UserError):
+        raise result.exception
+    return requests, result.output
+
+
+def test_a_new_option_is_one_field():
+    (request,), _ = typed("first", "--rest", "2.5")
+    assert request.rest == 2.5 and request.run == ["first"]
+    assert read_keywords(LongerRequest, {"rest": 2.5}).rest == 2.5
+    assert checked(LongerRequest, tomllib.loads("rest = 2.5")).rest == 2.5
+    text = " ".join(typed("--help")[1].split())
+    assert all(word in text for word in ("--rest", "NUMBER [0<=x<=60]", "Seconds between", "[default: 0.0]"))
+
+    @with_keywords(LongerRequest)
+    def evaluate(**request):
+        """Evaluate."""
+
+    assert inspect.signature(evaluate).parameters["rest"].default == 0.0
+    assert "rest: Seconds between sessions." in evaluate.__doc__
+
+
+def test_refusals_are_in_the_words_of_the_shell_of_python_or_of_a_file():
+    refused = "must be 0 to 60, not 90"
+    for attempt, name in (
+        (lambda: typed("--rest", "90"), "--rest"),
+        (lambda: read_keywords(LongerRequest, {"rest": 90}), "rest"),
+        (lambda: checked(LongerRequest, {"rest": 90}, "eval.toml"), "eval.toml: rest"),
+    ):
+        with pytest.raises(UserError) as error:
+            attempt()
+        assert str(error.value) == f"{name} {refused}"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--trials", "many"), "--trials: 'many' is not a whole number"),
+        (("--rest", "long"), "--rest: 'long' is not a number"),
+        (("--seed", "-1"), "--seed must be at least 0, not -1"),
+        (("--lesion", "0.2", "--silence", "0.1", "period=delay"), "'period=delay' is not a run"),
+        (("--record", "spkes"), "did you mean 'spikes'?"),
+        (("--by", "coh"), "--by names conditions of the recording of --compare-activity"),
+    ],
+)
+def test_what_does_not_fit_is_refused(words, message):
+    with pytest.raises(UserError) as error:
+        typed(*words)
+    assert message in str(error.value)
+
+
+def test_an_unknown_argument_names_the_nearest():
+    with pytest.raises(UserError, match="unknown argument 'trails'; did you mean 'trials'"):
+        read_keywords(LongerRequest, {"trails": 3})
+    with pytest.raises(UserError, match="unknown key 'trails'; did you mean 'trials'"):
+        checked(LongerRequest, {"trails": 3})
+
+
+def test_words_of_a_perturbation_need_no_quotes():
+    (request,), _ = typed("first", "--silence", "units=3,7", "period=delay")
+    assert request.run == ["first"] and [each.label for each in request.perturbed] == ["silence-units3+7-delay"]
