@@ -83,8 +83,10 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
     }
-    if outcome.group:
-        about["group"] = outcome.group
+    if outcome.group is not None:
+        about["group"] = outcome.group.to_dict()
+        if outcome.group.covariates.names:
+            about["between"] = {name: plain_estimates(row) for name, row in outcome.group.effects().items()}
     for who, fit in outcome.fitted.items():
         if fit.marks:
             about.setdefault("marks", {})[who] = fit.marks

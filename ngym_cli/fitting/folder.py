@@ -62,6 +62,7 @@ class ModelRecord(TypedDict):
     parameters: dict[str, dict[str, EstimateRecord]]
     log_likelihood: dict[str, float | None]
     group: NotRequired[dict[str, dict[str, float]]]
+    between: NotRequired[dict[str, dict[str, EstimateRecord]]]
     marks: NotRequired[dict[str, dict[str, str]]]
     notes: NotRequired[dict[str, list[str]]]
     time_score: NotRequired[TimeScoreRecord]

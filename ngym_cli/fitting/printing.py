@@ -27,6 +27,14 @@ def show(found: FitRecord) -> None:
             group = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
             out.print(f"{label}, group: mean and s.d. of logits of rates and logarithms of positive numbers")
             print_columns(group, indent=2)
+        if about.get("between"):
+            out.print(f"{label}, group: weights of covariates, in the same scale")
+            rows = [
+                [f"{name}, {covariate}", *estimate_cells(Estimate.from_record(row), ".3f")]
+                for name, effects in about["between"].items()
+                for covariate, row in effects.items()
+            ]
+            print_columns(rows, indent=2)
         for who, parameters in about["parameters"].items():
             shown = list(parameters.items())
             if label == "bias" or not shown:

@@ -172,9 +172,9 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
 
 def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[tuple[str, Model]]:
     if text.partition(":")[0].endswith(".py") or (is_reference(text) and "=" not in text):
-        response = {"times": common.times} if common.times else {}
+        response: dict[str, Any] = {"times": common.times} if common.times else {}
         response |= common.arguments(bool(common.times))
-        vary = response.pop("vary", None)
+        vary: Mapping[str, str] | None = response.pop("vary", None)
         return [(text, timed(own(text), response, vary))]
     call = parse_call(text, "model")
     if call.name not in MODELS:

@@ -89,8 +89,12 @@ def formulas(vary: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def columns_in(formula: str) -> list[str]:
+def columns_in(formula: str, flag: str) -> list[str]:
     """Return the columns that a formula names.
+
+    Args:
+        formula: right-hand side.
+        flag: option that holds the formula, for messages.
 
     Raises:
         UserError: if it is not a formula, or formulaic is not installed.
@@ -100,7 +104,7 @@ def columns_in(formula: str) -> list[str]:
     try:
         return required_columns(formula)
     except ValueError as error:
-        raise UserError(f"--vary: {error}") from None
+        raise UserError(f"{flag}: {error}") from None
 
 
 class FitLaunch(LaunchSettings):
@@ -142,6 +146,9 @@ class FitSettings(TableRequest):
     deadline: Annotated[
         float | None, Flag("Time in s after which trials without an answer ended; omissions count.", TIMES), Field(gt=0)
     ] = None
+    between: Annotated[
+        str | None, Flag("Covariates of subjects in a hierarchical fit, a formula as in 'age + group'.", TIMES)
+    ] = None
     vary: Annotated[
         Texts,
         Flag("Parameter of a diffusion by a formula of columns, as in 'drift=coh*block'; repeat for several.", TIMES),
@@ -169,13 +176,15 @@ class FitSettings(TableRequest):
 
     def reading(self) -> dict[str, list[str]]:
         """See `TableRequest.reading`; columns that formulas name are kept with the trials."""
-        names = dict.fromkeys(name for text in formulas(self.vary).values() for name in columns_in(text))
+        texts = [(text, "--vary") for text in formulas(self.vary).values()]
+        texts += [(self.between, "--between")] if self.between else []
+        names = dict.fromkeys(name for text, flag in texts for name in columns_in(text, flag))
         return {**super().reading(), "keep": list(names)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
         settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
-        optional = {*TableRequest.reading(self), "times", "deadline", "vary"}
+        optional = {*TableRequest.reading(self), "times", "deadline", "vary", "between"}
         return {key: value for key, value in settings.items() if value or key not in optional}
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, UnfitError, require_two
-from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, ProportionalEvidence, ProportionalPolicy
+from neurogym.behaviour.models.evidence import EvidencePolicy, ProportionalEvidence, ProportionalPolicy
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.linear import FormulaEvidence, FormulaPolicy
 from neurogym.behaviour.models.marks import few_trials, marked
@@ -60,33 +60,23 @@ def diffusion_response(
     return DiffusionResponse({**constants, **{name: fixed[name] for name, is_free in free.items() if not is_free}})
 
 
-def timed_fit(
-    name: str,
-    problem: Problem,
-    evidence: Evidence,
-    response: ResponseParameters,
-    settings: TimeSettings,
-    notes: Sequence[str] = (),
-) -> tuple[Fitted, Maximum]:
+def timed_fit(name: str, problem: Problem, posterior: Posterior, notes: Sequence[str] = ()) -> tuple[Fitted, Maximum]:
     """Return a fit of choices and times.
 
     Args:
         name: name of the model.
-        problem: the sessions, and the prior of a hierarchical fit.
-        evidence: of the trials of these sessions.
-        response: parameters of the response.
-        settings: conditions of the recording.
+        problem: the sessions, and the start and prior of a hierarchical fit.
+        posterior: of the parameters given these sessions.
         notes: about the reading of the trials.
     """
-    sessions = problem.table.sessions
-    posterior = Posterior(evidence, response, sessions, settings, problem.prior)
+    sessions, evidence, response = problem.table.sessions, posterior.evidence, posterior.response
     best = maximise(posterior, problem.start)
     se = np.sqrt(np.diag(best.covariance))
     estimates, marks = marked(
         posterior.parameters, best.x, se, None if problem.prior is not None else posterior.sd, best.converged
     )
     split = len(evidence.parameters)
-    policy = TimedPolicy(evidence.policy(best.x[:split]), response, best.x[split:], settings)
+    policy = TimedPolicy(evidence.policy(best.x[:split]), response, best.x[split:], posterior.trials.settings)
     value, _ = posterior.log_likelihood(best.x)
     few = few_trials(int(posterior.trials.timed.sum()), len(best.x))
     details = {"unbounded": best.x, "unbounded_variance": se**2, "covariance": best.covariance, "joint": value}
@@ -185,15 +175,20 @@ class Diffusion(OneByOne):
                 f'--vary "drift={" + ".join(table.stimuli)}", or --model logistic --times ddm)'
             )
 
-    def _fit(self, problem: Problem) -> Fitted:
+    def posterior(self, problem: Problem) -> Posterior:
+        """Return the log-posterior of the parameters given the sessions of a problem."""
         table = problem.table
-        settings, notes = time_settings(table.sessions, self.deadline, self.fastest)
+        settings, _ = time_settings(table.sessions, self.deadline, self.fastest)
         formulas = varied(self.vary, self.response, table)
         drift = formulas.pop("drift", None)
         evidence = ProportionalEvidence(table) if drift is None else FormulaEvidence(drift, table)
-        response = ResponseParameters(self.response, formulas)
-        fit, best = timed_fit(self.name, problem, evidence, response, settings, notes)
-        if table.stimuli and drift is None and best.x[0] < 0:
+        return Posterior(evidence, ResponseParameters(self.response, formulas), table.sessions, settings, problem.prior)
+
+    def _fit(self, problem: Problem) -> Fitted:
+        table = problem.table
+        _, notes = time_settings(table.sessions, self.deadline, self.fastest)
+        fit, best = timed_fit(self.name, problem, self.posterior(problem), notes)
+        if table.stimuli and "k" in fit.parameters and best.x[0] < 0:
             fit.notes.append(f"k is negative: {table.stimuli[0]} is evidence for choice '{table.choices[0]}'")
         return fit
 

@@ -64,15 +64,16 @@ class GoNoGo(Agent):
         """See `Model.fit`."""
         for each in problems:
             self.check(each.table)
-        cued = [
-            replace(each, table=replace(each.table, sessions=tuple(with_cues(each.table.sessions)), stimuli=(CUE,)))
-            for each in problems
-        ]
-        fits = super().fit(cued)
+        fits = super().fit([replace(each, table=self.with_cue_stimuli(each.table)) for each in problems])
         for fit in fits:
             assert isinstance(fit.policy, AgentPolicy)
             fit.policy = CuePolicy(fit.policy.agent, fit.policy.parameters, fit.policy.x, fit.policy.n_choices)
         return fits
+
+    @staticmethod
+    def with_cue_stimuli(table: Behaviour) -> Behaviour:
+        """Return a table whose only stimulus is the cue."""
+        return replace(table, sessions=tuple(with_cues(table.sessions)), stimuli=(CUE,))
 
     def from_arrays(self, arrays: Mapping[str, FloatArray], table: Behaviour) -> CuePolicy:
         """See `Model.from_arrays`."""

@@ -144,6 +144,13 @@ class Posterior:
         gradient = np.concatenate([by_evidence, self._values.gradient(last, found.values)])
         return float(found.log.sum()) + slope.extra, gradient
 
+    def pointwise(self, x: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each trial that counts at a point, shape (trials,)."""
+        value = self.evidence.slope(x[: self._split]).value
+        log = self.response.response.log_likelihood(value, self._values.values(x[self._split :]), self.trials).log
+        counted = self.trials.timed | self.trials.untimed | self.trials.omitted | self.trials.withheld
+        return np.asarray(log[counted])
+
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-posterior and its gradient."""
         value, gradient = self.log_likelihood(x)

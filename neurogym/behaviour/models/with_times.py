@@ -40,7 +40,7 @@ from neurogym.behaviour.models.linear import FeatureEvidence, FeaturePolicy
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
 from neurogym.behaviour.models.responses import Response
-from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
+from neurogym.behaviour.models.timed import Posterior, ResponseParameters, TimedPolicy
 from neurogym.behaviour.models.times import FASTEST, time_settings
 from neurogym.behaviour.table import Behaviour
 
@@ -84,6 +84,8 @@ class TimedModel:
         """
         if hasattr(self.model, "check"):
             self.model.check(table)
+        if hasattr(self.model, "with_cue_stimuli"):
+            raise UnfitError(f"{self.name} is a model of choices alone; --times takes other models")
         require_times(table, f"{self.name} with times")
         if self.times == "ddm" and len(table.choices) != 2:
             raise UnfitError(f"--times ddm needs two choices; the table has {len(table.choices)} (--times lba)")
@@ -101,12 +103,12 @@ class TimedModel:
         for each in problems:
             self.check(each.table)
         if self.takes_prior:
-            return [self._fit(each, self._evidence(each.table)) for each in problems]
+            return [self._fit(each, self.posterior(each)) for each in problems]
         inner = self.model.fit(problems)
         found = []
         for problem, fit in zip(problems, inner, strict=True):
             evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
-            timed = self._fit(problem, evidence)
+            timed = self._fit(problem, self._posterior(problem, evidence))
             timed.parameters = {**timed.parameters, **fit.parameters}
             timed.details = {**fit.details, **timed.details}
             timed.notes = [*fit.notes, *timed.notes]
@@ -134,10 +136,18 @@ class TimedModel:
             raise UnfitError(f"--vary drift goes with --model ddm; the drift of {self.name} is its logit")
         return formulas
 
-    def _fit(self, problem: Problem, evidence: Evidence) -> Fitted:
-        settings, notes = time_settings(problem.table.sessions, self.deadline, self.fastest)
+    def posterior(self, problem: Problem) -> Posterior:
+        """Return the log-posterior of the parameters of a model that is fitted to choices and times together."""
+        return self._posterior(problem, self._evidence(problem.table))
+
+    def _posterior(self, problem: Problem, evidence: Evidence) -> Posterior:
+        settings, _ = time_settings(problem.table.sessions, self.deadline, self.fastest)
         response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
-        return timed_fit(self.name, problem, evidence, response, settings, notes)[0]
+        return Posterior(evidence, response, problem.table.sessions, settings, problem.prior)
+
+    def _fit(self, problem: Problem, posterior: Posterior) -> Fitted:
+        _, notes = time_settings(problem.table.sessions, self.deadline, self.fastest)
+        return timed_fit(self.name, problem, posterior, notes)[0]
 
     def to_arrays(self, policy: TimedPolicy) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
