@@ -38,6 +38,7 @@ from neurogym.cycle import TaskDefinition, env_string, make_trials, trial_length
 from neurogym.parameters import BaseEnv
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import Action, checked_action
+from neurogym.state import snapshot
 from neurogym.trials import Info, InvalidOperationError, StepResult, Trials
 from neurogym.trials.events import ABORT, END, NONE, OUTCOME, TABLES, StepInfo, outcome_of
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
@@ -115,9 +116,18 @@ class TrialEnv(TaskDefinition):
         """
         return make_trials(self, n, given)
 
-    def make_ahead(self) -> Trials:
-        """Make the next trials of the session and store the block in ``ahead``."""
-        return self.ahead.make(self.make_trials, self.most_ahead)
+    def make_ahead(self, n: int | None = None) -> Trials:
+        """Make the next trials of the session and store the block in ``ahead``, with the state before.
+
+        Args:
+            n: Number of trials; default few after a reset, later more.
+        """
+        ahead = self.ahead
+        ahead.block = None
+        before = snapshot(self.top)
+        block = self.make_trials(n or ahead.size(self.most_ahead))
+        ahead.take(block, before)
+        return block
 
     def new_trial(self, **kwargs: object) -> Info:
         """Begin a new trial and return the record.

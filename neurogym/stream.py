@@ -16,7 +16,7 @@ import numpy as np
 from neurogym.core import TrialEnv
 from neurogym.cycle import make_trials
 from neurogym.spaces import Action
-from neurogym.state.values import Data
+from neurogym.state import Data
 from neurogym.trials import Trials
 from neurogym.trials.events import END
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, first_observation, no_action

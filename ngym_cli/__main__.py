@@ -20,6 +20,7 @@ def main() -> None:
     """Run the command line; report missing packages in a single line."""
     processes.protect_command_line()
     processes.open_closed_streams()
+    processes.ignore_relative_paths()
     gc.set_threshold(NEW_OBJECTS)
     atexit.register(gc.freeze)  # no garbage collection when the process ends
     warn_of_namesake()

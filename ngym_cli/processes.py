@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -138,3 +139,25 @@ def handling_signals(handler: Callable[[int, object], None], *names: str) -> Ite
     finally:
         for number, before in old.items():
             signal.signal(number, before)
+
+
+def program(name: str) -> str:
+    """Return the path of a program, looked for only in absolute folders of PATH.
+
+    Raises:
+        FileNotFoundError: if there is no such program.
+    """
+    path = shutil.which(name, path=_absolute(os.environ.get("PATH", os.defpath)))
+    if path is None:
+        raise FileNotFoundError(2, "No such program", name)
+    return path
+
+
+def ignore_relative_paths() -> None:
+    """Remove relative folders from PATH, so that no library starts a program of the current folder."""
+    if "PATH" in os.environ:
+        os.environ["PATH"] = _absolute(os.environ["PATH"])
+
+
+def _absolute(path: str) -> str:
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))

@@ -6,6 +6,8 @@ import contextlib
 import io
 import json
 import math
+import os
+import shlex
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -44,6 +46,15 @@ Row = dict[str, Any]
 class SafeConsole(Console):
     """Console that prints names literally: no markup, no control sequences."""
 
+    def on_broken_pipe(self) -> None:
+        """Continue without progress if its reader is gone; end the program if the reader of results is gone."""
+        if not self.stderr:
+            super().on_broken_pipe()
+            return
+        self.quiet = True
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Return segments without control sequences."""
         for segment in super().render(renderable, options):
@@ -63,6 +74,16 @@ def console(stderr: bool = False) -> Console:
     if out.is_terminal:
         return out
     return SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False, width=WIDTH)
+
+
+def quoted(*words: object) -> str:
+    """Return a command line that can be pasted into a shell.
+
+    Example:
+        >>> quoted("ngym", "plot", "runs/Mouse 3")
+        "ngym plot 'runs/Mouse 3'"
+    """
+    return shlex.join(map(str, words))
 
 
 def left_in_words(seconds: float) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import rows_of
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
-from neurogym.analysis.regression import ChoiceRegression, ratio_interval, regress_choice
+from neurogym.analysis.regression import ChoiceRegression, ratio_estimate, regress_choice
 from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
 
 
@@ -20,7 +20,8 @@ class PsychophysicalKernel(Result):
     Attributes:
         weights: log odds per unit of stimulus against time (ms).
         bias: intercept, log odds.
-        primacy: (early - late) / (early + late) weight of the two halves: 1 only early, -1 only late, 0 flat.
+        primacy: (early - late) / (early + late) weight of the two halves: 1 only early, -1 only late, 0 flat;
+            nan where the sum of both may be zero.
     """
 
     weights: Curve
@@ -77,12 +78,11 @@ def psychophysical_kernel(
     draws = fit.draws()
     weights = np.stack([np.r_[fit.weights[name].value, draws[name]] for name in names])
     early, late = weights[:half].mean(axis=0), weights[-half:].mean(axis=0)
-    primacy = (early - late) / (early + late)
     times = start + dt * np.arange(s.shape[1])
     return PsychophysicalKernel(
         Curve.estimates(times, [fit.weights[name] for name in names], fit.n),
         fit.weights["bias"],
-        ratio_interval(primacy[0], primacy[1:], level),
+        ratio_estimate(early - late, early + late, level),
     )
 
 
@@ -115,7 +115,6 @@ def context_use(
     fit = regress_choice(pooled, y, level=level, groups=groups)
     draws = fit.draws()
     a, b = (np.r_[fit.weights[name].value, draws[name]] for name in ("relevant", "irrelevant"))
-    selectivity = (a - b) / (a + b)
     by_context = {}
     for c in contexts:
         trials = relevant == c
@@ -124,7 +123,7 @@ def context_use(
     return ContextUse(
         fit.weights["relevant"],
         fit.weights["irrelevant"],
-        ratio_interval(selectivity[0], selectivity[1:], level),
+        ratio_estimate(a - b, a + b, level),
         by_context,
     )
 
@@ -241,5 +240,5 @@ def cue_weights(
     """
     fit = regress_choice({"first": first, "second": second}, choice, level=level, groups=groups)
     a, b, draws = fit.weights["first"], fit.weights["second"], fit.draws()
-    share = draws["first"] / (draws["first"] + draws["second"])
-    return CueWeights(a, b, ratio_interval(a.value / (a.value + b.value), share, level))
+    weight = np.r_[a.value, draws["first"]]
+    return CueWeights(a, b, ratio_estimate(weight, weight + np.r_[b.value, draws["second"]], level))

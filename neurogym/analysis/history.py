@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import enough_groups, mean_interval, rows_of
-from neurogym.analysis.regression import ChoiceRegression, ratio_interval, regress_choice
+from neurogym.analysis.regression import ChoiceRegression, ratio_estimate, regress_choice
 from neurogym.analysis.results import Estimate, Result, normal_quantile
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 
@@ -26,7 +26,7 @@ class ChoiceHistory(Result):
         transition_after_correct: summed transition weights after a correct trial.
         transition_after_error: summed transition weights after an error.
         reset_index: 1 - |transition_after_error| / |transition_after_correct|: 0 if an error leaves the transition
-            bias as it is, 1 if it abolishes it, as in rats.
+            bias as it is, 1 if it abolishes it, as in rats; nan if the bias after a correct trial may be zero.
     """
 
     after_correct: ChoiceRegression
@@ -101,9 +101,19 @@ def choice_history(
         fits.append(regress_choice(varying, right[rows] > 0.5, level=level, groups=rows_of(groups, rows)))
     after_correct, after_error = fits
     sums = [_transition_sum(fit, n_lags) for fit in fits]
-    reset = 1 - abs(sums[1][0].value) / max(abs(sums[0][0].value), 1e-12)
-    draws = 1 - np.abs(sums[1][1]) / np.maximum(np.abs(sums[0][1]), 1e-12)
-    return ChoiceHistory(after_correct, after_error, sums[0][0], sums[1][0], ratio_interval(reset, draws, level))
+    reset = _reset_index(sums[0], sums[1], level)
+    return ChoiceHistory(after_correct, after_error, sums[0][0], sums[1][0], reset)
+
+
+def _reset_index(
+    after_correct: tuple[Estimate, FloatArray], after_error: tuple[Estimate, FloatArray], level: float
+) -> Estimate:
+    """Return the reset index from summed transition weights with draws; nan if that after a correct trial may be 0."""
+    sums = [np.r_[estimate.value, draws] for estimate, draws in (after_error, after_correct)]
+    ratio = ratio_estimate(sums[0], sums[1], level)
+    ends = sorted((abs(ratio.low), abs(ratio.high)))
+    nearest = 0.0 if ratio.low < 0 < ratio.high else ends[0]
+    return Estimate(1 - abs(ratio.value), 1 - ends[1], 1 - nearest, ratio.se)
 
 
 def win_stay_lose_shift(

@@ -16,6 +16,8 @@ from neurogym.analysis.results import Curve, Estimate, IndexStatistic, bootstrap
 from neurogym.analysis.trial_tables import sessions
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 
+#: Fewest groups from which the variation between groups is estimated, with Student's quantiles.
+FEWEST_GROUPS = 5
 #: Fewest sessions from which a spread is estimated, number of blocks to cut otherwise, and shortest block.
 FEW, BLOCKS, SHORTEST = 10, 20, 20
 
@@ -44,10 +46,20 @@ def clusters(table: Mapping[str, np.ndarray]) -> IntArray | None:
     return np.unique(labels * (len(labels) + 1) + place // length, return_inverse=True)[1].astype(np.int64)
 
 
-def enough_groups(session: ArrayLike) -> IntArray | None:
-    """Return sessions as groups for intervals, or None for too few sessions to estimate the variation."""
-    labels = np.unique(np.asarray(session), return_inverse=True)[1].astype(np.int64)
-    return labels if len(labels) and labels.max() + 1 >= FEW else None
+def enough_groups(*levels: ArrayLike) -> IntArray | None:
+    """Return the groups of trials for intervals, or None for too few groups to estimate the variation between them.
+
+    Args:
+        *levels: label of each trial, from coarse to fine, such as subject and session; the first level with at least
+            `FEWEST_GROUPS` groups counts. A finer label belongs to a coarser one.
+    """
+    combined: list[np.ndarray] = []
+    for level in levels:
+        combined.append(np.unique(np.asarray(level), return_inverse=True)[1])
+        labels = np.unique(np.stack(combined), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+        if len(labels) and labels.max() + 1 >= FEWEST_GROUPS:
+            return labels
+    return None
 
 
 def rows_of(groups: ArrayLike | None, rows: slice | np.ndarray) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""Logistic regression of choices, kept finite by a weak prior when an agent makes no errors."""
+"""Logistic regression of choices, with weights that stay finite when an agent makes no errors."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, log_expit
+from scipy.special import log_expit
 
 from neurogym.analysis.intervals import members_of, quantile
 from neurogym.analysis.results import Estimate, Result, normal_quantile
 from neurogym.array_types import FloatArray, IntArray
+
+#: S.d. of the prior that keeps undetermined weights finite, in log odds per s.d. of a predictor; most steps of a fit,
+#: and the longest change of a weight in a step.
+SAFE_SD, MOST_STEPS, LONGEST_STEP = 20.0, 100, 5.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class ChoiceRegression(Result):
     def estimate(self, contrast: ArrayLike) -> Estimate:
         """Return a weighted sum of the weights."""
         c = np.asarray(contrast, float)
-        return _estimate(float(c @ self.values), float(np.sqrt(c @ self.covariance @ c)), self.groups, self.level)
+        return weight_estimate(float(c @ self.values), float(np.sqrt(c @ self.covariance @ c)), self.groups, self.level)
 
     def mean(self, names: list[str]) -> Estimate:
         """Return the mean of several weights."""
@@ -63,20 +67,20 @@ def regress_choice(
     regressors: dict[str, ArrayLike],
     choice: ArrayLike,
     *,
-    prior_sd: float = 20.0,
+    prior_sd: float | None = None,
     level: float = 0.95,
     groups: ArrayLike | None = None,
 ) -> ChoiceRegression:
     """Regress a binary choice on named regressors; an intercept named ``bias`` comes first.
 
-    The likelihood times a Gaussian prior on the weights of standardised regressors is maximised. The default prior
-    does not move a weight that the data determine; where the choices are separable it keeps weight and interval
-    finite. ``prior_sd=numpy.inf`` is maximum likelihood.
+    By default the likelihood is maximised with its first-order bias removed, which keeps weights and intervals finite
+    where the choices are separable; see `fit_bias_reduced`.
 
     Args:
         regressors: columns of shape (trials,).
         choice: 0 or 1, shape (trials,).
-        prior_sd: standard deviation of the prior, in log odds per standard deviation of the regressor.
+        prior_sd: standard deviation of a Gaussian prior instead, in log odds per standard deviation of the regressor;
+            ``numpy.inf`` is maximum likelihood.
         level: coverage of the intervals.
         groups: session or block of each trial where trials are linked, shape (trials,): intervals come from how much
             the weights change when one of them is left out.
@@ -92,24 +96,34 @@ def regress_choice(
         if column.shape != y.shape:
             raise ValueError(f"regressor {name!r} has shape {column.shape}, the choices have {y.shape}")
     x = np.column_stack([np.ones(y.size), *columns])
-    scale = np.r_[1.0, [column.std() for column in columns]]
-    scale[scale == 0] = 1.0
-    found, information = fit_weights(x / scale, y.astype(int), 2, np.full(len(scale), prior_sd), tolerance=1e-8)
-    weights = found[1]
-    if groups is None:
-        covariance, count = np.linalg.pinv(information), 0
+    if prior_sd is None:
+        free, covariance, count = fit_bias_reduced(x, y.astype(int), 2, groups)
+        weights = free[0]
     else:
-        covariance, count = _without_each(x / scale, y, weights, information, groups)
-    covariance = covariance / np.outer(scale, scale)
-    weights = weights / scale
+        weights, covariance, count = _with_prior(x, y, prior_sd, groups)
     errors = np.sqrt(np.diag(covariance))
-    estimates = [_estimate(w, se, count, level) for w, se in zip(weights, errors, strict=True)]
+    estimates = [weight_estimate(w, se, count, level) for w, se in zip(weights, errors, strict=True)]
     likelihood = float(log_expit((2 * y - 1) * (x @ weights)).sum())
     named = dict(zip(["bias", *regressors], estimates, strict=True))
     return ChoiceRegression(named, likelihood, y.size, level, covariance, count)
 
 
-def _estimate(value: float, se: float, groups: int, level: float) -> Estimate:
+def _with_prior(
+    x: FloatArray, y: FloatArray, prior_sd: float, groups: ArrayLike | None
+) -> tuple[FloatArray, FloatArray, int]:
+    """Return weights with a Gaussian prior, their covariance and the number of groups that this comes from."""
+    scale = np.where(x.std(0) > 0, x.std(0), 1.0)
+    sd = np.full(len(scale), prior_sd)
+    found, information = fit_weights(x / scale, y.astype(int), 2, sd, tolerance=1e-8)
+    if groups is None:
+        covariance, count = np.linalg.pinv(information), 0
+    else:
+        covariance, count = _without_each(x / scale, y[:, None] == [0, 1], found[1], information, groups)
+    return found[1] / scale, covariance / np.outer(scale, scale), count
+
+
+def weight_estimate(value: float, se: float, groups: int, level: float = 0.95) -> Estimate:
+    """Return a weight with the interval of a number of groups, or of independent trials if it is 0."""
     if not groups:
         return Estimate.normal(value, se, level)
     half = quantile(level, groups) * se
@@ -117,9 +131,9 @@ def _estimate(value: float, se: float, groups: int, level: float) -> Estimate:
 
 
 def _without_each(
-    x: FloatArray, y: FloatArray, weights: FloatArray, information: FloatArray, groups: ArrayLike
+    x: FloatArray, target: np.ndarray, weights: FloatArray, information: FloatArray, groups: ArrayLike
 ) -> tuple[FloatArray, int]:
-    """Return the jackknife covariance over groups, and the number of groups.
+    """Return the jackknife covariance of flat weights over groups, and the number of groups.
 
     Each group is left out in one Newton step, which is not optimistic where there are few groups and many regressors
     (MacKinnon, Nielsen & Webb 2023, 10.1016/j.jeconom.2022.04.001).
@@ -128,12 +142,13 @@ def _without_each(
     count = len(members)
     if count < 2:
         return np.full_like(information, np.inf), 2
-    p = expit(x @ weights)
+    free = weights.reshape(-1, x.shape[1])
+    p = np.exp(log_softmax(np.column_stack([np.zeros(len(x)), x @ free.T])))
     moved = []
     for rows in members:
-        part = x[rows]
-        score, own = part.T @ (y[rows] - p[rows]), (part.T * (p[rows] * (1 - p[rows]))) @ part
-        moved.append(np.linalg.lstsq(information - own, score, rcond=None)[0])
+        score = ((target[rows] - p[rows])[:, 1:].T @ x[rows]).ravel()
+        without = information - _information(x[rows], p[rows])
+        moved.append(np.linalg.lstsq(without, score, rcond=None)[0])
     steps = np.array(moved)
     return (count - 1) / count * steps.T @ steps, count
 
@@ -195,7 +210,107 @@ def fit_weights(
     return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), information(best)
 
 
-def ratio_interval(value: float, draws: FloatArray, level: float) -> Estimate:
-    """Return the estimate of a ratio from draws; the standard error is robust to small denominators."""
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(value), float(low), float(high), float(high - low) / (2 * normal_quantile(level)))
+def fit_bias_reduced(
+    x: FloatArray, choice: IntArray, n: int, groups: ArrayLike | None = None
+) -> tuple[FloatArray, FloatArray, int]:
+    """Fit a (multinomial) logistic regression by maximum likelihood with the first-order bias removed.
+
+    The score is corrected as by Jeffreys' prior, which also keeps the weights of separable choices finite (Firth 1993,
+    10.1093/biomet/80.1.27; Kosmidis & Firth 2011, 10.1093/biomet/asr026).
+
+    Args:
+        x: predictors, the first of them constant, shape (trials, predictors).
+        choice: index of each choice, shape (trials,).
+        n: number of choices.
+        groups: subject, session or block of each trial where trials are linked, shape (trials,).
+
+    Returns:
+        Weights of the choices but the first, shape (choices - 1, predictors); covariance of the flat weights, between
+        groups where these are given; and the number of groups, 0 without.
+    """
+    scale = np.where(x.std(0) > 0, x.std(0), 1.0)
+    scaled, d = x / scale, x.shape[1]
+    target = choice[:, None] == np.arange(n)
+    precision = np.full((n - 1) * d, SAFE_SD**-2)  # of predictors that repeat each other; negligible otherwise
+    flat = np.zeros((n - 1) * d)
+    value, score, information = _bias_reduced(scaled, target, flat, precision)
+    for _ in range(MOST_STEPS):
+        step = np.linalg.solve(information, score)
+        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        for _ in range(30):
+            new = _bias_reduced(scaled, target, flat + step, precision)
+            if new[0] >= value - 1e-9:
+                break
+            step = step / 2
+        flat, (value, score, information) = flat + step, new
+        if np.abs(step).max() < 1e-7:
+            break
+    if groups is None:
+        covariance, count = np.linalg.inv(information), 0
+    else:
+        covariance, count = _without_each(scaled, target, flat, information, groups)
+    by = np.tile(scale, n - 1)
+    return (flat / by).reshape(n - 1, d), covariance / np.outer(by, by), count
+
+
+def _bias_reduced(
+    x: FloatArray, target: np.ndarray, flat: FloatArray, precision: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return penalised log-likelihood, its slope and the information at flat weights."""
+    n, d = target.shape[1], x.shape[1]
+    logs = log_softmax(np.column_stack([np.zeros(len(x)), x @ flat.reshape(n - 1, d).T]))
+    p = np.exp(logs)
+    information = _information(x, p) + np.diag(precision)
+    blocks = np.linalg.inv(information).reshape(n - 1, d, n - 1, d)
+    products = np.zeros((len(x), n, n))  # of predictors and covariance, zero for the first choice
+    products[:, 1:, 1:] = np.einsum("ti,aibj,tj->tab", x, blocks, x, optimize=True)
+    mean = np.einsum("tab,tb->ta", products, p)
+    leverage = p * (np.einsum("taa->ta", products) - 2 * mean + np.einsum("ta,ta->t", mean, p)[:, None])
+    residual = target - p + 0.5 * (leverage - p * leverage.sum(1, keepdims=True))
+    value = logs[target].sum() + 0.5 * np.linalg.slogdet(information)[1] - 0.5 * (precision * flat**2).sum()
+    return float(value), (residual[:, 1:].T @ x).ravel() - precision * flat, information
+
+
+def _information(x: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the information about flat weights, given the probability of each choice, shape (trials, choices)."""
+    d, free = x.shape[1], p.shape[1] - 1
+    information = np.zeros((free * d, free * d))
+    for a in range(free):
+        for b in range(free):
+            weight = p[:, a + 1] * ((a == b) - p[:, b + 1])
+            information[a * d : (a + 1) * d, b * d : (b + 1) * d] = (x * weight[:, None]).T @ x
+    return information
+
+
+def is_separable(x: FloatArray, choice: ArrayLike) -> bool:
+    """Return whether a weighted sum of predictors tells the two choices apart without error.
+
+    Maximum likelihood then has no finite weights. Ties with the dividing value are allowed.
+
+    Args:
+        x: predictors with a constant, shape (trials, predictors).
+        choice: 0 or 1, shape (trials,).
+    """
+    from scipy.optimize import linprog
+
+    signed = np.unique(np.where(np.asarray(choice, bool)[:, None], x, -x), axis=0)
+    found = linprog(-signed.sum(0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1))
+    return bool(found.success and -found.fun > 1e-6)
+
+
+def ratio_estimate(numerator: FloatArray, denominator: FloatArray, level: float) -> Estimate:
+    """Return a ratio with an interval from draws, or nan where the denominator may be zero.
+
+    Args:
+        numerator: the estimate, followed by draws around it, shape (1 + draws,).
+        denominator: the same, of the same draws.
+        level: coverage of the interval.
+    """
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    below, above = np.quantile(denominator[1:], ends)
+    if not below * above > 0:
+        return Estimate(np.nan)
+    ratio = numerator / denominator
+    low, high = np.quantile(ratio[1:], ends)
+    low, high = min(low, ratio[0]), max(high, ratio[0])
+    return Estimate(float(ratio[0]), float(low), float(high), float(high - low) / (2 * normal_quantile(level)))

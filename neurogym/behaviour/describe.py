@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neurogym.analysis.intervals import enough_groups, mean_interval, proportion_curve
+from neurogym.analysis.intervals import mean_curve, mean_interval, proportion_curve, rows_of
 from neurogym.analysis.psychometric import fit_psychometric
 from neurogym.analysis.results import Curve, Estimate, Result
-from neurogym.array_types import FloatArray
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.table import Behaviour
@@ -38,6 +38,7 @@ class SubjectDescription(Result):
         chronometric: mean reaction time (s) against the size of the evidence.
         history: weights of stimuli and of choices, outcomes and choices x outcomes of previous trials.
         evidence: meaning of the axis of the curves.
+        separable: whether the history regression tells the choices apart without error, so that its weights are bounds.
     """
 
     subject: str
@@ -54,6 +55,7 @@ class SubjectDescription(Result):
     chronometric: Curve | None = None
     history: dict[str, Estimate] | None = None
     evidence: str = ""
+    separable: bool = False
 
 
 def describe(table: Behaviour) -> list[SubjectDescription]:
@@ -64,9 +66,8 @@ def describe(table: Behaviour) -> list[SubjectDescription]:
 
 def _describe(name: str, table: Behaviour) -> SubjectDescription:
     choice = table.join("choice")
-    session = np.repeat(np.arange(len(table.sessions)), [len(each) for each in table.sessions])
     valid = choice >= 0
-    groups = enough_groups(session[valid]) if valid.any() else None
+    groups = table.interval_groups(valid) if valid.any() else None
 
     def mean(values: FloatArray, bounded: bool) -> Estimate | None:
         known = np.isfinite(values[valid])
@@ -89,12 +90,13 @@ def _describe(name: str, table: Behaviour) -> SubjectDescription:
     )
     if valid.sum() < TOO_FEW or len(np.unique(choice[valid])) < 2:
         return found
-    return SubjectDescription(**{**vars(found), **_fitted(table, valid, session)})
+    return SubjectDescription(**{**vars(found), **_fitted(table, valid, groups)})
 
 
-def _fitted(table: Behaviour, valid: np.ndarray, session: np.ndarray) -> dict[str, object]:
+def _fitted(table: Behaviour, valid: np.ndarray, groups: IntArray | None) -> dict[str, object]:
     """Return the fields that come from regressions."""
-    out: dict[str, object] = {"history": Logistic(HISTORY, past_stimuli=False).fit([Problem(table)])[0].parameters}
+    history = Logistic(HISTORY, past_stimuli=False).fit([Problem(table)])[0]
+    out: dict[str, object] = {"history": history.parameters, "separable": history.details["separable"]}
     if len(table.choices) != 2:
         return out
     plain = Logistic(0).fit([Problem(table)])[0].parameters
@@ -109,17 +111,16 @@ def _fitted(table: Behaviour, valid: np.ndarray, session: np.ndarray) -> dict[st
         evidence = stimuli @ weights
         words = " ".join(f"{w:+.2f} {key}" for w, key in zip(weights, table.stimuli, strict=True)) + " (logit)"
     levels, index = _levels(evidence[valid])
-    groups = enough_groups(session[valid])
     out["evidence"] = words
     out["psychometric"] = proportion_curve(levels, index, choice[valid], groups)
-    fit = fit_psychometric(levels[index], choice[valid], model="logistic", n_boot=0, max_lapse=0.45)
+    fit = fit_psychometric(levels[index], choice[valid], model="logistic", n_boot=0, max_lapse=0.45, groups=groups)
     out["lapse_low"], out["lapse_high"] = fit.guess, fit.lapse
     rt = table.join("rt")[valid]
     if np.isfinite(rt).any():
         size, at = _levels(np.abs(evidence[valid]))
-        timed = np.isfinite(rt)
-        times = [rt[timed & (at == k)] for k in range(len(size))]
-        out["chronometric"] = Curve.estimates(size, list(map(Estimate.mean, times)), list(map(len, times)))
+        out["chronometric"] = mean_curve(
+            size, at[np.isfinite(rt)], rt[np.isfinite(rt)], rows_of(groups, np.isfinite(rt))
+        )
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +21,7 @@ class Groups:
     """Sessions of a table.
 
     Attributes:
-        sessions: subject, name and rows of each session, rows in the order of the trials.
+        sessions: subject, name and rows of each session, in the order of their names, rows in the order of the trials.
         rows_left_out: number of rows without a subject or session.
         words: meaning of columns, by column.
         notes: remarks that the user should see.
@@ -74,6 +75,7 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray) -> Groups:
         ordered, again = _in_order(part, trial, rows, who, name, str(roles.get("trial")))
         restarted += again
         found.sessions.append((who, name, ordered))
+    found.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
     if "session" in roles:
         found.words[str(roles["session"])] = _count(len(found.sessions), "session")
     elif "trial" in roles and len(found.sessions) > len(set(subject[valid].tolist())):
@@ -86,6 +88,12 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray) -> Groups:
             "if what was learned is lost there, --session names the column of blocks or games"
         )
     return found
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """Return a key by which names sort with the numbers in them as numbers, whatever the order of the rows."""
+    words = re.split(r"(\d+)", name)
+    return [(word.isdecimal(), int(word) if word.isdecimal() else 0, word) for word in words]
 
 
 def _count(n: int, word: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.analysis.intervals import enough_groups
 from neurogym.array_types import FloatArray, IntArray
 
 EMPTY: Any = np.zeros(0)  #: default of columns that a table does not have
@@ -176,6 +177,19 @@ class Behaviour:
     def join(self, name: str) -> np.ndarray:
         """Return an attribute of all sessions, concatenated."""
         return np.concatenate([getattr(each, name) for each in self.sessions])
+
+    def interval_groups(self, trials: np.ndarray) -> IntArray | None:
+        """Return the subject of each of some trials, or its session where subjects are few, as groups of intervals.
+
+        Args:
+            trials: mask of the trials, in the order of `join`.
+
+        Returns:
+            None where sessions are few as well, so that intervals take trials as independent.
+        """
+        lengths = list(map(len, self.sessions))
+        subject = np.repeat([each.subject for each in self.sessions], lengths)[trials]
+        return enough_groups(subject, np.repeat(np.arange(len(lengths)), lengths)[trials])
 
     def condition(self, name: str) -> np.ndarray:
         """Return a further column of the table of all sessions, concatenated.

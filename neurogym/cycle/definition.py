@@ -160,8 +160,11 @@ class TaskDefinition(SingleTrial):
     def _new_trial(self, **kwargs: object) -> Info | None:
         """Describe a single trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
 
-        A task that describes many trials at once inherits this; a subclass may call it by ``super()``.
+        A task that describes many trials at once inherits this; a subclass may call it by ``super()``. Called from
+        outside, as by old scripts, it begins a trial.
         """
+        if self.block_described is None:
+            return self.top.new_trial(**kwargs)
         trials = self.this_trial
         trials.given.update({name: np.array([value]) for name, value in kwargs.items()})
         self._new_trials(trials)

@@ -29,7 +29,7 @@ ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 #: Attributes that belong to the session and not to the parameters.
 _OF_SESSION = frozenset(
     ("cursor", "ahead", "trial", "last", "spec", "is_made", "render_mode", "top", "observation_space", "action_space")
-    + ("_arguments", "_np_random", "_np_random_seed", "_seen", "_stack", "block_described", "_now")
+    + ("_arguments", "_seen", "_stack", "block_described", "_now")
 )
 
 
@@ -120,8 +120,10 @@ class BaseEnv(gym.Env):
 
     def seed(self, seed: int | None = None) -> list[int | None]:
         """Start the generator and the action space from ``seed``; ``reset(seed=seed)`` does the same and more."""
-        self.np_random = np.random.Generator(np.random.PCG64(seed))
-        self._np_random_seed = -1 if seed is None else seed
+        if seed is None:
+            self.np_random = np.random.default_rng()
+        else:
+            gym.Env.reset(self, seed=seed)
         if self.action_space is not None:  # an old constructor may seed before it makes the spaces
             self.action_space.seed(seed)
         return [seed]
@@ -249,7 +251,7 @@ class BaseEnv(gym.Env):
     def copy_with(self, changes: Mapping[str, object]) -> Self:
         """Make a task with some arguments changed, and with reproducible random draws."""
         made = type(self).__new__(type(self))
-        vars(made)["_np_random"] = np.random.Generator(np.random.PCG64(0))
+        made.np_random = np.random.Generator(np.random.PCG64(0))
         type(self).__init__(made, **{**self._arguments, **changes})
         return made
 

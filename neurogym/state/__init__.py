@@ -1,43 +1,26 @@
-"""The whole state of an environment as plain data, so that a session can be continued exactly.
+"""State of a session as plain data, so that the session can be continued exactly.
 
-:func:`capture` walks the attributes of an environment and its wrappers and returns numbers, words, lists, dictionaries
-and arrays only; :func:`restore` puts them back into an environment that was made in the same way. Nothing is pickled,
-so nothing that is read can run, and what is read is checked before it is used.
+:func:`capture` returns numbers, words, lists, dictionaries and arrays only; :func:`restore` puts them into an
+environment that was made in the same way. Nothing is pickled, so nothing that is read can run.
 
-What is saved: numbers, words, bytes, paths, dates, enumerations; arrays; lists, tuples, sets, dictionaries, ``deque``,
-``Counter`` and the other containers of the standard library, nested as they like; the generators of NumPy and of
-``random``; blocks of trials; the environments and objects that an environment holds. Two attributes that are one object
-are one object again. Functions, classes and spaces are not state: they stay what the constructor made them.
+A session consists of
 
-What cannot be saved (an open file, a running generator, a table of another library) is an error that names the
+* the attributes of the task and of each wrapper that are plain data: numbers, words, arrays, generators, and lists,
+  dictionaries and other containers of these. An object of a class written in Python that the constructor made is saved
+  as its attributes; functions, classes and spaces stay what the constructor made them;
+* the current trial: its number in the block, its row, and its arrays where the block cannot be made again;
+* the trials made ahead. They are not saved. What is saved is the state of the session before they were made
+  (``PreparedTrials.before``) and their number; :func:`restore` makes them again.
+
+What cannot be saved (an open file, a tensor, an object that the constructor does not make) is an error that names the
 attribute. Its class then defines what to save::
 
     class MyTask(ngym.TrialEnv):
-        def state_dict(self):  # in place of the attributes that cannot be saved by themselves
+        def state_dict(self):  # in addition to the attributes that are plain data
             return {"place": self.stream.tell()}
 
         def load_state_dict(self, state):
             self.stream.seek(state["place"])
-
-An environment or wrapper with these two methods has its other attributes saved as always; any other object is saved as
-what its ``state_dict`` returns, and nothing else. One that never changes returns ``{}``.
-
-Every value is saved as itself if it is plain, else as a dictionary with its kind under ``"__kind__"``; the methods of
-:class:`~neurogym.state.encoding.Encoder` and :class:`~neurogym.state.restoring.Decoder` follow the kinds:
-
-======================================  ===============================================  ==============================
-kind                                    saved as                                         put back as
-======================================  ===============================================  ==============================
-``array``, ``scalar``, ``objects``      numbers; items of an object array, each once     a new array
-``list``, ``dict``, ``deque``, ...      the items, and attributes of a class of one's    a new container
-                                        own that is derived from the container
-``generator``, ``random``, ...          state of the generator                           a new generator in this state
-``block``                               arrays of a block of trials                      a new block, checked first
-``object``                              name of the class and attributes, or what        the object that is there,
-                                        ``state_dict`` returned under ``"own"``          filled
-``same``                                ``number`` of an object that was met before      the same object
-``constant``                            nothing (functions, classes, spaces)             what the constructor made
-======================================  ===============================================  ==============================
 
 Belongs here: saving, checking and restoring. May use: `trials`, `rules`.
 """
@@ -45,35 +28,58 @@ Belongs here: saving, checking and restoring. May use: `trials`, `rules`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import gymnasium as gym
 
-from neurogym.state.encoding import CannotSave, Encoder
-from neurogym.state.restoring import Decoder
-from neurogym.state.values import Data
+from neurogym.state.plain import CannotSave, Data
+from neurogym.state.session import SessionDecoder, SessionEncoder
+from neurogym.trials.single import SingleTrial
 
-__all__ = ["CannotSave", "capture", "check", "restore"]
+__all__ = ["CannotSave", "Data", "capture", "check", "restore", "snapshot"]
 
+VERSION = 2  #: of the form of saved sessions
 _MISFITS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
 
 
-def capture(env: gym.Env) -> Data:
-    """State of an environment and its wrappers as a tree of plain data and arrays.
+def capture(env: gym.Env, trial: bool = True) -> Data:
+    """State of an environment and its wrappers as plain data and arrays.
+
+    Args:
+        env: The environment, wrapped or not.
+        trial: Whether the position in the current trial is part of the state; a batch keeps positions itself.
 
     Raises:
-        CannotSave: If an attribute cannot be saved; the message names it.
+        CannotSave: If an attribute cannot be saved; the message names the attribute.
     """
-    return Encoder(env).encode(env, type(env.unwrapped).__name__)
+    return {"version": VERSION, **SessionEncoder(trial).session(env, type(env.unwrapped).__name__)}
 
 
-def restore(env: gym.Env, state: object) -> None:
+def snapshot(env: gym.Env) -> Data | None:
+    """State without the current trial, taken before trials are made ahead; None if it cannot be saved."""
+    try:
+        return capture(env, trial=False)
+    except CannotSave:
+        return None
+
+
+def restore(env: gym.Env, state: Data) -> None:
     """Restore a captured state in an environment made in the same way.
 
     Raises:
-        ValueError: If the state belongs to another stack of wrappers, or is not what :func:`capture` returns.
+        ValueError: If the state is of an earlier version or of another stack of wrappers, or is not what
+            :func:`capture` returns.
     """
+    if not isinstance(state, dict) or state.get("version") != VERSION:
+        raise ValueError(
+            f"the session of {env} was saved by an earlier version and cannot be continued; expected version {VERSION} "
+            "(begin a new session, with the weights of the old one)"
+        )
+    task: Any = env.unwrapped
+    if isinstance(task, SingleTrial) and task.cursor.block is None:
+        env.reset()  # what the constructor leaves to the first reset is there then
     try:
-        Decoder(env).decode(state, env, type(env.unwrapped).__name__)
+        SessionDecoder().session(env, state, type(env.unwrapped).__name__)
     except _MISFITS as error:
         raise ValueError(f"the saved state does not fit {env}: {error}") from error
 
@@ -83,10 +89,10 @@ def check(make_env: Callable[[], gym.Env], env: gym.Env) -> None:
 
     Args:
         make_env: Makes an environment like ``env``.
-        env: One in which a session has begun.
+        env: An environment in which a session has begun.
 
     Raises:
-        CannotSave: If an attribute cannot be saved or restored; the message names it.
+        CannotSave: If an attribute cannot be saved or restored; the message names the attribute.
     """
     state = capture(env)
     other = make_env()

@@ -19,6 +19,8 @@ from neurogym.trials.events import Info
 from neurogym.trials.layout import Period, broadcast_to_trials
 from neurogym.trials.row_arrays import RowArrays, RowValues, TaskLike
 
+#: Attributes that a complete block consists of, apart from the places of trials.
+CONTENTS = ("info", "starts", "ends", "length", "total", "fields", "go", "go_period", "has_gt", "bonus")
 _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
@@ -202,6 +204,19 @@ class Trials(RowArrays):
     def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""
         self.fields, self._rows, self.payments, self.given, self.parts = {}, {}, [], {}, ()
+
+    def arrays(self) -> Info:
+        """Contents of a complete block as arrays, numbers and words."""
+        return {name: getattr(self, name) for name in CONTENTS}
+
+    @classmethod
+    def from_arrays(cls, env: TaskLike, arrays: Info) -> Trials:
+        """Block with the contents that :meth:`arrays` returned."""
+        block = cls(env, len(arrays["length"]))
+        block.place(arrays["length"])
+        for name in CONTENTS:
+            setattr(block, name, arrays[name])
+        return block
 
     def part(self, first: int, count: int) -> Trials:
         """Consecutive trials as a block that shares the arrays of the whole block."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,9 +52,10 @@ class Cursor:
         """A copy has nothing of other sessions, with which trials may have been made together."""
         if self.block is None or self.block.owners is None:
             return self.__dict__.copy()
-        own = Cursor()
-        own.load_state_dict(self.state_dict())
-        return own.__dict__
+        alone = Cursor()
+        alone.enter(self.alone(), 0)
+        alone.row, alone.end, alone.skipped = self.row - self.first, self.end - self.first, self.skipped
+        return alone.__dict__
 
     def enter(self, block: Trials, trial: int) -> None:
         """Go to the first row of a trial."""
@@ -109,22 +109,6 @@ class Cursor:
             self._alone = self.block if whole else self.block.part(self.trial, 1)
         return self._alone
 
-    def state_dict(self) -> dict[str, object]:
-        """State for :meth:`load_state_dict`."""
-        if self.block is None or self.block.owners is None:
-            own: dict[str, object] = {"block": self.block, "trial": self.trial, "row": self.row, "end": self.end}
-        else:
-            own = {"block": self.alone(), "trial": 0, "row": self.row - self.first, "end": self.end - self.first}
-        return own if self.jump is None else {**own, "skipped": self.skipped}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore a saved position."""
-        if state["block"] is None:
-            self.leave()
-            return
-        self.enter(state["block"], int(state["trial"]))
-        self.row, self.end, self.skipped = int(state["row"]), int(state["end"]), int(state.get("skipped", 0))
-
 
 def _quiet(event: np.ndarray, reward: np.ndarray, performance: np.ndarray) -> bytes:
     """Whether nothing happens by an action: zeros, to the sign, in all tables; a byte per row and action."""
@@ -138,6 +122,7 @@ class PreparedTrials:
     Attributes:
         block: The trials; None if there are none.
         next: The next of them.
+        before: State of the session before they were made, as plain data (see :mod:`neurogym.state`).
         is_stale: Whether trials that have not begun must be remade.
         last_drop: Stands for the last time that those of any session were to be, since a parameter had changed: while
             it is the same object, none has changed.
@@ -151,6 +136,7 @@ class PreparedTrials:
     def restart(self) -> None:
         """Restart with a small number of trials."""
         self.block: Trials | None = None
+        self.before: dict[str, Any] | None = None
         self.next, self._size, self._most, self.is_stale = 0, FIRST_BLOCK, 0, False
 
     def drop(self) -> None:
@@ -162,23 +148,30 @@ class PreparedTrials:
         """Whether no trial is left."""
         return self.block is None or self.is_stale or self.next >= self.block.n
 
-    def make(self, make_trials: Callable[[int], Trials], most: int | None = None) -> Trials:
-        """Make the next block with a function of the number of trials, at most so many."""
-        self.block, self.next, self.is_stale = make_trials(min(self._size, most or self._size)), 0, False
+    def size(self, most: int | None) -> int:
+        """Number of trials in the next block, at most so many."""
+        return min(self._size, most or self._size)
+
+    def take(self, block: Trials, before: dict[str, Any] | None) -> None:
+        """Take the next block, made from a state of the session."""
+        self.block, self.before, self.next, self.is_stale = block, before, 0, False
         if not self._most:  # judged once, so that it does not matter which blocks were seen later
-            self._most = _trials_that_fit(self.block)
+            self._most = _trials_that_fit(block)
         self._size = min(GROWTH * self._size, self._most)
-        return self.block
 
-    def state_dict(self) -> dict[str, object]:
-        """State for :meth:`load_state_dict`."""
-        sizes = {"size": self._size, "most": self._most}
-        return {"block": self.block, "next": self.next, **sizes, "is_stale": self.is_stale}
+    def clear(self) -> None:
+        """Discard all trials, so that the next trial begins a new block."""
+        self.block = self.before = None
+        self.next, self.is_stale = 0, True
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore a saved state."""
-        self.block, self.next, self.is_stale = state["block"], int(state["next"]), bool(state["is_stale"])
-        self._size, self._most = int(state["size"]), int(state["most"])
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of trials in the next block, and most trials in a block (0: not known yet)."""
+        return self._size, self._most
+
+    @sizes.setter
+    def sizes(self, sizes: tuple[int, int]) -> None:
+        self._size, self._most = sizes
 
 
 def _trials_that_fit(block: Trials) -> int:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import nan
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.compat.members import built, end_of_periods, in_order, older_name, zero_filled
+from neurogym.compat.members import built, durations, end_of_periods, in_order, older_name, zero_filled
 from neurogym.messages.names import unknown
 from neurogym.parameters.base import BaseEnv
 from neurogym.spaces import Action
@@ -53,8 +53,10 @@ class SingleTrial(BaseEnv):
         trial_choice: The choice of the trial and its step, if :meth:`choose` was called.
         trial_reward: Sum of the rewards of the trial so far.
         no_rt: Reaction time of a trial without a response.
+        derived: Names of attributes that follow from the others, so that they are no part of a saved session.
     """
 
+    derived: ClassVar[tuple[str, ...]] = ()
     no_rt: float | None = nan
 
     def __init__(self, dt: float = 100):
@@ -340,7 +342,7 @@ class SingleTrial(BaseEnv):
 
     # -- members that tasks written for older versions use ------------------------------------------------------------
 
-    _ob_built, _gt_built, _tmax = built("ob"), built("gt"), end_of_periods()
+    _ob_built, _gt_built, _tmax, _duration = built("ob"), built("gt"), end_of_periods(), durations()
     _init_ob, _init_gt = zero_filled("ob"), zero_filled("gt")
     obs, obs_now = older_name("ob"), older_name("ob_now")
     add_epoch, in_epoch = older_name("add_period"), older_name("in_period")

@@ -14,13 +14,12 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from neurogym.core import TrialEnv
-from neurogym.state.checks import check_batch, check_ready
-from neurogym.state.values import Data
-from neurogym.trials import Cursor, Info, Trials
+from neurogym.state import Data, capture
+from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.events import OUTCOMES
 from neurogym.vector.batch import Actions, Batch, BatchStepResult, Seeds
-from neurogym.vector.pools import Pools, SavedRows
+from neurogym.vector.pools import Pools
 from neurogym.vector.reports import FINISHED, masked
 from neurogym.vector.step import EndedTrials, advance
 from neurogym.wrappers.base import no_action
@@ -102,7 +101,7 @@ class TrialVectorEnv(Batch):
 
     def _take(self, i: int, block: Trials) -> None:
         """Load trials of environment ``i``, to be followed by newly made trials."""
-        self.tasks[i].ahead.block, self.tasks[i].ahead.is_stale = block, True
+        self.tasks[i].ahead.clear()
         self._stale.add(i)
         self._pools.load(i, block)
 
@@ -114,41 +113,22 @@ class TrialVectorEnv(Batch):
             task.ahead.restart()
             task.cursor.leave()
 
-    def _blocks(self) -> list[Trials]:
-        """The block of every environment."""
-        if not self._stack.ahead:
-            for task in self.tasks:
-                task.ahead.block = None if task.cursor.block is None else task.cursor.alone()
-        found = [task.ahead.block for task in self.tasks if task.ahead.block is not None]
-        if len(found) < self.num_envs:
-            raise gym.error.ResetNeeded("there are no trials yet: call reset() first")
-        return found
-
     def state(self) -> Data:
         """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`).
 
         Raises:
             ResetNeeded: If there are no trials yet.
         """
-        kept = [(block, task.cursor) for block, task in zip(self._blocks(), self.tasks, strict=True)]
+        if not self._pools.rows:
+            raise gym.error.ResetNeeded("there are no trials yet: call reset() first")
         last_gt = np.zeros(0) if self._last_gt is None else self._last_gt
-        seen = [np.array(part) for part in (self._actions, self._rewards, last_gt)]
-        own: Data = {"batch": self._pools.state(), "seen": seen}
-        if self._jumps:
-            own["skipped"] = self._pools.skipped.copy()
-        if self._stack.ahead:
-            own["rows"] = self._pools.rows_from_here()
-        try:
-            for task, trial in zip(self.tasks, self._pools.trial.tolist(), strict=True):
-                block: Trials = task.ahead.block  # type: ignore[assignment]
-                task.ahead.block = rest = block.part(trial, block.n - trial)  # trials that are over are not needed
-                if self._stack.ahead:
-                    rest.free_rows()  # they are in the pools
-                    task.cursor = Cursor()  # has stayed where the session began
-            return {**super().state(), **own}
-        finally:
-            for task, (whole, cursor) in zip(self.tasks, kept, strict=True):
-                task.ahead.block, task.cursor = whole, cursor
+        return {
+            "envs": [
+                capture(env, trial=task.ahead.block is None) for env, task in zip(self.envs, self.tasks, strict=True)
+            ],
+            "batch": self._pools.state(),
+            "seen": [np.array(values) for values in (self._actions, self._rewards, last_gt)],
+        }
 
     def set_state(self, state: Data) -> None:
         """Continue from what :meth:`state` returned, in a batch made in the same way.
@@ -156,31 +136,21 @@ class TrialVectorEnv(Batch):
         Raises:
             ValueError: If the state belongs to another batch, or is not what :meth:`state` returns.
         """
-        self._looked = None
         if "batch" not in state:
             raise ValueError("the saved state is of environments that are stepped one after the other")
-        if not self._pools.rows:
-            self.reset()
-        known = self._pools.fields(0, slice(0, 1))
-        rows = SavedRows(state["rows"], known, self.num_envs) if "rows" in state else None
-        for block in self._blocks() if rows else []:
-            block.free_rows()
         super().set_state(state)
-        for i, block in enumerate(self._blocks()):
-            if rows:
-                block.fields = rows.of(i)
-            check_ready(block, known)
-            self._pools.load(i, block)
-            if rows:
-                block.free_rows()
-        steps, *sums = state["batch"]
-        check_batch(self._blocks(), steps, sums)
+        self._looked = None
+        for i, task in enumerate(self.tasks):
+            if task.ahead.block is not None:
+                self._pools.load(i, task.ahead.block)
+                task.ahead.block.free_rows()
+            elif self._stack.ahead:
+                self._take(i, task.cursor.block)  # type: ignore[arg-type]
+            else:
+                self._pools.load(i, task.cursor.alone())
         self._pools.set_state(state["batch"])
-        self._pools.skipped[:] = state.get("skipped", 0)
-        self._forget(np.arange(self.num_envs))
-        if "seen" in state:
-            self._actions, self._rewards, last_gt = state["seen"]
-            self._last_gt = last_gt if len(last_gt) else None
+        self._actions, self._rewards, last_gt = state["seen"]
+        self._last_gt = last_gt if len(last_gt) else None
 
     # -- Gymnasium's interface ----------------------------------------------------------------------------------------
 

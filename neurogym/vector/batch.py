@@ -12,8 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from neurogym.core import TrialEnv
 from neurogym.cycle import can_make_together, make_together
-from neurogym.state import capture, restore
-from neurogym.state.values import Data
+from neurogym.state import Data, capture, restore
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PreparedTrials
 from neurogym.trials.single import SingleTrial

@@ -21,7 +21,6 @@ from collections.abc import Mapping
 import gymnasium as gym
 import numpy as np
 
-from neurogym.state.values import Data
 from neurogym.trials import Trials
 from neurogym.vector.columns import RecordColumns, Selection, widened
 from neurogym.vector.step import CODE, KINDS, BatchPositions, RuleTables, distinct
@@ -234,26 +233,34 @@ class Pools:
         return pool.reshape(-1, *pool.shape[2:]).take(at, axis=0)
 
     def state(self) -> list[np.ndarray]:
-        """Steps taken in the present trials, and their accumulated scores."""
-        return [part.copy() for part in (self.at - self.first, self.score, self.sum, self.aborts)]
-
-    def rows_from_here(self) -> Data:
-        """Rows of all trials from the present trials on; see :class:`neurogym.vector.pools.SavedRows`."""
-        begin = (self.first - np.arange(self.n) * self._capacity).tolist()
-        left = [slice(first, end) for first, end in zip(begin, self._filled, strict=True)]
-        rows = {name: np.concatenate([pool[i, at] for i, at in enumerate(left)]) for name, pool in self.rows.items()}
-        entries = [slice(count) for count in self._entries]
-        tables = {name: np.concatenate([t[i, at] for i, at in enumerate(entries)]) for name, t in self.tables.items()}
-        counts = np.array([at.stop - at.start for at in left]), np.array(self._entries)
-        return {"counts": list(counts), "rows": rows, "tables": tables}
+        """Trial of each environment, steps taken and rows skipped in the trial, and accumulated scores."""
+        arrays = self.trial, self.at - self.first, self.skipped, self.score, self.sum, self.aborts
+        return [values.copy() for values in arrays]
 
     def set_state(self, state: list[np.ndarray]) -> None:
-        """Restore saved positions, in blocks that begin with the present trials."""
-        steps, *own = state
-        self.begin(np.arange(self.n))
+        """Restore saved positions, in blocks that are loaded.
+
+        Raises:
+            ValueError: If a position is outside the trials.
+        """
+        trial, steps, skipped, score, total, aborts = state
+        every = np.arange(self.n)
+        for values, kind in zip(state, "iiiffi", strict=True):
+            if np.shape(values) != (self.n,) or values.dtype.kind != kind or not np.isfinite(values).all():
+                raise ValueError(f"the batch: expected {self.n} finite numbers, got {values!r}")
+        if np.any(trial < 0) or np.any(trial >= self.n_trials):
+            raise ValueError("the batch: an environment is outside its trials")
+        self.trial[:], self.skipped[:], self.score[:], self.sum[:], self.aborts[:] = (
+            trial,
+            skipped,
+            score,
+            total,
+            aborts,
+        )
+        self.begin(every)
         self.at += steps
-        for mine, saved in zip((self.score, self.sum, self.aborts), own, strict=True):
-            mine[:] = saved
+        if np.any(steps < 0) or np.any(self.at - every * self._capacity >= np.array(self._filled)):
+            raise ValueError("the batch: an environment is outside its trial")
 
 
 def _plain(values: np.ndarray | None, kind: np.dtype) -> np.ndarray | None:
@@ -261,51 +268,3 @@ def _plain(values: np.ndarray | None, kind: np.dtype) -> np.ndarray | None:
     if values is None or (values.dtype is kind and values.flags.c_contiguous):
         return values
     return np.ascontiguousarray(values, kind)
-
-
-class SavedRows:
-    """Validated result of :meth:`neurogym.vector.pools.Pools.rows_from_here`, which may have been changed on disk.
-
-    Args:
-        saved: ``counts``, rows and entries of tables of each environment; ``rows``, name to array (row, ...), one
-            environment after the other, with ``_code``, the entry of each row; ``tables``, name to array (entry, ...).
-        known: Fields of trials that were made here: their types and shapes without the first axis count.
-        n: Number of environments.
-
-    Raises:
-        ValueError: If an array does not fit the others, or what is known.
-    """
-
-    def __init__(self, saved: Data, known: Mapping[str, np.ndarray], n: int):
-        ends = []
-        for counts in saved["counts"]:
-            counts = np.asarray(counts)
-            if counts.shape != (n,) or counts.dtype.kind != "i" or counts.min() < 0 or counts.max() > 1 << 40:
-                raise ValueError(f"the batch: expected {n} numbers of rows, got {counts!r}")
-            ends.append(np.concatenate([[0], np.cumsum(counts)]).tolist())
-        self._ends, self._entries = ends
-        self._code: np.ndarray = saved["rows"]["_code"]
-        self._columns: dict[str, np.ndarray] = {}
-        self._tables: dict[str, np.ndarray] = {}
-        for name, like in known.items():
-            table = name in KINDS
-            values = saved["tables" if table else "rows"][name]
-            shape = (self._entries[-1] if table else self._ends[-1], *like.shape[1:])
-            if values.shape != shape or values.dtype != like.dtype:
-                raise ValueError(f"the batch: expected {name} of shape {shape} and type {like.dtype}")
-            (self._tables if table else self._columns)[name] = values
-        if self._code.shape != (self._ends[-1],) or self._code.dtype.kind != "i":
-            raise ValueError("the batch: there is not one entry of the tables for each row")
-
-    def of(self, i: int) -> dict[str, np.ndarray]:
-        """The fields of the trials of environment ``i``.
-
-        Raises:
-            ValueError: If a row has no entry in the tables.
-        """
-        at, entries = (slice(ends[i], ends[i + 1]) for ends in (self._ends, self._entries))
-        code = self._code[at]
-        if len(code) and (code.min() < 0 or code.max() >= entries.stop - entries.start):
-            raise ValueError("the batch: a row has no entry in the tables")
-        tables = {name: table[entries].take(code, axis=0) for name, table in self._tables.items()}
-        return {**{name: values[at] for name, values in self._columns.items()}, **tables}

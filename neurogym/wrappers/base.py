@@ -114,7 +114,8 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         self = super().__new__(cls)
         if args or kwargs:
             arguments = _signature(cls.__init__).bind(self, *args, **kwargs).arguments
-            self._saved_kwargs = {name: value for name, value in arguments.items() if name not in ("self", "env")}
+            kept = {name: value for name, value in arguments.items() if name not in ("self", "env")}
+            gym.utils.RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **kept)
         return self
 
     def __init__(self, env: gym.Env):

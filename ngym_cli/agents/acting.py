@@ -205,9 +205,7 @@ class Actor:
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         """Random draws that turn logits of this shape into actions: Gumbel (discrete) or normal (continuous)."""
-        if self.discrete:
-            return -np.log(rng.standard_exponential(shape, dtype=np.float32) + np.float32(1e-30))
-        return rng.standard_normal(shape, dtype=np.float32)
+        return exploration_draws(self.discrete, shape, rng)
 
     def choose(self, logits: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
         """Actions of the policy: sampled with `draws`, or the most probable without."""
@@ -223,6 +221,13 @@ class Actor:
             return chosen - np.log(np.exp(shifted).sum(axis=-1))
         z = (actions - logits) * np.exp(-self.log_std)
         return -(0.5 * z * z + self.log_std + np.float32(0.5 * np.log(2 * np.pi))).sum(axis=-1)
+
+
+def exploration_draws(discrete: bool, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Random draws that turn action preferences or means of this shape into actions: Gumbel, or normal."""
+    if discrete:
+        return -np.log(rng.standard_exponential(shape, dtype=np.float32) + np.float32(1e-30))
+    return rng.standard_normal(shape, dtype=np.float32)
 
 
 def within(space: spaces.Space, actions: np.ndarray) -> np.ndarray:

@@ -72,7 +72,7 @@ def system_of(network: Stepper | RecurrentNetwork) -> System:
     Raises:
         ValueError: for several layers of a cell without compiled loops.
     """
-    stepper: Any = network if isinstance(network, Stepper) else network.stepper()
+    stepper: Any = network if isinstance(network, Stepper) else copy.deepcopy(network).cpu().stepper()
     if stepper.cell is not None:
         layers = [_layer(stepper.cell, weight, stepper.alpha) for weight in stepper.weights]
         return layers[0] if len(layers) == 1 else systems.Stack(layers, [stepper.shape[1]] * len(layers))

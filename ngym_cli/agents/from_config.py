@@ -9,6 +9,7 @@ import numpy as np
 
 from ngym_cli.agents import own
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
+from ngym_cli.agents.device.selection import choose
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure, read_areas
 from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
@@ -181,8 +182,9 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     Raises:
         UserError: if a hyperparameter does not exist, is of another type or is refused, or there is no such device.
     """
+    choice = choose(config.device, str(config.network), int(config.units or UNITS), int(config.n_envs or 1))
     try:
-        return make_model(
+        model = make_model(
             config.alg,
             venv,
             config.network,
@@ -191,11 +193,14 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
             complete_hyperparameters(find_algorithm(config.alg), {}, config.hyperparameters),
             config.dt,
             seed=streams(config.seed)["network"],
-            device=device_of(config.device),
+            device=choice.device,
             verbose=0,
         )
     except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
         raise UserError(f"{config.alg}: {message_of(error) or one_line(error)}") from error
+    if hasattr(model, "device_reason"):
+        model.device_reason = choice.reason
+    return model
 
 
 def make_model(
@@ -241,6 +246,7 @@ def make_model(
             "shared": args["shared"],
             "net_arch": list(args["readout"]),
             "critic_reads": args["critic_reads"],
+            **({"precision": args["precision"]} if args["precision"] != "single" else {}),
             "structure": Structure.of({name: value for name, value in args.items() if name not in own_args}),
             "network_kwargs": own_args,
             **({} if args["patience"] is None else {"patience": args["patience"]}),
@@ -268,20 +274,3 @@ def _scheduled(hyperparameters: Values, learner: type, falls: bool) -> Values:
     start = hyperparameters["learning_rate"]
     end = start * hyperparameters.pop("final_rate")
     return {**hyperparameters, "learning_rate": lambda left: end + (start - end) * left} if falls else hyperparameters
-
-
-def device_of(name: str) -> str:
-    """Return the torch device for a name; ``auto`` is the CPU, which is faster for networks of this size.
-
-    Raises:
-        UserError: if there is no such device.
-    """
-    import torch
-
-    if name == "auto":
-        return "cpu"
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise UserError(f"device '{name}' is not available: {str(error).splitlines()[0]}") from None
-    return name

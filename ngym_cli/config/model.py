@@ -21,6 +21,7 @@ from ngym_cli.config.sections import (
     EvaluationConfig,
     StageConfig,
     TaskSettings,
+    with_none,
 )
 from ngym_cli.config.tasks import RECOMMENDED_KEY, usual_algorithm, with_recommended
 from ngym_cli.config.values import Values, parse_scalar
@@ -32,7 +33,7 @@ STREAMS = ("network", "environments", "evaluation", "schedule")
 
 
 #: Tables of arguments of a class, in which the word "none" stands for Python's None.
-ARGUMENTS = ("network_args", "hyperparameters")
+ARGUMENTS = ("task_args", "network_args", "hyperparameters")
 
 
 class RunConfig(TaskSettings):
@@ -129,7 +130,7 @@ class RunConfig(TaskSettings):
     @field_validator("network_args", "hyperparameters", mode="after")
     @classmethod
     def _none(cls, arguments: Mapping[str, object]) -> dict[str, object]:
-        return {key: None if value == "none" else value for key, value in arguments.items()}
+        return {key: with_none(value) for key, value in arguments.items()}
 
     @model_serializer(mode="wrap")
     def _leave_out_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -171,20 +172,20 @@ class RunConfig(TaskSettings):
     def to_toml(self) -> str:
         """Return the configuration as TOML; fields that are None are left out because TOML has no such value."""
         data = self.model_dump()
-        stages = [{k: v for k, v in _without_none(stage).items() if v != {}} for stage in data.pop("stages")]
+        stages = [{k: v for k, v in without_none(stage).items() if v != {}} for stage in data.pop("stages")]
         first = {key: data.pop(key) for key in ("task", "alg", "network", "units", "seed", "timesteps")}
-        return tomli_w.dumps({**_without_none({**first, **data}), **({"stages": stages} if stages else {})})
+        return tomli_w.dumps({**without_none({**first, **data}), **({"stages": stages} if stages else {})})
 
 
-def _without_none(value: object, free: bool = False) -> Any:
+def without_none(value: object, free: bool = False) -> Any:
     """Drop unset fields; in tables of arguments, where None is a value, write the word "none"."""
     if isinstance(value, Mapping):
         kept = {key: item for key, item in value.items() if free or item is not None}
-        return {key: _without_none(item, free or key in ARGUMENTS) for key, item in kept.items()}
+        return {key: without_none(item, free or key in ARGUMENTS) for key, item in kept.items()}
     if value is None:
         return "none"
     if isinstance(value, list | tuple):
-        return [_without_none(item, True) for item in value]
+        return [without_none(item, True) for item in value]
     return value.item() if hasattr(value, "item") else value
 
 

@@ -18,6 +18,20 @@ MOST_TRIALS = 10_000_000
 TASK, AGENT, RUN = "Task", "Agent", "Run"
 
 
+def with_none(value: object) -> object:
+    """Return the value of an argument with Python's None for the word "none", which files have instead.
+
+    Example:
+        >>> with_none(["none", 1]), with_none({"a": "none"})
+        ([None, 1], {'a': None})
+    """
+    if isinstance(value, Mapping):
+        return {key: with_none(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_none(item) for item in value]
+    return None if value == "none" else value
+
+
 class WrapperConfig(Section):
     """Wrapper with arguments; in TOML a table of ``name`` and the arguments."""
 
@@ -35,6 +49,11 @@ class WrapperConfig(Section):
         if isinstance(data, Mapping) and "args" not in data:
             return {"name": data.get("name"), "args": {key: value for key, value in data.items() if key != "name"}}
         return data
+
+    @field_validator("args", mode="after")
+    @classmethod
+    def _without_words(cls, arguments: Mapping[str, object]) -> dict[str, object]:
+        return {key: with_none(value) for key, value in arguments.items()}
 
     @model_serializer
     def _to_flat(self) -> dict[str, Any]:
@@ -101,6 +120,11 @@ class TaskSettings(Section):
         Flag("Wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers).", TASK,
              completes="wrappers", changes=True),
     ] = Field(default_factory=list)  # fmt: skip
+
+    @field_validator("task_args", mode="after")
+    @classmethod
+    def _without_words(cls, arguments: Mapping[str, object]) -> dict[str, object]:
+        return {key: with_none(value) for key, value in arguments.items()}
 
     @field_validator("timing")
     @classmethod

@@ -151,25 +151,31 @@ def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is, learning
     Raises:
         UserError: see ``make_env``.
     """
-    from stable_baselines3.common.preprocessing import is_image_space
-    from stable_baselines3.common.vec_env import VecTransposeImage
-
     from ngym_cli.environments.sb3_batch import TrialVecEnv
 
     venv = TrialVecEnv(_stacks(config, n_envs, around, learning), config.reset_state)
+    return _for_networks(venv)
+
+
+def _for_networks(venv: VecEnv) -> VecEnv:
+    """Return the batch, images with channels first."""
+    from stable_baselines3.common.preprocessing import is_image_space
+    from stable_baselines3.common.vec_env import VecTransposeImage
+
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
 
 
 def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> TrialBatch | VecEnv:
     """Make a batch to be acted on without a learner: like ``build_venv``, but Stable-Baselines3 is not imported.
 
-    Tasks of images come from ``build_venv`` as well, with channels first.
+    Tasks of images have channels first, as in ``build_venv``.
     """
-    batch = TrialBatch(_stacks(config, n_envs, around, learning=False), config.reset_state)
-    if len(batch.observation_space.shape or ()) != 3:
-        return batch
-    batch.close()
-    return build_venv(config, n_envs, around, learning=False)
+    batch = _stacks(config, n_envs, around, learning=False)
+    if len(batch.single_observation_space.shape or ()) != 3:
+        return TrialBatch(batch, config.reset_state)
+    from ngym_cli.environments.sb3_batch import TrialVecEnv
+
+    return _for_networks(TrialVecEnv(batch, config.reset_state))
 
 
 def _stacks(config: RunConfig, n_envs: int, around: Around, learning: bool) -> Batch:

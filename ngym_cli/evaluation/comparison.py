@@ -106,6 +106,7 @@ def as_trials(behaviour: Behaviour) -> Table:
         "trial": np.concatenate([np.arange(n) for n in lengths]),
         "env": np.repeat(np.arange(len(lengths)), lengths),
         "choice": np.where(choice < 0, np.nan, choice + 1.0),
+        "linked": np.full(len(choice), True),  # subjects and sessions differ
     }
     if np.isfinite(correct).any():
         table["performance"] = np.where(choice < 0, 0.0, correct)

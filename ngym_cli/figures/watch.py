@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from ngym_cli import processes
 from ngym_cli.errors import UserError, check_known, os_errors
 from ngym_cli.figures import registry
 from ngym_cli.figures.trial import TrialView, record
@@ -47,13 +50,17 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
     Raises:
         UserError: if the format is unknown, or the required program is not installed.
     """
-    from matplotlib import animation
+    from matplotlib import animation, rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     kind = path.suffix.removeprefix(".")
     check_known("kind of film", kind, FILMS)
-    if kind == "mp4" and not animation.FFMpegWriter.isAvailable():
-        raise UserError("an mp4 needs the program ffmpeg, which was not found; a .gif needs nothing")
+    options: Any = {}
+    if kind == "mp4":
+        try:
+            options["animation.ffmpeg_path"] = processes.program("ffmpeg")
+        except FileNotFoundError:
+            raise UserError("an mp4 needs the program ffmpeg, which was not found; a .gif needs nothing") from None
     FigureCanvasAgg(figure)
     figure.canvas.draw()
     figure.set_layout_engine("none")
@@ -62,6 +69,8 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
     covers = _covers(figure, trials)
     with (
         os_errors(f"cannot write {path}"),
+        _one_line_of_program(path),
+        rc_context(options),
         atomic_path(path) as temporary,
         writer.saving(figure, str(temporary), dpi=100),
     ):
@@ -72,6 +81,18 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
                 writer.grab_frame()
             for cover in own:
                 cover.set_visible(False)
+
+
+@contextlib.contextmanager
+def _one_line_of_program(path: Path) -> Iterator[None]:
+    """Report a program that failed to write a file by the last line of its output."""
+    try:
+        yield
+    except subprocess.CalledProcessError as error:
+        output = error.stderr or error.stdout or b""
+        text = output if isinstance(output, str) else output.decode(errors="replace")
+        last = (text.strip().splitlines() or [f"exit code {error.returncode}"])[-1]
+        raise UserError(f"cannot write {path}: {Path(error.cmd[0]).name}: {last}") from None
 
 
 def _covers(figure: Figure, trials: Sequence[TrialView]) -> list[list[Rectangle]]:

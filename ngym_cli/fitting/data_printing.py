@@ -70,5 +70,9 @@ def show_table(table: Behaviour, found: Sequence[SubjectDescription], figures: S
             [[str(name), *estimate_cells(value, ".3f")] for name, value in rows if isinstance(value, Estimate)],
             indent=2,
         )
+        if each.separable:
+            out.print(
+                "  the predictors tell the choices apart without error: their weights are lower bounds of the true ones"
+            )
     for path in figures:
         out.print(path, soft_wrap=True)

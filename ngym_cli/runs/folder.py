@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -120,7 +121,8 @@ class RunFolder:
             if manifest.get("fit"):
                 raise UserError(f"{self.path} is a simulation of a fitted model; repeat it with ngym eval --simulate")
             status = manifest["status"]
-            hint = "wait for its end" if status == "running" else f"continue it with ngym run --resume {self.path}"
+            resume = f"continue it with ngym run --resume {shlex.quote(str(self.path))}"
+            hint = "wait for its end" if status == "running" else resume
             raise UserError(f"run {self.path} has no trained model yet (status: {status}); {hint}")
 
     def evaluations(self) -> list[Path]:

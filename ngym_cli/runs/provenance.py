@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from neurogym import kernels
-from ngym_cli import runs
+from ngym_cli import processes, runs
 from ngym_cli.config import RunConfig, streams, trust
 from ngym_cli.environments.facts import Facts
 from ngym_cli.runs.records import Manifest, RunState
@@ -93,7 +93,7 @@ def machine(threads: int) -> dict[str, object]:
     """Return a description of this machine, and the number of learning threads."""
     return {
         "host": platform.node(),
-        "system": platform.platform(),
+        "system": "-".join((platform.system(), platform.release(), platform.machine())),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
         "threads": threads,
@@ -117,7 +117,7 @@ def git_state(folder: Path) -> dict[str, object] | None:
     """Return the commit of a source tree and whether files were changed since; None without a repository."""
 
     def git(*arguments: str) -> str:
-        line = ["git", "-C", str(folder), *arguments]
+        line = [processes.program("git"), "-C", str(folder), *arguments]
         return subprocess.run(line, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
 
     try:

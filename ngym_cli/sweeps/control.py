@@ -209,7 +209,8 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
     done = sum(row["state"] in status.FINAL for row in rows)
     err.print(f"{done:,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
     if status.unfinished_jobs(sweep, rows):
-        err.print(f"tensorboard --logdir {sweep.root}; ngym sweep status {sweep.name}", soft_wrap=True)
+        board = terminal.quoted("tensorboard", "--logdir", sweep.root)
+        err.print(f"{board}; {terminal.quoted('ngym', 'sweep', 'status', sweep.name)}", soft_wrap=True)
     rows, interrupted = do_jobs(sweep, launcher, True, request.detach)
     results.write(sweep, rows)
     document = result(sweep, rows)
@@ -218,7 +219,7 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
     else:
         tables.print_result(terminal.console(), sweep, document)
     if interrupted:
-        err.print(f"interrupted; ngym sweep resume {sweep.name} continues", soft_wrap=True)
+        err.print(f"interrupted; {terminal.quoted('ngym', 'sweep', 'resume', sweep.name)} continues", soft_wrap=True)
         return INTERRUPTED
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 

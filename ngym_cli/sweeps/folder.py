@@ -23,7 +23,7 @@ from pathlib import Path
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge, nest
-from ngym_cli.config.tasks import usual_algorithm
+from ngym_cli.config.tasks import usual_algorithm, with_recommended
 from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, message_of, os_errors
 from ngym_cli.files import locks, reading
@@ -110,8 +110,9 @@ class SweepFolder:
 
     def run_path(self, entry: Entry, values: Values) -> Path:
         """Return the folder of a run."""
-        settings = {**self.recipe.run, **values}
-        task = str(settings.get("task", RunConfig.model_fields["task"].default))
+        default = str(RunConfig.model_fields["task"].default)
+        settings = with_recommended({**self.recipe.run, **values}, default)
+        task = str(settings.get("task", default))
         return runs.folder_for(self.root, task, str(settings.get("alg") or usual_algorithm(task)), entry.name, 0)
 
     def error_path(self, job: int) -> Path:

@@ -14,7 +14,8 @@ from pydantic import Field, field_validator, model_validator
 from ngym_cli.config import RunConfig, Section, checked, leaves, merge, nest, read_toml
 from ngym_cli.config.fields import Flag, Names, Options, Request, options_of
 from ngym_cli.config.launch import WHERE, LaunchSettings
-from ngym_cli.config.model import RUN_SECTIONS
+from ngym_cli.config.model import RUN_SECTIONS, without_none
+from ngym_cli.config.sections import with_none
 from ngym_cli.config.values import Values, as_list
 from ngym_cli.errors import UserError, unknown
 
@@ -107,7 +108,9 @@ class Recipe(Section):
     def _lists(cls, grid: object) -> dict[str, list[object]]:
         if not isinstance(grid, Mapping):
             raise ValueError("grid must be a table of parameters and their values")
-        return {canonical(key): as_list(value, f"grid.{key}") for key, value in leaves(grid)}
+        return {
+            canonical(key): [with_none(item) for item in as_list(value, f"grid.{key}")] for key, value in leaves(grid)
+        }
 
     @field_validator("zip")
     @classmethod
@@ -156,7 +159,7 @@ class Recipe(Section):
 
     def to_toml(self) -> str:
         """Return the recipe as TOML."""
-        return tomli_w.dumps(self.model_dump(exclude_none=True))
+        return tomli_w.dumps(without_none(self.model_dump(exclude_none=True), free=True))
 
 
 #: Largest recipe in a sweep's folder (bytes); it may list the seeds of a hundred thousand runs.

@@ -16,7 +16,7 @@ from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.sweeps.results import SettingRow, SweepDocument
 from ngym_cli.sweeps.status import RunRow, StatusReader
 from ngym_cli.sweeps.validation import Forecast
-from ngym_cli.terminal import LiveView, estimate_cells, in_words, plain_table
+from ngym_cli.terminal import LiveView, estimate_cells, in_words, plain_table, quoted
 
 #: Pause between two readings of all runs, in multiples of the reading time, to leave shared disks to the runs.
 PAUSE_PER_READING = 20.0
@@ -146,7 +146,7 @@ def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> N
     print_settings(out, document["settings"], sweep.recipe.search is not None)
     print_importance(out, document["importance"])
     print_errors(out, document["runs"], sweep)
-    out.print(f"{sweep.path / results.FILE}; next: ngym plot {sweep.path}", soft_wrap=True)
+    out.print(f"{sweep.path / results.FILE}; next: {quoted('ngym', 'plot', sweep.path)}", soft_wrap=True)
 
 
 #: Settings of a search that are shown, best first, and most settings of a grid.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge, nest
-from ngym_cli.config.tasks import find_task
+from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
 from ngym_cli.config.values import Values
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
@@ -39,8 +39,8 @@ def ready(recipe: Recipe) -> Recipe:
     if recipe.search is not None and "timesteps" not in run:
         from ngym_cli.agents.from_config import default_steps
 
-        agent = from_dict({key: run[key] for key in ("task", "alg", "stages") if key in run})
-        run["timesteps"] = default_steps(agent, find_task(agent.task).id)
+        agent = from_dict({key: run[key] for key in ("task", "alg", "stages", RECOMMENDED_KEY) if key in run})
+        run["timesteps"] = agent.timesteps or default_steps(agent, find_task(agent.task).id)
     return recipe.model_copy(update={"run": run, "grid": grid})
 
 

@@ -10,10 +10,10 @@ import logging
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -223,7 +223,7 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
         status, manifest = run_one(sweep, entry, values, trust, watch)
         if status == "interrupted":
             return STOPPED
-        scores.append(float(cast(float, manifest[metric])))
+        scores.append(_score(manifest, metric))
         if status == "pruned":
             break
     if not finished:
@@ -235,12 +235,24 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
     return DONE
 
 
+def _score(record: Mapping[str, Any], metric: SearchMetric) -> float:
+    """Return the metric that a search maximises.
+
+    Raises:
+        UserError: if the record of the run or the evaluation has no such number.
+    """
+    value = record.get(metric)
+    if value is None:
+        raise UserError(f"a run has no {metric.replace('_', ' ')}, which the search maximises")
+    return float(value)
+
+
 def _watch(trial: Trial, metric: SearchMetric, before: list[float], steps: int) -> Watch:
     """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
     done = list(before)
 
     def watch(step: int, summary: Summary) -> str | None:
-        trial.report(float(np.mean([*done, summary[metric]])), len(done) * steps + step)
+        trial.report(float(np.mean([*done, _score(summary, metric)])), len(done) * steps + step)
         return PRUNED if step < steps and trial.should_prune() else None
 
     return watch

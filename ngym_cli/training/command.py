@@ -177,7 +177,7 @@ class RunPrinter:
         from ngym_cli.training import advice
         from ngym_cli.training.progress import Display, LiveDisplay
 
-        self.err.print(f"run folder {path}; tensorboard --logdir {self.root}", soft_wrap=True)
+        self.err.print(f"run folder {path}; {terminal.quoted('tensorboard', '--logdir', self.root)}", soft_wrap=True)
         if said := advice.advance_notice(self.config, facts):
             self.err.print(said, soft_wrap=True)
         taught = find_algorithm(resolved.alg).needs_truth
@@ -197,7 +197,8 @@ class RunPrinter:
             printing.print_evaluation(outcome.summary, "evaluation at the end of training")
             for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
                 out.print(line, soft_wrap=True)
-            next_ = f"ngym run --resume {path}" if outcome.status == "interrupted" else f"ngym plot {path}"
+            words = ("run", "--resume") if outcome.status == "interrupted" else ("plot",)
+            next_ = terminal.quoted("ngym", *words, path)
             out.print(f"\n{outcome.status}: {path}\nnext: {next_}", soft_wrap=True)
         return INTERRUPTED if outcome.status == "interrupted" else 0
 
@@ -208,7 +209,7 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     if best is None or best["performance"] <= final["performance_ci"][1]:
         return None
     found = f"performance {best['performance']:.3f} at {best['step']:,} steps"
-    return f"a checkpoint was better: {found}; ngym eval {path} --checkpoint best"
+    return f"a checkpoint was better: {found}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"
 
 
 def _small(settings: Mapping[str, object]) -> RunConfig:

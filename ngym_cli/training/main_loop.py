@@ -281,8 +281,8 @@ def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[
             display.start(session.step)
             for complaint in complaints or ():
                 display.say(f"passed over: {complaint}")
-            if reason := getattr(parts.model, "in_torch", ""):
-                display.say(f"training runs in torch, not in the compiled passes: {reason}")
+            if note := getattr(parts.model, "note", ""):
+                display.say(note)
             fresh = (parts.run.manifest().get("init_from") or {}).get("fresh") if saved is None else None
             if fresh:
                 display.say(f"initial weights are those of {parts.config.init_from}, except {', '.join(fresh)}")

@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ngym_cli import processes
+
 #: Modules that commands or their children import after start-up, from the standard library and from other packages.
 PLANTED = ("multiprocessing", "json", "socket", "hmac", "torch", "numpy", "gymnasium", "matplotlib", "rich", "ngym_cli")
 
@@ -98,3 +100,37 @@ def test_workers_end_with_their_parent(tmp_path):
 
 def _exists(pid):
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def fake(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def test_programs_are_looked_for_in_absolute_folders_only(tmp_path, monkeypatch):
+    fake(tmp_path / "git", "exit 0")
+    fake(tmp_path / "bin/git", "exit 0")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f".:bin::{tmp_path}/bin")
+    assert processes.program("git") == f"{tmp_path}/bin/git"
+    monkeypatch.setenv("PATH", ".:bin:")
+    with pytest.raises(FileNotFoundError):
+        processes.program("git")
+
+
+def test_a_command_starts_no_program_of_the_current_folder(tmp_path):
+    for name in ("git", "uname", "ffmpeg", "squeue", "sbatch", "gcc", "ldconfig"):
+        fake(tmp_path / name, f"touch started-{name}")
+    arguments = "run --task RDM-v0 --n-envs 4 --units 8 --timesteps 256 --eval-trials 4 --name it".split()
+    environment = {**os.environ, "PATH": f".:{os.environ['PATH']}"}
+    subprocess.run([sys.executable, "-m", "ngym_cli", *arguments], cwd=tmp_path, env=environment, check=True)
+    assert not list(tmp_path.glob("started-*"))
+
+
+def test_a_program_that_fails_to_write_a_film_is_reported_in_one_line(run_folder, tmp_path, ngym, monkeypatch):
+    fake(tmp_path / "bin/ffmpeg", "echo first >&2; echo 'no such codec' >&2; exit 3")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    found = ngym("watch", run_folder, "--trials", "1", "--out", tmp_path / "film.mp4")
+    assert found.code == 2 and found.err.splitlines()[-1].endswith("film.mp4: ffmpeg: no such codec"), found.err
+    assert not (tmp_path / "film.mp4").exists()

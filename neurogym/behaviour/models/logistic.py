@@ -2,7 +2,10 @@
 
 P(choice = c) is proportional to exp(w_c . x) with w_0 = 0; x holds a constant, the stimuli of the trial and, of each of
 the previous k trials, the choice, the outcome, the product of choice and outcome (win-stay) and the stimuli. A miss
-leaves zeros. The weights have a Gaussian prior; its s.d. is chosen on inner folds of the training sessions.
+leaves zeros. The weights that predict have a Gaussian prior; its s.d. is chosen on inner folds of the training
+sessions. A prior moves weights towards zero by an unknown amount, so no interval around them covers the truth. The
+reported weights are therefore those of the likelihood without the prior, corrected for bias, with intervals from the
+spread between subjects or sessions where there are enough of these.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.analysis.regression import fit_weights, log_softmax
+from neurogym.analysis.regression import fit_bias_reduced, fit_weights, is_separable, log_softmax, weight_estimate
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import (
@@ -187,20 +190,36 @@ class Logistic(OneByOne):
         rows, chosen = np.concatenate(x), np.concatenate(choice)
         valid = chosen >= 0
         rows, chosen, fold = rows[valid], chosen[valid], fold[valid]
+        names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
         scale = np.where(rows.std(0) > 0, rows.std(0), 1.0)
         details: dict[str, Any] = {}
         if problem.prior is None:
             details["prior_sd"] = _best_prior(rows, chosen, n, fold, scale) if rows.shape[1] > 1 else 10.0
             weights, information = fit_weights(rows, chosen, n, _sds(details["prior_sd"], scale))
+            estimates = _estimates(rows, chosen, n, table.interval_groups(valid))
         else:
             weights, information = fit_weights(rows, chosen, n, problem.prior[1], problem.prior[0])
-        se = np.sqrt(np.diag(np.linalg.inv(information))).reshape(n - 1, -1)
-        names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
-        estimates = map(Estimate.normal, weights[1:].ravel(), se.ravel())
+            errors = np.sqrt(np.diag(np.linalg.inv(information)))
+            estimates = list(map(Estimate.normal, weights[1:].ravel(), errors))
         score = float(np.nansum(log_likelihoods(np.exp(log_softmax(rows @ weights.T)), chosen)))
-        details |= {"unbounded": weights[1:].ravel(), "unbounded_variance": se.ravel() ** 2}
+        variance = np.diag(np.linalg.inv(information))
+        details["separable"] = n == 2 and is_separable(rows, chosen)
+        details |= {"unbounded": weights[1:].ravel(), "unbounded_variance": variance}
         policy = LinearPolicy(features, weights)
         return Fitted(self.name, policy, dict(zip(names, estimates, strict=True)), score, details)
+
+
+def _estimates(x: FloatArray, choice: np.ndarray, n: int, groups: np.ndarray | None) -> list[Estimate]:
+    """Return the weights of the likelihood without a prior; predictors that do not vary have none."""
+    weights, covariance, count = fit_bias_reduced(x, choice, n, groups)
+    errors = np.sqrt(np.diag(covariance)).reshape(weights.shape)
+    varies = x.std(0) > 0
+    varies[0] = True
+    return [
+        weight_estimate(weight, se, count) if known else Estimate(np.nan)
+        for row, row_errors in zip(weights, errors, strict=True)
+        for weight, se, known in zip(row, row_errors, varies, strict=True)
+    ]
 
 
 def _sds(sd: float, scale: FloatArray) -> FloatArray:

@@ -64,6 +64,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
             inside that must be outside.
     """
 
+    derived = ("_records",)
     metadata = TaskInfo(
         doi="10.1038/s41593-018-0310-2",
         order="replaces tasks; pass_reward, pass_action and noise go outside",
@@ -109,8 +110,6 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self._chosen = 0 if schedule is None else None  # the task; with a schedule only that of the next trial
         self._records: Records | None = None  # what any task's record may have
         self._said: Info = {}  # the task's report of the trial that ended
-        self._stock: list[Trials | None] = [None] * len(self.tasks)  # trials made ahead, and the next of each
-        self._next = [0] * len(self.tasks)
         self._stock_size = 4
 
     # -- which task ---------------------------------------------------------------------------------------------------
@@ -128,7 +127,8 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     def forget_trials_ahead(self) -> None:
         """Discard trials made ahead in every task."""
         super().forget_trials_ahead()
-        self._stock = [None] * len(self.tasks)
+        for task in self.tasks:
+            task.ahead.drop()
 
     def set_i(self, i: int) -> None:
         """Select task ``i`` for the next trial; a schedule continues from there, and without a schedule the task stays.
@@ -185,7 +185,6 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     def start_session(self) -> None:
         """Begin a session in every task, with random streams drawn from this environment's generator."""
         self._chosen = 0 if self.schedule is None else None
-        self._stock = [None] * len(self.tasks)
         if self.schedule is not None:
             self.schedule.reset()
             self.schedule.seed(int(self.np_random.integers(2**31)))
@@ -246,14 +245,14 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         """Trials of task ``j`` for the places ``at``; a few more than needed are made at a time."""
         parts: list[TaskBlock] = []
         while len(at):
-            stock = self._stock[j]
-            if stock is None or self._next[j] == stock.n:
-                size = len(at) if stock is None else max(self._stock_size, len(at))
-                self._stock[j], self._next[j] = self.tasks[j].make_trials(size), 0
+            ahead = self.tasks[j].ahead
+            if ahead.block is None or ahead.is_used_up:
+                first = ahead.block is None or ahead.is_stale
+                self.tasks[j].make_ahead(len(at) if first else max(self._stock_size, len(at)))
                 continue
-            n = min(len(at), stock.n - self._next[j])
-            parts.append(TaskBlock(j, stock.part(self._next[j], n), at[:n]))
-            self._next[j], at = self._next[j] + n, at[n:]
+            n = min(len(at), ahead.block.n - ahead.next)
+            parts.append(TaskBlock(j, ahead.block.part(ahead.next, n), at[:n]))
+            ahead.next, at = ahead.next + n, at[n:]
         return parts
 
     # -- tasks that are stepped in their own stacks -------------------------------------------------------------------

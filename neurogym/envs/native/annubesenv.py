@@ -68,7 +68,8 @@ class AnnubesEnv(TrialEnv):
         super().__init__(dt=dt, rewards=rewards, timing={"fixation": fix_time, "stimulus": stim_time, "iti": iti})
         session = {"v": 0.5, "a": 0.5} if session is None else session
         weights = self._weights(session)
-        self.modalities = sorted({name for stimulus in weights for name in stimulus})
+        names = [(stimulus,) if isinstance(stimulus, str) else stimulus for stimulus in session]
+        self.modalities = list(dict.fromkeys(name for stimulus in names for name in stimulus))
         self.catch_prob, self.fix_intensity, self.frozen_seed = catch_prob, fix_intensity, frozen_seed
         total = sum(weights.values())
         self.session = {stimulus: weight / total for stimulus, weight in session.items()}
@@ -87,9 +88,9 @@ class AnnubesEnv(TrialEnv):
         if any(limit is not None for limit in self.max_sequential.values()):
             self.metadata = type(self).metadata.replace(history_dependent=True)
         self.conditions = {"stim_types": self.stimuli}
-        names = {name: i for i, name in enumerate(["fixation", "start", *self.modalities])}
+        channels = {name: i for i, name in enumerate(["fixation", "start", *self.modalities])}
         n_actions = len(self.output_behavior)
-        self.observation_space = spaces.channels(names)
+        self.observation_space = spaces.channels(channels)
         self.action_space = spaces.Discrete(n_actions, name={"fixation": 0, "choice": range(1, n_actions)})
         if random_seed is not None:
             self.seed(random_seed)

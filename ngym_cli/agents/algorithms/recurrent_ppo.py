@@ -14,7 +14,7 @@ agents that see images do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from math import inf
@@ -48,10 +48,12 @@ from ngym_cli.agents.algorithms.rollout import (
     minibatches,
 )
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
+from ngym_cli.agents.device.memory import BatchSplitter
+from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.penalties import SEQUENCES, Penalties, silent_units
+from ngym_cli.agents.penalties import SEQUENCES, Penalties
 
-LOOK_EVERY = 4  #: steps between those that silent units are counted in
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 
 
@@ -77,7 +79,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     action_space: Any
     clip_range: Any
     clip_range_vf: Any
-    not_saved = ("rng", "compiled")
+    not_saved = ("rng", "compiled", "split", "_step")
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -104,18 +106,29 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         discrete = isinstance(self.action_space, spaces.Discrete)
         sample = np.zeros((self.n_envs, *self.observation_space.shape), self.observation_space.dtype)
         n_logits = self.policy.action_net.out_features
-        self.rollout_buffer = Rollout(self.n_steps, self.n_envs, sample, n_logits, discrete, self.policy.networks)
+        sizes = self.n_steps, self.n_envs, sample, n_logits, discrete, self.policy.networks
+        self.split = BatchSplitter()
+        if self.learns_on_device:
+            rollout = DeviceRollout(*sizes, self.device, keep_states=self.bptt is not None)
+            self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
+        else:
+            self.rollout_buffer = Rollout(*sizes)
         usual = type(self).loss is RecurrentPPO.loss and not self.penalties  # compiled passes know no other objective
         self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
-        self.compiled = None if self.in_torch else CompiledLearner(self.policy, self.rollout_buffer)
+        in_torch = self.in_torch or self.learns_on_device
+        self.compiled = None if in_torch else CompiledLearner(self.policy, self.rollout_buffer)
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
 
     @property
-    def recurrent_states(self) -> list[np.ndarray]:
+    def carried_states(self) -> list[np.ndarray]:
         """See `Learner`."""
-        return self.rollout_buffer.states
+        return self.rollout_buffer.carried_states
+
+    @carried_states.setter
+    def carried_states(self, states: Sequence[np.ndarray]) -> None:
+        self.rollout_buffer.carried_states = states
 
     def collect_rollouts(  # type: ignore[override]
         self, env: VecEnv, callback: BaseCallback, rollout_buffer: Rollout, n_rollout_steps: int
@@ -124,7 +137,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.policy.set_training_mode(False)
         rollout_buffer.carry_over()
         callback.on_rollout_start()
-        agent = RolloutAgent(self.policy, rollout_buffer, self.rng, self.compiled)
+        agent = self._rollout_agent(rollout_buffer)
         steps = acting.rollout(env, agent, self.seen, self.starts)
         for t, (_, act, new_obs, rewards, dones, infos) in enumerate(islice(steps, n_rollout_steps)):
             actions = act.actions
@@ -138,20 +151,29 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
         agent.finish(self.starts)
-        last_values = agent.actor.values(np.asarray(self.seen), rollout_buffer.state(n_rollout_steps))
+        last_values = agent.values(np.asarray(self.seen), n_rollout_steps)
         rollout_buffer.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.trial_gamma)
         callback.on_rollout_end()
         return True
 
-    def _finish_episodes(self, agent: RolloutAgent, t: int, dones: np.ndarray, infos: list[dict]) -> None:
+    def _rollout_agent(self, rollout: Rollout) -> RolloutAgent | DeviceRolloutAgent:
+        """Agent that fills the rollout with the present weights."""
+        if isinstance(rollout, DeviceRollout):
+            return DeviceRolloutAgent(self.policy, rollout, self.rng, self._step)
+        return RolloutAgent(self.policy, rollout, self.rng, self.compiled)
+
+    def _finish_episodes(
+        self, agent: RolloutAgent | DeviceRolloutAgent, t: int, dones: np.ndarray, infos: list[dict]
+    ) -> None:
         """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
         ended = np.flatnonzero(dones)
         self.note_episodes([infos[i] for i in ended], dones[ended])
-        cut_off = [i for i in ended if infos[i].get("TimeLimit.truncated") and "terminal_observation" in infos[i]]
+        cut_off = [
+            i for i in ended.tolist() if infos[i].get("TimeLimit.truncated") and "terminal_observation" in infos[i]
+        ]
         if cut_off:
             obs = np.stack([infos[i]["terminal_observation"] for i in cut_off])
-            state = tuple(part.take(cut_off, axis=1) for part in agent.rollout.state(t + 1))
-            agent.rollout.rewards[t, cut_off] += self.gamma * agent.actor.values(obs, state)
+            agent.rollout.rewards[t, cut_off] += self.gamma * agent.values(obs, t + 1, cut_off)
 
     def train(self) -> None:
         """Update the policy from the rollout: `n_epochs` passes over minibatches of whole sequences."""
@@ -164,14 +186,24 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             else partial(self.compiled.gradient, coefficients=self.coefficients())
         )
         segments = cut(rollout.starts[:-1], self.bptt)
-        n_minibatches = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
         statistics: list[Tensor] = []
         self._penalty = []
         for _ in range(self.n_epochs):
-            if not self._epoch(minibatches(segments, n_minibatches, self.rng), find, statistics):
+            if not self._epoch(self.minibatches(segments), find, statistics):
                 break
             self.count_update()
         self._log(torch.cat(statistics).mean(0).tolist())
+
+    def minibatches(self, segments: PackedRollout | None = None) -> Minibatches:
+        """Deal the sequences of the rollout at random into minibatches.
+
+        Args:
+            segments: sequences of the rollout; None: all, cut at resets and every `bptt` steps.
+        """
+        rollout = self.rollout_buffer
+        segments = cut(rollout.starts[:-1], self.bptt) if segments is None else segments
+        n = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
+        return minibatches(segments, n, self.rng)
 
     def _epoch(
         self, parts: Minibatches, find: Callable[[PackedRollout], GradientAndStatistics], statistics: list[Tensor]
@@ -191,7 +223,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 continue
             gradient, one = found
             statistics.append(one[None])
-            if one[KL] > most_kl:
+            if most_kl < inf and one[KL] > most_kl:
                 return False
             if self.consolidation:
                 slope, penalty = self.consolidation()
@@ -205,7 +237,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         rollout = self.rollout_buffer
         segments = cut(rollout.starts[:-1], self.bptt)
         chosen = segments[self.rng.permutation(len(segments))[:SEQUENCES]]
-        experience, mean = Experience(rollout, self.device), float(chosen.length.mean())
+        experience, mean = rollout.experience(self.device), float(chosen.length.mean())
         for k in range(len(chosen)):
             batch = experience.minibatch(chosen[k : k + 1], False)
             if batch is not None:
@@ -215,21 +247,29 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
 
     def gradients(self) -> Callable[[PackedRollout], GradientAndStatistics]:
         """Return a function that computes gradient and statistics of a minibatch; None if no step counts."""
-        experience = Experience(self.rollout_buffer, self.device)
+        experience = self.rollout_buffer.experience(self.device)
 
         def find(segments: PackedRollout) -> GradientAndStatistics:
-            batch = experience.minibatch(segments, self.normalize_advantage)
-            if batch is None:
-                return None
+            return self.split(len(segments), lambda n_parts: self._gradient(experience, segments, n_parts))
+
+        return find
+
+    def _gradient(self, experience: Experience, segments: PackedRollout, n_parts: int) -> GradientAndStatistics:
+        """Gradient and statistics of a minibatch, computed in parts."""
+        result: GradientAndStatistics = None
+        steps, penalties = int(segments.length.sum()), []
+        for batch in experience.minibatches(segments, self.normalize_advantage, n_parts):
             loss, numbers = self.loss(batch)
             if self.penalties:
                 penalty = self.penalties(self.policy, self.policy.activity)
-                self._penalty.append(penalty.item())
-                loss = loss + penalty
+                penalties.append(penalty.item() * len(batch.weight) / steps)
+                loss = loss + (penalty if n_parts == 1 else penalty * (len(batch.weight) / steps))
             del self.policy.activity  # and with it what automatic differentiation has kept
-            return self.policy.gradient(loss), numbers
-
-        return find
+            gradient = self.policy.gradient(loss)
+            result = (gradient, numbers) if result is None else (result[0] + gradient, result[1] + numbers)
+        if penalties:
+            self._penalty.append(sum(penalties))
+        return result
 
     def coefficients(self) -> LossCoefficients:
         """Coefficients of the objective at the present stage of training."""
@@ -251,7 +291,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         rollout = self.rollout_buffer
         variance = explained_variance(rollout.values.ravel(), rollout.returns.ravel())
         self.logger.record("train/explained_variance", float(variance))
-        self.logger.record("train/silent_units", silent_units(rollout.states[0][1::LOOK_EVERY, -1]))
+        self.logger.record("train/silent_units", rollout.silent_units())
         if isinstance(self.action_space, spaces.Box):
             self.logger.record("train/std", self.policy.log_std.exp().mean().item())
         self.logger.record("train/clip_range", self.clip_range(self.left))
@@ -303,6 +343,19 @@ class RolloutAgent:
         activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
         rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
         rollout.actions[t] = actor.choose(logits, self._draws[t])
+
+    def values(self, obs: np.ndarray, time: int, envs: Sequence[int] | None = None) -> np.ndarray:
+        """Values of observations before a step of the rollout, without recurrent noise.
+
+        Args:
+            obs: (environment, ...).
+            time: the step.
+            envs: environments of the observations; None for all.
+        """
+        state = self.rollout.state(time)
+        if envs is not None:
+            state = tuple(array.take(envs, axis=1) for array in state)
+        return self.actor.values(obs, state)
 
     def finish(self, starts: np.ndarray) -> None:
         """Complete the rollout after the last step.

@@ -7,7 +7,7 @@ mask out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,9 +17,11 @@ from torch import Tensor
 
 from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
 from ngym_cli.agents.networks.policy import PackedSequences
+from ngym_cli.agents.penalties import silent_units
 
 STATISTICS = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction", "loss")
 KL = STATISTICS.index("approx_kl")
+LOOK_EVERY = 4  #: steps between those that silent units are counted in
 
 
 class Rollout:
@@ -84,6 +86,24 @@ class Rollout:
         if self.starts[t].any():
             for part in self.states:
                 part[t][:, self.starts[t]] = 0
+
+    @property
+    def carried_states(self) -> list[np.ndarray]:
+        """States before the next rollout (layer, environment, unit)."""
+        return [array[-1] for array in self.states]
+
+    @carried_states.setter
+    def carried_states(self, states: Sequence[np.ndarray]) -> None:
+        for array, carried in zip(self.states, states, strict=True):
+            array[-1] = carried
+
+    def silent_units(self) -> int:
+        """Number of units of the actor's top layer that are never active."""
+        return silent_units(self.states[0][1::LOOK_EVERY, -1])
+
+    def experience(self, device: torch.device) -> Experience:
+        """Return the rollout as minibatches on a device need it."""
+        return Experience(self, device)
 
     def carry_over(self) -> None:
         """Start from the final states of the last rollout."""
@@ -299,23 +319,43 @@ class Experience:
     def __init__(self, rollout: Rollout, device: torch.device) -> None:
         self.rollout, self.device = rollout, device
         self.n_envs = rollout.rewards.shape[1]
-        self.obs = rollout.obs.reshape(-1, *rollout.obs.shape[2:])
         self.actions = rollout.actions.reshape(-1, *rollout.actions.shape[2:])
         columns = (rollout.log_probs, rollout.advantages, rollout.returns, rollout.values, rollout.counts)
         self.columns = np.stack([np.asarray(column, np.float32).ravel() for column in columns])
 
     def minibatch(self, segments: PackedRollout, normalize_advantage: bool) -> Minibatch | None:
         """Gather segments; None if no step of theirs counts."""
+        return next(iter(self.minibatches(segments, normalize_advantage, 1)), None)
+
+    def minibatches(self, segments: PackedRollout, normalize_advantage: bool, n_parts: int) -> Iterator[Minibatch]:
+        """Gather segments in several parts, whose losses add up to that of all; none if no step of theirs counts.
+
+        Args:
+            segments: sequences of the rollout.
+            normalize_advantage: scale advantages to mean 0 and standard deviation 1 over all segments.
+            n_parts: number of parts, at most one for each sequence.
+        """
         packed = pack(segments.length, segments.first(self.n_envs), self.n_envs)
         columns = self.columns.take(packed.steps, axis=1)
         advantages, counts = columns[1], columns[4]
         n = float(counts.sum())
         if n == 0:
-            return None
+            return
         if normalize_advantage and n > 1:
             advantages -= advantages.dot(counts) / n
             advantages /= np.sqrt((advantages * counts).dot(advantages) / (n - 1)) + 1e-8
         counts /= n  # now the weight of each step
+        if n_parts == 1:
+            yield self._gather(packed, columns)
+            return
+        all_columns = np.empty_like(self.columns)
+        all_columns[:, packed.steps] = columns
+        for k in range(n_parts):
+            part = segments[slice(k, None, n_parts)]
+            packed = pack(part.length, part.first(self.n_envs), self.n_envs)
+            yield self._gather(packed, all_columns.take(packed.steps, axis=1))
+
+    def _gather(self, packed: PackedSteps, columns: np.ndarray) -> Minibatch:
         log_probs, advantages, returns, values, weight = self._tensor(columns)
         actions = self._tensor(self.actions.take(packed.steps, axis=0))
         return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values)
@@ -325,7 +365,8 @@ class Experience:
         time, place = np.divmod(packed.steps, self.n_envs)
         noise = [None if part is None else self._tensor(part[time, :, place]) for part in self.rollout.noise]
         state = tuple(self._tensor(part[begin, :, env].swapaxes(0, 1)) for part in self.rollout.states)
-        return PackedSequences(self._tensor(self.obs.take(packed.steps, axis=0)), packed.counts.tolist(), state, noise)
+        obs = self.rollout.obs.reshape(-1, *self.rollout.obs.shape[2:]).take(packed.steps, axis=0)
+        return PackedSequences(self._tensor(obs), packed.counts.tolist(), state, noise)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

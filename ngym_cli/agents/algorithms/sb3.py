@@ -7,9 +7,10 @@ changes here alone.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import deque
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -17,6 +18,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.type_aliases import MaybeCallback
 from torch import Tensor
 
+from ngym_cli.agents.device.selection import describe
 from ngym_cli.agents.penalties import Consolidation
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
@@ -43,6 +45,8 @@ class Learner(BaseAlgorithm):
     consolidation: Consolidation
     rng: np.random.Generator
     in_torch = ""
+    device_reason = ""  #: explanation of an automatic choice of the device
+    on_device: ClassVar[bool | None] = None  #: take the path for devices; None: wherever the device is not the CPU
     _strength = 0.0  # of the consolidation
 
     def set_up(self) -> None:
@@ -51,8 +55,8 @@ class Learner(BaseAlgorithm):
 
     def _setup_model(self) -> None:
         self.set_up()
-        if self.in_torch and self.verbose >= 1:
-            sys.stdout.write(f"training runs in torch, not in the compiled passes: {self.in_torch}\n")
+        if self.note and self.verbose >= 1:
+            sys.stdout.write(f"{self.note}\n")
 
     def set_up_learning_rate(self) -> None:
         """Make `lr_schedule` from the learning rate that was given."""
@@ -60,6 +64,8 @@ class Learner(BaseAlgorithm):
 
     def make_policy(self) -> None:
         """Make the generator and the policy, both from the seed, and what protects the weights of the policy."""
+        if self.device.type == "cuda":  # all weights lie in one vector, and cuDNN's order takes a copy
+            warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk of memory")
         self.set_random_seed(self.seed)
         self.rng = np.random.default_rng(self.seed)
         build: Any = self.policy_class
@@ -127,9 +133,28 @@ class Learner(BaseAlgorithm):
         return self._setup_learn(total, callback, reset, log_name, bar)
 
     @property
-    def recurrent_states(self) -> list[np.ndarray]:
-        """Arrays whose last row is the initial state of the next rollout."""
+    def learns_on_device(self) -> bool:
+        """Whether acting and learning take the path for devices."""
+        return self.device.type != "cpu" if self.on_device is None else self.on_device
+
+    @property
+    def note(self) -> str:
+        """Line for the user about where training runs; empty for the usual place."""
+        lines = [self.device_reason] if self.device_reason else []
+        if self.learns_on_device:
+            lines.append(f"training runs on {describe(self.device)}")
+        elif self.in_torch:
+            lines.append(f"training runs in torch, not in the compiled passes: {self.in_torch}")
+        return "\n".join(lines)
+
+    @property
+    def carried_states(self) -> list[np.ndarray]:
+        """Recurrent states before the next rollout, arrays (layer, environment, unit)."""
         return []
+
+    @carried_states.setter
+    def carried_states(self, states: Sequence[np.ndarray]) -> None:
+        """Continue from these states."""
 
     def own_state(self) -> dict[str, object]:
         """State that training depends on, besides the common state of all algorithms: plain data and arrays."""

@@ -155,8 +155,8 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, PlainState]:
     for name, seen in sb3.last_seen(model).items():
         tensors[f"env/{name}"] = torch.from_numpy(seen)
     if isinstance(model, sb3.Learner):
-        for i, part in enumerate(model.recurrent_states):
-            tensors[f"recurrent/{i}"] = torch.from_numpy(part[-1].copy())
+        for i, state in enumerate(model.carried_states):
+            tensors[f"recurrent/{i}"] = torch.from_numpy(state.copy())
         if own := model.own_state():
             info["own"] = flatten_tree(copy.deepcopy(own), "own", tensors)
         if kept := model.consolidation.state():
@@ -182,8 +182,7 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: PlainState
     seen = {name: tensors[f"env/{name}"].numpy().copy() for name in sb3.SEEN if f"env/{name}" in tensors}
     sb3.set_last_seen(model, seen)
     if isinstance(model, sb3.Learner):
-        for i, part in enumerate(model.recurrent_states):
-            part[-1] = tensors[f"recurrent/{i}"].numpy()
+        model.carried_states = [tensors[f"recurrent/{i}"].numpy() for i in range(len(model.carried_states))]
         model.set_own_state(restore_tree(info.get("own", {}), tensors))
         model.consolidation.set_state(restore_tree(info.get("consolidation", {}), tensors))
     _load_replay(_replay(model), info["replay"], tensors)

@@ -173,7 +173,7 @@ class RecurrentNetwork(nn.Module):
 
     def stepper(self) -> Stepper:
         """Return the present weights as a network that steps in NumPy; call again after each update."""
-        if self.cell is None or not kernels.available():
+        if self.cell is None or not kernels.available() or any_weight(self).device.type != "cpu":
             return TorchStepper(self)
         weights = [joint(np, *map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
         return Stepper(self.cell, weights, self.hidden_size, self.alpha, self.noise)

@@ -21,8 +21,9 @@ from torch import Tensor, nn
 
 from ngym_cli.agents.compiled import loops
 from ngym_cli.agents.compiled.steps import leak, scale_of_noise, unpack_weights
-from ngym_cli.agents.networks.base import RecurrentNetwork, State
+from ngym_cli.agents.networks.base import RecurrentNetwork, State, last_steps
 from ngym_cli.agents.networks.constraints import balance
+from ngym_cli.agents.networks.leaky_pass import run_leaky
 
 #: Bound of the first weights of one input of a gated network; of n inputs sqrt(n) times less.
 INPUT_GAIN = 3.0
@@ -45,9 +46,13 @@ class GatedNetwork(RecurrentNetwork):
 
     Attributes:
         function: torch's function of the network, for packed sequences and for others.
+        step_function: torch's function of a single step of a layer.
+        padded: whether sequences are padded to equal lengths outside of the CPU, instead of packed.
     """
 
     function: Any
+    step_function: Any
+    padded = False
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
         self.memory = memory
@@ -69,6 +74,23 @@ class GatedNetwork(RecurrentNetwork):
     def holding_gate(self, bias: Tensor) -> Tensor:
         """Biases (unit,) of the gate that holds the state; in torch the second gate of LSTM and GRU."""
         return bias[self.hidden_size : 2 * self.hidden_size]
+
+    def sequence(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None, last: bool = True
+    ) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.sequence`."""
+        if self.padded and not last and not loops.usable(seq):
+            return self.in_torch_padded(seq, counts, state), ()
+        return super().sequence(seq, counts, state, noise, last)
+
+    def in_torch_padded(self, seq: Tensor, counts: Sequence[int], state: State) -> Tensor:
+        """Return the top layer's activity (step, unit) of packed sequences, which are padded with zeros meanwhile."""
+        exists = torch.arange(counts[0])[None, :] < torch.tensor(counts)[:, None]
+        steps = exists.flatten().nonzero()[:, 0].to(seq.device)
+        block = seq.new_zeros(exists.numel(), seq.shape[1]).index_copy(0, steps, seq).view(*exists.shape, -1)
+        given = self._checked(block, counts[0], [part.contiguous() for part in state])
+        top = self.function(block, given, self.flat_weights(), True, self.num_layers, 0.0, False, False, False)[0]
+        return top.flatten(0, 1).index_select(0, steps)
 
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
@@ -99,6 +121,12 @@ class GatedNetwork(RecurrentNetwork):
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         return [getattr(self, f"{name}_l{layer}") for layer in range(self.num_layers) for name in names]
 
+    def layer_step(self, layer: int, x: Tensor, state: State, noise: Tensor | None) -> State:
+        """See `RecurrentNetwork.layer_step`."""
+        recurrent, inputs, bias, second_bias = self.parameters_of(layer)
+        after = self.step_function(x, state if self.n_states > 1 else state[0], inputs, recurrent, bias, second_bias)
+        return tuple(after) if self.n_states > 1 else (after,)
+
 
 class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
     """`torch.nn.GRU` behind the common interface.
@@ -114,6 +142,7 @@ class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
 
     cell = "gru"
     function = staticmethod(torch.gru)
+    step_function = staticmethod(torch.gru_cell)
 
     def weights(self, layer: int) -> loops.Weights:
         """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay separate."""
@@ -136,6 +165,7 @@ class LSTM(GatedNetwork, nn.LSTM):  # type: ignore[misc]
     n_states = 2
     cell = "lstm"
     function = staticmethod(torch.lstm)
+    step_function = staticmethod(torch.lstm_cell)
 
     def reset_parameters(self) -> None:
         """Draw the initial weights; each unit is overwritten as slowly as the unit forgets."""
@@ -184,6 +214,28 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
             drive = drive + self.noise_scale * noise
         gain, (h,) = ACTIVATIONS[self.nonlinearity], state
         return (torch.lerp(h, gain(drive + h @ self.recurrent_weight(layer).t()), self.alpha),)
+
+    def in_torch(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See `RecurrentNetwork.in_torch`; outside of the CPU a layer has an explicit gradient."""
+        run = self.in_few_calls if seq.device.type != "cpu" else super().in_torch
+        return run(seq, counts, state, noise)
+
+    def in_few_calls(
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """`sequence` with few calls of torch per step; see `leaky_pass`."""
+        after = []
+        for layer in range(self.num_layers):
+            _, weight, bias, second_bias = self.parameters_of(layer)
+            drive = nn.functional.linear(seq, weight, bias + second_bias).to(state[0].dtype)
+            if noise is not None:
+                drive = drive + self.noise_scale * noise[:, layer]
+            recurrent = self.recurrent_weight(layer)
+            seq = run_leaky(drive, recurrent, state[0][layer], counts, self.alpha, self.nonlinearity)
+            after.append(last_steps(seq, counts))
+        return seq, (torch.stack(after),)
 
 
 class RNN(LeakyNetwork):

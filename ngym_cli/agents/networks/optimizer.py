@@ -79,8 +79,11 @@ class Optimizer:
         if adam is not None and gradient.dtype == torch.float32:
             apply_adam(adam, gradient.numpy(), max_norm)
             return
-        length = float(torch.linalg.vector_norm(gradient))
-        self.vector.grad = gradient * (max_norm / length) if length > max_norm else gradient
+        length = torch.linalg.vector_norm(gradient)
+        if gradient.device.type != "cpu":  # without waiting for the device
+            self.vector.grad = gradient * (max_norm / length).clamp(max=1)
+        else:
+            self.vector.grad = gradient * (max_norm / float(length)) if length > max_norm else gradient
         optimizer.step()
 
     def _place(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,16 +60,18 @@ class PackedSequences:
     """Packed sequences without a reset inside.
 
     Attributes:
-        obs: (step, ...).
+        obs: (step, ...), or the distinct ones of all steps.
         counts: number of sequences with each step, largest first.
         state: initial states of all networks (layer, sequence, unit), the actor's first.
         noise: recurrent noise of each network (step, layer, unit).
+        rows: row of each step in `obs` (step,); None: one row for each step.
     """
 
     obs: Tensor
     counts: list[int]
     state: tuple[Tensor, ...]
     noise: list[Tensor | None] | None = None
+    rows: Tensor | None = None
 
 
 class RecurrentPolicy(RecurrentActorCriticPolicy):
@@ -93,6 +96,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         cnn_features: number of output features of the front end for images.
         patience: steps for which the untrained agent keeps its first action, on average; by default all of a Discrete
             space's actions are equally likely at first.
+        precision: "single", or "bf16" for the products of learning on devices in half precision (bfloat16).
         kwargs: other options of sb3-contrib's recurrent policy.
 
     Attributes:
@@ -119,8 +123,10 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         net_arch: list[int] | dict[str, list[int]] | None = None,
         cnn_features: int = 128,
         patience: float | None = None,
+        precision: str = "single",
         **kwargs: Any,
     ) -> None:
+        self.precision = precision
         self.chained = critic_reads == "activity"
         if self.chained and shared:
             raise ValueError("critic_reads=activity needs a critic of its own: shared=false")
@@ -184,7 +190,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def features(self, obs: Tensor) -> Tensor:
         """Return the inputs of the recurrent network for observations (step, ...); equal images are computed once."""
         find: Any = self.extract_features
-        if not is_image_space(self.observation_space):
+        if not is_image_space(self.observation_space) or obs.device.type != "cpu":
             return find(obs)
         first, which = (torch.from_numpy(part).to(obs.device) for part in distinct(obs.cpu().numpy()))
         return find(obs[first])[which]
@@ -195,17 +201,30 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         def run(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor | None) -> tuple[Tensor, State]:
             return network.sequence(x, sequences.counts, state, noise, last=False)
 
-        activity, _ = self.run_networks(run, self.features(sequences.obs), sequences.state, sequences.noise)
+        with self.autocast():
+            features = self.features(sequences.obs)
+            features = features if sequences.rows is None else features[sequences.rows]
+            activity, _ = self.run_networks(run, features, sequences.state, sequences.noise)
+        activity = [top.to(sequences.state[0].dtype) for top in activity]
         self.activity = activity[0]
+        logits, values = self.heads(activity)
+        return values, *self.log_prob_and_entropy(logits, actions)
+
+    def autocast(self) -> contextlib.AbstractContextManager[object]:
+        """Context in which products are computed in the precision of the policy."""
+        if self.precision == "single":
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
+
+    def heads(self, activity: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """Action preferences or means (step, action), and values (step,), of the top activity of each network."""
         if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
             heads = (self.action_net, self.value_net)
             weight, bias = torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])
             both = linear(activity[0], weight, bias)
-            logits, values = both[..., :-1], both[..., -1]
-        else:
-            values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
-            logits = self.action_net(self.mlp_extractor.forward_actor(activity[0]))
-        return values, *self._log_prob_and_entropy(logits, actions)
+            return both[..., :-1], both[..., -1]
+        values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
+        return self.action_net(self.mlp_extractor.forward_actor(activity[0])), values
 
     def run_networks(
         self,
@@ -231,7 +250,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             at += network.n_states
         return tops, after
 
-    def _log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    def log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of actions and entropies, of action preferences or means."""
         if isinstance(self.action_space, spaces.Discrete):
             return Categorical.apply(logits, actions)
         z = (actions - logits) * torch.exp(-self.log_std)

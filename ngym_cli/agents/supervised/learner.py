@@ -35,6 +35,9 @@ from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.rollout import PackedRollout, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.device.memory import BatchSplitter
+from ngym_cli.agents.device.prefetch import Prefetch
+from ngym_cli.agents.device.rollout import Upload
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import SEQUENCES, Penalties, silent_units
@@ -55,6 +58,9 @@ if TYPE_CHECKING:
     from stable_baselines3.common.type_aliases import MaybeCallback
 
     from neurogym.trials import Trials
+
+#: Standard normal draws: (time, layer, session, unit) on the CPU, (row, layer, unit) on a device; None without noise.
+Noise = np.ndarray | Tensor | None
 
 #: Reports of an update: total loss, unweighted loss per step, penalties, accuracy of the due answers.
 DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
@@ -87,7 +93,18 @@ class Supervised(Learner):
     env: Any
     action_space: Any
     learning_rate: float
-    not_saved = ("rng", "streams", "lr_schedule", "agent", "carried_state", "compiled")
+    _share = 1.0  # of the steps of a batch, in the part of it that a loss is computed of
+    not_saved = (
+        "rng",
+        "streams",
+        "lr_schedule",
+        "agent",
+        "carried_state",
+        "compiled",
+        "split",
+        "_materials",
+        "_upload",
+    )
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -141,7 +158,10 @@ class Supervised(Learner):
             "the objective is not the usual one" if own else SupervisedKernel.obstacle(self.policy, has_values=False)
         )
         rates = self.penalties.l1_rate, self.penalties.l2_rate
-        self.compiled = None if self.in_torch else SupervisedKernel(self.policy, rates)
+        self.split, self._upload = BatchSplitter(), Upload(self.device)
+        self._materials = Prefetch(self._next_material)
+        in_torch = self.in_torch or self.learns_on_device
+        self.compiled = None if in_torch else SupervisedKernel(self.policy, rates)
 
     def _make_streams(self) -> list[TrialStream]:
         """Return a session per sequence where the state is carried over, otherwise a single session."""
@@ -208,10 +228,13 @@ class Supervised(Learner):
         """`n_updates` updates, fewer at the end of training."""
         self.policy.set_training_mode(True)
         seen = []
-        for _ in range(self.n_updates):
+        for k in range(self.n_updates):
             self.note_progress(total)
             self.set_learning_rate()
             material, sequences = self.batch()
+            left = total - self.num_timesteps - int(sequences.length.sum())
+            if self.learns_on_device and k + 1 < self.n_updates and left > 0:
+                self._materials.start()
             gradient, numbers = self.gradient(material, sequences)
             self.policy.descend(gradient, self.max_grad_norm)
             seen.append(numbers)
@@ -232,26 +255,37 @@ class Supervised(Learner):
 
     def batch(self) -> tuple[TrialBuffer, PackedRollout]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""
+        material, sequences, begins = self._materials.take()
         if self.carried_state is not None:
-            begins = torch.tensor([stream.begins for stream in self.streams])
-            for part in self.carried_state:
-                part[:, begins] = 0
-            parts = [stream.rows(self.seq_len) for stream in self.streams]
+            reset = torch.from_numpy(begins).to(self.device)
+            for state in self.carried_state:
+                state[:, reset] = 0
+        return material, sequences
+
+    def _next_material(self) -> tuple[TrialBuffer, PackedRollout, np.ndarray]:
+        """Return trials and sequences of a batch, and the sessions whose state is reset before it."""
+        if self.carried:
+            begins = np.array([stream.begins for stream in self.streams])
+            blocks = [stream.rows(self.seq_len) for stream in self.streams]
             session, begin = np.arange(self.batch_size), np.zeros(self.batch_size, np.int64)
-            return side_by_side(parts), PackedRollout(session, begin, np.array([len(part) for part in parts]))
+            lengths = np.array([len(block) for block in blocks])
+            return side_by_side(blocks), PackedRollout(session, begin, lengths), begins
         material = self.streams[0].trials(self.batch_size * self.seq_len)
         length = material.length.astype(np.int64)
-        return material, PackedRollout(np.zeros_like(length), np.cumsum(length) - length, length)
+        return material, PackedRollout(np.zeros_like(length), np.cumsum(length) - length, length), np.zeros(0, bool)
 
     def gradient(self, material: TrialBuffer, sequences: PackedRollout) -> tuple[Tensor, Tensor]:
         """The gradient with respect to all weights, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
         material = replace(material, weight=material.weight / material.total_weight)
         noise = self._draw_noise(material)
         if self.compiled is None:
-            loss, numbers = self.loss(material, sequences, noise)
-            gradient = self.policy.gradient(loss)
+            state = self.carried_state
+            gradient, numbers = self.split(
+                len(sequences), lambda n_parts: self._gradient_in_torch(material, sequences, noise, state, n_parts)
+            )
         else:
-            gradient, sums = self.compiled.gradient(material, sequences, self.carried_state, noise)
+            draws = noise if isinstance(noise, np.ndarray) else None
+            gradient, sums = self.compiled.gradient(material, sequences, self.carried_state, draws)
             total, per_step, penalty, right = sums
             if self.penalties.l1_weight or self.penalties.l2_weight:
                 on_weights = self.penalties.on_weights(self.policy)
@@ -264,12 +298,40 @@ class Supervised(Learner):
             gradient, numbers = gradient + slope, numbers + torch.tensor([penalty, 0, penalty, 0]).to(numbers)
         return gradient, numbers
 
+    def _gradient_in_torch(
+        self,
+        material: TrialBuffer,
+        sequences: PackedRollout,
+        noise: Noise,
+        state: State | None,
+        n_parts: int,
+    ) -> tuple[Tensor, Tensor]:
+        """The gradient by automatic differentiation and numbers of a batch, from these states, in parts."""
+        self.carried_state = state
+        if n_parts == 1:
+            loss, numbers = self.loss(material, sequences, noise)
+            return self.policy.gradient(loss), numbers
+        results = []
+        n_due = max(1, int(np.count_nonzero(material.due)))
+        for k in range(n_parts):
+            chosen = sequences[slice(k, None, n_parts)]
+            rows = pack(chosen.length, chosen.first(self._sessions), self._sessions).steps
+            self._share = share = len(rows) / int(sequences.length.sum())
+            try:
+                loss, numbers = self.loss(material, chosen, noise)
+            finally:
+                self._share = 1.0
+            due = int(np.count_nonzero(material.due[rows])) / n_due
+            results.append((self.policy.gradient(loss), numbers * torch.tensor([1.0, share, 1.0, due]).to(numbers)))
+        gradients, statistics = zip(*results, strict=True)
+        return torch.stack(gradients).sum(0), torch.stack(statistics).sum(0)
+
     @property
     def _sessions(self) -> int:
         """Number of sessions that are interleaved in a batch."""
         return self.batch_size if self.carried else 1
 
-    def loss(self, material: TrialBuffer, sequences: PackedRollout, noise: np.ndarray | None) -> tuple[Tensor, Tensor]:
+    def loss(self, material: TrialBuffer, sequences: PackedRollout, noise: Noise) -> tuple[Tensor, Tensor]:
         """Loss to be minimised by automatic differentiation, and the numbers named in `DISCRETE` or `CONTINUOUS`.
 
         Args:
@@ -283,12 +345,13 @@ class Supervised(Learner):
         before = self.carried_state and tuple(part[:, order] for part in self.carried_state)
         rates, after = self._rates(material.ob, rows, layout.counts.tolist(), noise, before)
         if self.carried_state is not None:
-            self.carried_state = tuple(part.detach()[:, order.argsort()] for part in after)
+            states = zip(self.carried_state, after, strict=True)
+            self.carried_state = tuple(old.index_copy(1, order, new.detach()) for old, new in states)
         outputs = self._outputs(rates)
         targets = self._tensor(material.gt[rows])
         per_step = losses(outputs, targets, self.discrete)
         total = per_step.dot(self._tensor(material.weight[rows]))
-        penalties = self.penalties(self.policy, rates)
+        penalties = self._share * self.penalties(self.policy, rates)  # means over steps, or of weights
         total = total + penalties
         with torch.no_grad():
             right = right_when_due(outputs, targets, self._tensor(material.due[rows]))
@@ -314,28 +377,42 @@ class Supervised(Learner):
                 self.gradient(material, sequences)  # sessions continue from the states that follow
 
     def _rates(
-        self, ob: np.ndarray, rows: np.ndarray, counts: list[int], noise: np.ndarray | None, state: State | None
+        self,
+        ob: np.ndarray,
+        rows: np.ndarray,
+        counts: list[int],
+        noise: Noise,
+        state: State | None,
     ) -> tuple[Tensor, State]:
         """Activity of the acting network (step, unit) over packed sequences, and the states that follow if carried."""
         network = self.policy.networks[0]
-        draws = None if noise is None else self._tensor(noise.swapaxes(1, 2).reshape(-1, *noise.shape[1::2])[rows])
+        draws = noise[self._tensor(rows)] if isinstance(noise, Tensor) else None
+        if isinstance(noise, np.ndarray):
+            draws = self._tensor(noise.swapaxes(1, 2).reshape(-1, *noise.shape[1::2])[rows])
         ob = ob.take(rows, axis=0)
         if isinstance(self.env, VecTransposeImage):
             ob = np.moveaxis(ob, -1, 1)
-        features = self.policy.features(self._tensor(ob))
         begin = network.initial_state(counts[0]) if state is None else state
-        return network.sequence(features, counts, begin, draws, last=state is not None)
+        with self.policy.autocast():
+            features = self.policy.features(self._tensor(ob))
+            rates, after = network.sequence(features, counts, begin, draws, last=state is not None)
+        return rates.to(begin[0].dtype), tuple(part.to(begin[0].dtype) for part in after)
 
     def _outputs(self, rates: Tensor) -> Tensor:
         """Action preferences or values (step, action) of rates (step, unit)."""
         return self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
 
-    def _draw_noise(self, material: TrialBuffer) -> np.ndarray | None:
-        n = self._sessions
-        return self.policy.networks[0].draw_noise(len(material) // n, n, self.rng)
+    def _draw_noise(self, material: TrialBuffer) -> Noise:
+        """Standard normal draws (time, layer, session, unit); on a device made there, (row, layer, unit)."""
+        network, n = self.policy.networks[0], self._sessions
+        if not self.learns_on_device or not network.noise:
+            return network.draw_noise(len(material) // n, n, self.rng)
+        generator = torch.Generator(self.device).manual_seed(int(self.rng.integers(2**31)))
+        shape = (len(material), network.num_layers, network.hidden_size)
+        return torch.randn(shape, generator=generator, device=self.device)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+        return self._upload(array)
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -56,8 +55,10 @@ class Slurm:
         os.environ["SUBMITIT_PREEMPT_SIGNAL"] = WARNING  # submitit reads it when it is imported
         submitit = library("submitit", "--on slurm needs submitit", "slurm")
         if not dry_run:
-            if shutil.which("sbatch") is None:
-                raise UserError("there is no Slurm here: sbatch is not installed")
+            try:
+                processes.program("sbatch")
+            except FileNotFoundError:
+                raise UserError("there is no Slurm here: sbatch is not installed") from None
             in_queue()  # fails before anything is made if the cluster does not answer
         self.submitit, self.workers = submitit, workers
         self.options = dict(options)
@@ -207,8 +208,8 @@ def in_queue() -> set[str]:
     Raises:
         UserError: if the queue cannot be asked.
     """
-    command = ["squeue", "--noheader", "--array", "--format=%F_%K", "--me"]
     try:
+        command = [processes.program("squeue"), "--noheader", "--array", "--format=%F_%K", "--me"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except FileNotFoundError:
         raise UserError("there is no Slurm here: squeue is not installed") from None

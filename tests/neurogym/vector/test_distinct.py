@@ -1,6 +1,5 @@
 """Tables that hold each distinct row once say what the rows say, to the bit."""
 
-import copy
 
 import numpy as np
 import pytest
@@ -60,63 +59,6 @@ def stepped(steps=300, id_="PerceptualDecisionMaking-v0", **kwargs):
     for _ in range(steps):
         batch.step(batch.action_space.sample())
     return batch
-
-
-def changed(state, change):
-    state = copy.deepcopy(state)
-    change(state["rows"])
-    return state
-
-
-def cut(rows, name):
-    rows[name] = rows[name][:-1]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda rows: rows["rows"]["_code"].__setitem__(5, 1000),
-        lambda rows: rows["rows"]["_code"].__setitem__(-1, -1),
-        lambda rows: cut(rows["rows"], "_code"),
-        lambda rows: cut(rows["rows"], "ob"),
-        lambda rows: cut(rows["tables"], "reward"),
-        lambda rows: rows["tables"].update(reward=rows["tables"]["reward"][:, :1]),
-        lambda rows: rows["tables"].update(event=rows["tables"]["event"] | 7),
-        lambda rows: rows["counts"][0].__setitem__(0, rows["counts"][0][0] + 1),
-        lambda rows: rows["counts"][1].__setitem__(0, -4),
-        lambda rows: rows["counts"].__setitem__(1, rows["counts"][1][:2]),
-    ],
-)
-def test_rows_that_were_changed_are_refused(change):
-    batch = stepped()
-    with pytest.raises(ValueError, match="batch"):
-        stepped(10).set_state(changed(batch.state(), change))
-
-
-def test_a_state_with_its_rows_in_the_blocks_is_still_read():
-    """So they were saved until rows were kept in pools alone."""
-    batch = stepped()
-    state = batch.state()
-    del state["rows"]
-    for i, env in enumerate(state["envs"]):
-        fields = batch._pools.fields(
-            i, slice(batch._pools.first[i] - i * batch._pools._capacity, batch._pools._filled[i])
-        )
-        pairs = [[name, {"__kind__": "array", "value": values, "fixed": False}] for name, values in fields.items()]
-        block = next(value for value in walk(env) if isinstance(value, dict) and value.get("__kind__") == "block")
-        block["fields"]["pairs"] = pairs
-    other = stepped(10)
-    other.set_state(state)
-    for _ in range(200):
-        actions = batch.action_space.sample()
-        for mine, theirs in zip(batch.step(actions)[:2], other.step(actions)[:2], strict=True):
-            np.testing.assert_array_equal(mine, theirs)
-
-
-def walk(tree):
-    yield tree
-    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from walk(part)
 
 
 def test_trials_ahead_take_little_memory():

@@ -43,6 +43,18 @@ def test_a_closed_terminal_leaves_a_run_that_can_be_resumed(tmp_path, name):
     assert checkpoints.latest(run.path / checkpoints.FOLDER)[0] is not None
 
 
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_run_whose_output_is_cut_off_is_finished(tmp_path, lines):
+    arguments = "run --task RDM-v0 --n-envs 8 --units 8 --timesteps 3000 --eval-trials 10 --name it".split()
+    process = subprocess.Popen([*NGYM, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    for _ in range(lines):
+        process.stdout.readline()
+    process.stdout.close()
+    process.wait(timeout=120)
+    manifest = runs.RunFolder(tmp_path / PLACE).manifest()
+    assert (manifest["status"], manifest["exit_reason"]) == ("finished", "all steps taken")
+
+
 def test_under_nohup_a_run_goes_on(monkeypatch):
     old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -16,7 +16,7 @@ def longest_run(flags):
 
 def test_needs_no_arguments_and_pays_every_stimulus_step(made, play):
     env, trials = made("AnnubesEnv-v0")
-    assert list(env.observation_space.name) == ["fixation", "start", "a", "v"]
+    assert list(env.observation_space.name) == ["fixation", "start", "v", "a"]
     assert trials.info["catch"].mean() == pytest.approx(0.5, abs=0.06)
     assert {report["trial_reward"] for report in play(env)} == {10.0}
 
@@ -30,7 +30,7 @@ def test_performance_is_the_fraction_of_right_steps(made, play):
 
 def test_joint_stimuli_drive_the_channels_of_all_their_modalities(made):
     env, trials = made("AnnubesEnv-v0", session={("v", "o"): 1.0, "a": 1.0}, noise_std=0, intensities=[0.7])
-    assert env.modalities == ["a", "o", "v"]
+    assert env.modalities == ["v", "o", "a"]
     at = env.observation_space.name
     during = trials.ob[trials.offset + trials.starts["stimulus"]]
     for k, stimulus in enumerate(trials.info["stim_types"]):

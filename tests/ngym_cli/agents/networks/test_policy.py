@@ -64,7 +64,7 @@ def test_entropy_and_log_prob_are_torchs(shape):
     logits, actions = torch.randn(*shape, 3, requires_grad=True), torch.randint(3, shape)
     before = logits.detach().clone()
     policy = make()
-    ours = policy._log_prob_and_entropy(logits, actions)
+    ours = policy.log_prob_and_entropy(logits, actions)
     assert torch.equal(logits, before)
     known = torch.distributions.Categorical(logits=logits)
     theirs = known.log_prob(actions), known.entropy()
@@ -76,7 +76,7 @@ def test_entropy_and_log_prob_are_torchs(shape):
     policy = make(actions=spaces.Box(-1, 1, (2,), np.float32))
     mean, actions = torch.randn(4, 6, 2), torch.randn(4, 6, 2)
     known = torch.distributions.Normal(mean, policy.log_std.exp())
-    log_prob, entropy = policy._log_prob_and_entropy(mean, actions)
+    log_prob, entropy = policy.log_prob_and_entropy(mean, actions)
     torch.testing.assert_close(log_prob, known.log_prob(actions).sum(-1))
     torch.testing.assert_close(entropy, known.entropy().sum(-1))
 

@@ -1,0 +1,196 @@
+"""Sessions of whole stacks: attributes of each layer, the current trial, and the trials made ahead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.rules import OUTCOMES
+from neurogym.state.plain import CannotSave, Data, Decoder, Encoder, has_state
+from neurogym.trials import Trials
+from neurogym.trials.events import OUTCOME, TABLES
+from neurogym.trials.single import SingleTrial
+
+#: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
+_OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
+#: Attributes of tasks and wrappers that follow from the constructor, or are saved by other means.
+_NOT_STATE = frozenset(
+    ("block_described", "_now", "_stack", "_shown_by", "_seen", "_arguments", "is_made", "hooks")
+    + ("rule", "metadata", "top", "task", "cursor", "ahead", "last_block", "np_random")
+)
+_LEFT_OUT = _OF_GYMNASIUM | _NOT_STATE
+
+
+def _layers(env: gym.Env) -> list[gym.Env]:
+    """Wrappers and task, outermost first."""
+    found = [env]
+    while isinstance(env, gym.Wrapper):
+        env = env.env
+        found.append(env)
+    return found
+
+
+class SessionEncoder:
+    """Encodes the session of a stack.
+
+    Args:
+        trial: Whether the position in the current trial is part of the state.
+    """
+
+    def __init__(self, trial: bool = True):
+        self._trial = trial
+        self._encoder = Encoder(self._inner)
+        self._met: set[int] = set()
+
+    def _inner(self, env: gym.Env, path: str) -> Data:
+        """Session of an environment that is an attribute of another one."""
+        outer, self._trial = self._trial, True
+        try:
+            return self.session(env, path)
+        finally:
+            self._trial = outer
+
+    def session(self, env: gym.Env, path: str) -> Data:
+        """Encode the stack; each layer is encoded where it is met first."""
+        new = [layer for layer in _layers(env) if id(layer) not in self._met]
+        self._met.update(map(id, new))
+        task = env.unwrapped
+        begins = isinstance(task, SingleTrial) and any(layer is task for layer in new)
+        if begins:
+            task.settle()  # type: ignore[attr-defined]  # later the rewards may be others
+        session: Data = {"layers": [self._layer(layer) for layer in new]}
+        return {**session, "trials": self._trials(task, path)} if begins else session
+
+    def _layer(self, layer: Any) -> Data:
+        cls = type(layer)
+        data: Data = {"class": cls.__name__}
+        if not isinstance(layer, gym.Wrapper):
+            data["generator"] = self._encoder.encode(layer.np_random, f"{cls.__name__}.np_random")
+        derived = getattr(cls, "derived", ())
+        attributes = {n: value for n, value in vars(layer).items() if n not in _LEFT_OUT and n not in derived}
+        if not has_state(cls):
+            return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
+        saved: Data = {}
+        for name, value in attributes.items():  # what cannot be saved is what the class saves itself
+            try:
+                saved.update(self._encoder.attributes({name: value}, cls.__name__))
+            except CannotSave:
+                continue
+        own = self._encoder.encode(layer.state_dict(), f"{cls.__name__}.state_dict()")
+        return {**data, "attributes": saved, "own": own}
+
+    def _trials(self, task: Any, path: str) -> Data:
+        """Trials made ahead, as what they are made from, and the position in the current trial."""
+        ahead, cursor = task.ahead, task.cursor
+        data: Data = {"sizes": ahead.sizes}
+        if ahead.block is not None:
+            if ahead.before is None:
+                raise CannotSave(f"{path} has trials made ahead that cannot be made again")
+            data |= {"before": ahead.before, "n": ahead.block.n, "next": ahead.next, "is_stale": ahead.is_stale}
+        if not self._trial or cursor.block is None:
+            return data
+        is_ahead = cursor.block is ahead.block and "before" in data
+        data["position"] = [cursor.trial if is_ahead else -1, cursor.step, cursor.end - cursor.first, cursor.skipped]
+        if not is_ahead or not task.stack.looks_up:  # a task that programs its steps may have changed the rows
+            data["trial"] = self._encoder.encode(cursor.alone().arrays(), f"{path}.trial")
+        return data
+
+
+class SessionDecoder:
+    """Puts a saved session into a stack that was made in the same way."""
+
+    def __init__(self) -> None:
+        self._decoder = Decoder(self.session)
+        self._met: set[int] = set()
+
+    def session(self, env: gym.Env, data: Data, path: str) -> None:
+        """Restore the stack: trials made ahead first, from the state before them, then the state itself.
+
+        Raises:
+            ValueError: If the data are of another stack.
+        """
+        new = [layer for layer in _layers(env) if id(layer) not in self._met]
+        self._met.update(map(id, new))
+        names, saved = [type(layer).__name__ for layer in new], [str(layer["class"]) for layer in data["layers"]]
+        if names != saved:
+            raise ValueError(f"the saved state is of another stack ({', '.join(saved)}), expected {', '.join(names)}")
+        task: Any = env.unwrapped
+        trials = data.get("trials", {})
+        if "before" in trials:
+            n = _whole(trials["n"], 1, 1 << 30, "number of trials")
+            SessionDecoder().session(task.top, trials["before"], path)
+            task.make_ahead(n)
+        for layer, part in zip(new, data["layers"], strict=True):
+            self._layer(layer, part)
+        if "trials" in data:
+            self._trials(task, trials, path)
+
+    def _layer(self, layer: Any, data: Data) -> None:
+        name = type(layer).__name__
+        for attribute in data["attributes"].keys() & _LEFT_OUT:
+            raise ValueError(f"{name}.{attribute} is not part of a state")
+        if "generator" in data:
+            layer.np_random = self._decoder.decode(data["generator"], None, f"{name}.np_random")
+        self._decoder.fill(layer, data["attributes"], name)
+        if "own" in data:
+            layer.load_state_dict(self._decoder.decode(data["own"], None, name))
+
+    def _trials(self, task: Any, data: Data, path: str) -> None:
+        ahead, cursor = task.ahead, task.cursor
+        ahead.sizes = tuple(_whole(size, 0, 1 << 40, "size of a block") for size in data["sizes"])
+        if "before" in data:
+            ahead.next = _whole(data["next"], 0, ahead.block.n, "next trial")
+            ahead.is_stale = bool(data["is_stale"])
+        else:
+            ahead.block = None
+        if "position" not in data:
+            cursor.leave()
+            return
+        trial, step, length, skipped = data["position"]
+        block = ahead.block
+        if "trial" in data:
+            arrays = self._decoder.decode(data["trial"], None, f"{path}.trial")
+            own = Trials.from_arrays(task, arrays)
+            check_trial(own, f"{path}.trial")
+            if trial >= 0:
+                at = block.span(_whole(trial, 0, block.n - 1, "current trial"))
+                for name, values in own.fields.items():
+                    block.fields[name][at] = values[: own.length.item(0)]
+            else:
+                block, trial = own, 0
+        if block is None:
+            raise ValueError(f"{path}: the current trial is missing")
+        cursor.enter(block, _whole(trial, 0, block.n - 1, "current trial"))
+        length = _whole(length, 1, block.length.item(trial), "length of the trial")
+        cursor.row = cursor.first + _whole(step, 0, length - 1, "step")
+        cursor.end, cursor.skipped = cursor.first + length, _whole(skipped, -(1 << 40), 1 << 40, "skipped rows")
+
+
+def _whole(value: object, low: int, high: int, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise ValueError(f"{name}: expected a whole number between {low} and {high}, got {value!r}")
+    return int(value)
+
+
+def check_trial(trial: Trials, path: str) -> None:
+    """Refuse a trial that was read if arrays do not fit each other; compiled code uses their numbers as addresses.
+
+    Raises:
+        ValueError: If a shape, a type or a number is not possible.
+    """
+    total, task = trial.total, trial.env
+    if not 1 <= trial.length.item(0) <= total:
+        raise ValueError(f"{path}: a trial of {trial.length.item(0)} steps in {total} rows")
+    actions = (task.accepted_actions,)
+    shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(TABLES, actions)}
+    for name, values in trial.fields.items():
+        expected = (total, *shapes.get(name, values.shape[1:]))
+        if name != "ob" and values.shape != expected or values.shape[:1] != (total,):
+            raise ValueError(f"{path}.{name}: expected shape {expected}, got {values.shape}")
+    event = trial.fields.get("event")
+    if event is not None and (event.dtype != np.uint8 or np.any((event & OUTCOME) >= len(OUTCOMES))):
+        raise ValueError(f"{path}.event: not what an action can mean")
+    if trial.starts.keys() != trial.ends.keys() or trial.go is None:
+        raise ValueError(f"{path}: periods or the go cue are missing")

@@ -1,0 +1,192 @@
+"""Rollout on a device: observations, states and noise never leave it; numbers per step are mirrored on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, PackedSteps, Rollout
+from ngym_cli.agents.networks.base import RecurrentNetwork
+from ngym_cli.agents.networks.policy import PackedSequences
+from ngym_cli.agents.penalties import SILENT
+
+
+class Upload:
+    """Copies of arrays on a device, through pinned memory where that makes copies asynchronous.
+
+    Args:
+        device: where copies go.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+
+    def __call__(self, array: np.ndarray) -> Tensor:
+        """Return a copy of an array on the device; on the CPU, the array itself as a tensor."""
+        tensor = torch.from_numpy(np.ascontiguousarray(array))
+        if self.device.type != "cuda":
+            return tensor.to(self.device)
+        return tensor.pin_memory().to(self.device, non_blocking=True)
+
+
+class ImageStore:
+    """Distinct images of a rollout on a device, and the images that every step shows.
+
+    Args:
+        device: where images are kept.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._upload = Upload(device)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all images."""
+        self._numbers: dict[bytes, int] = {}
+        self._blocks: list[Tensor] = []
+
+    def add(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of every image (image,), and the images that were new (image, ...), in their order."""
+        numbers, new = np.empty(len(images), np.int64), []
+        for row, image in enumerate(images):
+            n = len(self._numbers)
+            numbers[row] = self._numbers.setdefault(image.tobytes(), n)
+            if numbers[row] == n:
+                new.append(row)
+        if new:
+            self._blocks.append(self._upload(images[new]))
+        return numbers, images[new]
+
+    def images(self) -> Tensor:
+        """All distinct images (image, ...), by their numbers."""
+        self._blocks = [torch.cat(self._blocks)]
+        return self._blocks[0]
+
+
+class DeviceRollout(Rollout):
+    """Rollout whose observations, recurrent states and noise are tensors on a device.
+
+    Sequences that do not begin with the rollout begin with a reset, so that only the first state is kept; with `bptt`
+    they begin anywhere, and all states are.
+
+    Args:
+        n_steps: steps.
+        n_envs: environments.
+        obs: observations of all environments (environment, ...).
+        n_logits: action preferences or means.
+        discrete: whether actions are discrete.
+        networks: of the policy.
+        device: of the policy.
+        keep_states: keep the states before every step.
+
+    Attributes:
+        obs_on_device: (time, environment, ...); numbers of images where observations are images.
+        present: states before the present step, arrays (layer, environment, unit), changed in place.
+        noise_on_device: recurrent noise of each network (time, environment, layer, unit), or None.
+        images: distinct images, or None if observations are flat.
+    """
+
+    def __init__(
+        self,
+        n_steps: int,
+        n_envs: int,
+        obs: np.ndarray,
+        n_logits: int,
+        discrete: bool,
+        networks: list[RecurrentNetwork],
+        device: torch.device,
+        keep_states: bool,
+    ) -> None:
+        super().__init__(n_steps, n_envs, obs[:, ..., :0] if obs.ndim > 1 else obs, n_logits, discrete, [])
+        self.device, self.networks, self.upload = device, networks, Upload(device)
+        self.images = ImageStore(device) if obs.dtype == np.uint8 and obs.ndim == 4 else None
+        single = torch.float32 if obs.dtype.kind == "f" else torch.int64
+        shape = (n_steps, n_envs) if self.images else (n_steps, *obs.shape)
+        self.obs_on_device = torch.zeros(shape, dtype=torch.int64 if self.images else single, device=device)
+        self.present = [part for network in networks for part in network.initial_state(n_envs)]
+        steps = n_steps if keep_states else 1
+        self._kept = [torch.zeros(steps, *state.shape, device=device) for state in self.present]
+        self._largest = torch.zeros(networks[0].hidden_size, device=device)
+        self.noise_on_device: list[Tensor | None] = [None] * len(networks)
+
+    @property
+    def carried_states(self) -> list[np.ndarray]:
+        """See `Rollout`."""
+        return [state.cpu().numpy() for state in self.present]
+
+    @carried_states.setter
+    def carried_states(self, states: Sequence[np.ndarray]) -> None:
+        for state, carried in zip(self.present, states, strict=True):
+            state.copy_(torch.from_numpy(np.array(carried)))
+
+    def carry_over(self) -> None:
+        """Start from the final states of the last rollout, and count active units anew."""
+        self._largest.zero_()
+        if self.images:
+            self.images.clear()
+
+    def mark_starts(self, t: int, starts: np.ndarray) -> None:
+        """Zero the present states where `starts` is true."""
+        self.starts[t] = starts
+        if self.starts[t].any():
+            resets = self.upload(np.asarray(self.starts[t]))[None, :, None]
+            for state in self.present:
+                state.masked_fill_(resets, 0)
+
+    def begin(self, t: int, obs: np.ndarray, starts: np.ndarray) -> None:
+        """Record the states before step t, zeroed where `starts` is true; `record` records observations."""
+        self.mark_starts(t, starts)
+        if t < len(self._kept[0]):
+            for kept, state in zip(self._kept, self.present, strict=True):
+                kept[t].copy_(state)
+
+    def count_active(self, t: int) -> None:
+        """Take the activity after step t into the search for silent units."""
+        if t % LOOK_EVERY == 0:
+            torch.maximum(self._largest, self.present[0][-1].abs().amax(0), out=self._largest)
+
+    def silent_units(self) -> int:
+        """See `Rollout`."""
+        return int((self._largest < SILENT).sum())
+
+    def experience(self, device: torch.device) -> Experience:
+        """See `Rollout`."""
+        return DeviceExperience(self, device)
+
+    def states_at(self, begin: np.ndarray, env: np.ndarray) -> tuple[Tensor, ...]:
+        """States before the steps `begin` of environments `env`, which a sequence begins with."""
+        environments = self.upload(env)
+        if len(self._kept[0]) == self.n_steps:
+            times = self.upload(begin)
+            return tuple(kept[times, :, environments].swapaxes(0, 1) for kept in self._kept)
+        first = self.upload((begin == 0).astype(np.float32))[None, :, None]
+        return tuple(kept[0].index_select(1, environments) * first for kept in self._kept)
+
+
+class DeviceExperience(Experience):
+    """Experience whose observations, states and noise are gathered on the device."""
+
+    rollout: DeviceRollout
+
+    def __init__(self, rollout: DeviceRollout, device: torch.device) -> None:
+        super().__init__(rollout, device)
+        self._images: Any = rollout.images.images() if rollout.images else None
+
+    def _sequences(self, packed: PackedSteps) -> PackedSequences:
+        rollout, steps = self.rollout, self._tensor(packed.steps)
+        obs, rows = rollout.obs_on_device.flatten(0, 1).index_select(0, steps), None
+        if self._images is not None:
+            numbers, rows = obs.unique(return_inverse=True)
+            obs = self._images.index_select(0, numbers)
+        noise = [
+            None if draws is None else draws.flatten(0, 1).index_select(0, steps) for draws in rollout.noise_on_device
+        ]
+        begin, env = np.divmod(packed.first, self.n_envs)
+        return PackedSequences(obs, packed.counts.tolist(), rollout.states_at(begin, env), noise, rows)
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return self.rollout.upload(array)

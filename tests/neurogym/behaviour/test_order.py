@@ -1,0 +1,94 @@
+"""Results do not depend on the order of rows, files or subjects in a table."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour.describe import describe
+from neurogym.behaviour.models.base import Problem
+from neurogym.behaviour.models.drifting import Drifting
+from neurogym.behaviour.models.logistic import Logistic
+from neurogym.behaviour.reading import read
+from ngym_cli.evaluation import comparison
+
+
+def columns(seed: int = 0) -> dict[str, np.ndarray]:
+    """Three subjects with 4, 5 and 11 sessions of 40 trials."""
+    rng = np.random.default_rng(seed)
+    labels = [(who, k) for who, sessions in (("rat10", 4), ("rat9", 5), ("b", 11)) for k in range(1, sessions + 1)]
+    subject = np.repeat([who for who, _ in labels], 40)
+    session = np.repeat([k for _, k in labels], 40)
+    n = len(subject)
+    stimulus = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], n)
+    choice = (rng.random(n) < 1 / (1 + np.exp(-2.5 * stimulus - 0.3 * (subject == "b")))).astype(int)
+    truth = np.where(stimulus == 0, rng.integers(0, 2, n), stimulus > 0)
+    return {
+        "subject": subject,
+        "session": session,
+        "trial": np.tile(np.arange(40), len(labels)),
+        "stimulus": stimulus,
+        "choice": choice,
+        "correct": (choice == truth).astype(int),
+        "rt": rng.gamma(4, 0.1, n),
+    }
+
+
+def orders() -> dict[str, np.ndarray]:
+    table = columns()
+    rng, n = np.random.default_rng(1), len(table["trial"])
+    return {
+        "backwards": np.arange(n)[::-1],
+        "shuffled": rng.permutation(n),
+        "by trial": np.argsort(table["trial"], kind="stable"),
+        "subjects turned": np.argsort(table["subject"], kind="stable"),
+    }
+
+
+def reordered(order: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: column[order] for name, column in columns().items()}
+
+
+@pytest.mark.parametrize("name", orders())
+def test_descriptions_and_fits_do_not_depend_on_the_order_of_rows(name):
+    one, other = read(columns()), read(reordered(orders()[name]))
+    assert [each.to_dict() for each in describe(one)] == [each.to_dict() for each in describe(other)]
+    for model in (Logistic(1), Drifting(0)):
+        a, b = (model.fit([Problem(table.of("rat9"))])[0] for table in (one, other))
+        assert a.parameters == b.parameters and a.score == b.score
+
+
+def test_sessions_are_in_the_order_of_their_names():
+    table = read(reordered(orders()["shuffled"]))
+    assert table.subjects == ("b", "rat9", "rat10")
+    assert [each.name for each in table.of("b").sessions] == [str(k) for k in range(1, 12)]
+
+
+def write(path, rows: dict[str, np.ndarray]):
+    lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_the_order_of_files_does_not_matter(tmp_path):
+    table = columns()
+    paths = [
+        write(tmp_path / f"{who}.csv", {name: column[table["subject"] == who] for name, column in table.items()})
+        for who in ("rat9", "b", "rat10")
+    ]
+    one, other = (describe(read(each)) for each in (paths, paths[::-1]))
+    assert [each.to_dict() for each in one] == [each.to_dict() for each in other]
+
+
+def test_comparisons_do_not_depend_on_the_order_of_rows(tmp_path):
+    agent = comparison.as_trials(read(columns(seed=5)))
+    found = []
+    for name in ("backwards", "shuffled"):
+        data = write(tmp_path / f"{name}.csv", reordered(orders()[name]))
+        theirs = comparison.as_trials(comparison.read(data, None))
+        found.append(
+            json.dumps([row.to_dict() for row in comparison.statistics(agent, theirs, strength=None, n_boot=20)])
+        )
+    assert found[0] == found[1]

@@ -1,0 +1,275 @@
+"""Attributes that are plain data come back as they were; everything else is refused by name."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import io
+import itertools
+import json
+import pathlib
+import random
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import neurogym as ngym
+from neurogym.state import CannotSave, capture, check, restore
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Walker:
+    def __init__(self, position: float = 0.0):
+        self.position, self.seen = position, [position]
+
+
+def legacy(steps: int = 5) -> np.random.RandomState:
+    made = np.random.RandomState(3)  # noqa: NPY002
+    made.standard_normal(steps)
+    return made
+
+
+VALUES: dict[str, Any] = {
+    "set": {1, 2, 3},
+    "set of tuples": {(1, "a"), (2, "b")},
+    "frozenset": frozenset({"a", "b"}),
+    "deque": collections.deque([[1], {2}]),
+    "nan": float("nan"),
+    "large integer": 2**200,
+    "bytes": b"\x00\xff",
+    "complex": 1 + 2j,
+    "range": range(3, 9, 2),
+    "slice": slice(1, None),
+    "path": pathlib.Path("a/b.txt"),
+    "Counter": collections.Counter("abca"),
+    "OrderedDict": collections.OrderedDict([("b", 1), ("a", 2)]),
+    "keys that are no words": {(1, 2): "a", None: "b", 3.5: "c", frozenset({1}): "d"},
+    "nested": {"a": [({1, 2}, collections.deque(["x"]))], "b": {"c": {"d": {1}}}},
+    "empty": [[], (), set(), {}, collections.deque()],
+    "words": np.array(["a", "bc"]),
+    "array of objects": np.array([{1}, None], dtype=object),
+    "empty array": np.zeros((0, 3), np.float32),
+    "scalar": np.float32(0.1),
+    "random": random.Random(1),
+    "RandomState": legacy(),
+    "Generator": np.random.default_rng(2),
+    "other generator": np.random.Generator(np.random.Philox(3)),
+    "list of generators": [np.random.default_rng(4), np.random.default_rng(5)],
+}
+
+
+class Keeper(ngym.TrialEnv):
+    """A task of one step that keeps something."""
+
+    def __init__(self, kept: Any = None, dt: float = 100):
+        super().__init__(dt=dt, timing={"fixation": 100})
+        self.kept = kept
+        self.observation_space = ngym.spaces.Box(-1, 1, name={"fixation": 0})
+        self.action_space = ngym.spaces.Discrete(2)
+
+    def _new_trial(self, **kwargs: Any) -> dict[str, Any]:
+        self.add_period("fixation")
+        self.set_groundtruth(0)
+        return {}
+
+    def _step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return self.ob_now, 0.0, False, False, {"new_trial": True}
+
+
+def keeping(value: Any) -> Keeper:
+    env = Keeper()
+    env.reset(seed=1)
+    env.kept = value
+    return env
+
+
+def resumed(value: Any, made: Any = None) -> Any:
+    """What a task keeps, after its session has been continued in a task whose constructor keeps ``made``."""
+    other = keeping(made)
+    restore(other, capture(keeping(value)))
+    return other.kept
+
+
+def comparable(value: Any) -> Any:
+    if isinstance(value, (random.Random, np.random.Generator, np.random.RandomState)):
+        return type(value), [float(value.random()) for _ in range(5)]
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.flags.writeable, [comparable(item) for item in value.tolist()]
+    if isinstance(value, list | tuple | collections.deque):
+        return type(value), [comparable(item) for item in value]
+    if isinstance(value, float | np.floating):
+        return type(value), repr(value)
+    return type(value), value
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_an_attribute_comes_back_as_it_was(name: str) -> None:
+    found = resumed(VALUES[name])
+    assert comparable(found) == comparable(VALUES[name])
+
+
+numbers = st.sampled_from(["f8", "f4", "i8", "i4", "u1", "?", "U3"]).flatmap(
+    lambda kind: arrays.arrays(kind, arrays.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
+)
+leaves = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), numbers)
+trees = st.recursive(
+    leaves,
+    lambda part: st.one_of(
+        st.lists(part, max_size=3), st.tuples(part, part), st.dictionaries(st.text(max_size=2), part, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(trees)
+def test_any_tree_of_plain_data_comes_back_as_it_was(tree: Any) -> None:
+    assert repr(resumed(tree)) == repr(tree)
+
+
+@given(st.lists(st.lists(st.integers(), max_size=2), min_size=1, max_size=4), st.data())
+def test_values_that_are_one_object_are_one_object_again(values: list[Any], data: st.DataObject) -> None:
+    places = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=6))
+    first, again = resumed((values, [values[place] for place in places]))
+    assert all(found is first[place] for found, place in zip(again, places, strict=True))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        threading.Lock(),
+        io.StringIO("a"),
+        iter([1, 2]),
+        itertools.count(),
+        (i for i in range(3)),
+        [1, {"a": threading.Lock()}],
+        np.ma.masked_array([1], [True]),
+        np.array([1 + 2j]),
+        np.random.default_rng(1).normal,
+    ],
+    ids=["lock", "file", "iterator", "count", "generator", "nested lock", "masked array", "complex array", "method"],
+)
+def test_what_cannot_be_saved_is_refused_by_name(value: Any) -> None:
+    with pytest.raises(CannotSave, match=r"^attribute Keeper\.kept.*state_dict") as caught:
+        capture(keeping(value))
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_a_class_of_their_own_are_refused_by_name() -> None:
+    class Level(int):
+        pass
+
+    with pytest.raises(CannotSave, match=r"Keeper\.kept is a Level, which cannot be saved"):
+        capture(keeping(Level(7)))
+
+
+def test_functions_and_classes_stay_what_the_constructor_made_them() -> None:
+    made = [len, dict, lambda: 2]
+    found = resumed([len, dict, lambda: 1], made)
+    assert found[:2] == [len, dict] and found[2]() == 2
+    with pytest.raises(ValueError, match=r"Keeper\.kept is max, but the constructor makes min"):
+        resumed(max, min)
+
+
+def test_a_member_of_an_enumeration_and_a_dictionary_with_a_factory_need_their_class() -> None:
+    counts: Any = collections.defaultdict(int, {"a": 3})
+    assert resumed(Colour.BLUE, Colour.RED) is Colour.BLUE
+    assert resumed(counts, collections.defaultdict(int))["b"] == 0
+    for value in (Colour.BLUE, counts):
+        with pytest.raises(ValueError, match="constructor"):
+            resumed(value, None)
+
+
+def test_an_object_that_the_constructor_made_is_filled() -> None:
+    walker = Walker(3.5)
+    walker.seen.append({1})
+    made = Walker()
+    found = resumed(walker, made)
+    assert found is made and found.position == 3.5 and found.seen == [3.5, {1}]
+
+
+def test_a_generator_in_two_places_is_one_generator_again() -> None:
+    env, other = keeping(None), keeping(None)
+    env.kept, other.kept = {"rng": env.np_random, "task": env}, {"task": other}
+    env.kept["rng"].normal(size=3)
+    restore(other, capture(env))
+    assert other.kept["rng"] is other.np_random and other.kept["task"] is other
+    assert env.np_random.random() == other.kept["rng"].random()
+
+
+def test_children_of_a_generator_go_on_counting() -> None:
+    rng = np.random.default_rng(1)
+    rng.spawn(3)
+    found = resumed(rng)
+    assert rng.spawn(1)[0].random() == found.spawn(1)[0].random()
+
+
+class Reader(Keeper):
+    """Defines what to save of a stream."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"place": self.kept.tell(), "seen": {1, 2}}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.kept.seek(state["place"])
+        self.seen = state["seen"]
+
+
+def test_a_task_can_define_what_to_save_beyond_plain_attributes() -> None:
+    env, other = Reader(io.StringIO("abcdef")), Reader(io.StringIO("abcdef"))
+    env.reset(seed=1)
+    other.reset(seed=2)
+    env.kept.read(4)
+    env.own = {3}  # type: ignore[attr-defined]
+    restore(other, capture(env))
+    assert other.kept.read() == "ef" and other.seen == {1, 2} and other.own == {3}  # type: ignore[attr-defined]
+
+
+def test_an_object_can_define_what_to_save() -> None:
+    class Counted:
+        def __init__(self) -> None:
+            self.lock, self.count = threading.Lock(), 0
+
+        def state_dict(self) -> dict[str, Any]:
+            return {"count": self.count}
+
+        def load_state_dict(self, state: dict[str, Any]) -> None:
+            self.count = state["count"]
+
+    counted = Counted()
+    counted.count = 7
+    assert resumed(counted, Counted()).count == 7
+
+
+def test_check_finds_what_cannot_be_put_back() -> None:
+    env = Keeper()
+    env.reset(seed=1)
+    check(Keeper, env)
+    env.kept = [Walker()]
+    with pytest.raises(CannotSave, match=r"Keeper\.kept\[0\] is a Walker that the constructor does not make"):
+        check(Keeper, env)
+
+
+def test_the_state_is_json_and_arrays() -> None:
+    def plain(tree: Any) -> None:
+        if isinstance(tree, dict):
+            for key, part in tree.items():
+                assert isinstance(key, str)
+                plain(part)
+        elif isinstance(tree, (list, tuple)):
+            for part in tree:
+                plain(part)
+        elif isinstance(tree, np.ndarray):
+            assert tree.dtype.kind in "biufU"
+        else:
+            json.dumps(tree)
+
+    plain(capture(keeping(VALUES)))
