@@ -17,7 +17,7 @@ from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
 from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
-from ngym_cli.fitting import registry, validation
+from ngym_cli.fitting import posterior, registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord, TimeScoreRecord
 from ngym_cli.fitting.request import FitSettings, formulas
 from ngym_cli.fitting.settings import read_data
@@ -76,8 +76,12 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
     Raises:
         UserError: if the model does not suit the table, or a user's own code fails.
     """
+    draws = data.protocol.draws if label != validation.BASELINE else 0
     with _one_line(label):
+        if draws:
+            posterior.require_numpyro()
         outcome = validation.validate(model, data)
+        sampled = _posterior(model, outcome, data) if draws else None
     about: ModelRecord = {
         "model": label,
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
@@ -93,6 +97,12 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         if fit.notes:
             about.setdefault("notes", {})[who] = fit.notes
     arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, data.table)}
+    if sampled is not None:
+        about["posterior"] = plain(sampled[0])
+        arrays |= sampled[1]
+        warnings = posterior.warnings_of(sampled[0])
+        if warnings:
+            about.setdefault("notes", {}).setdefault(next(iter(outcome.fitted)), []).extend(warnings)
     if outcome.densities:
         arrays["densities"] = np.concatenate(outcome.densities)
         about["time_score"] = _time_score(arrays, data.table)
@@ -103,6 +113,14 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
     return about, arrays
+
+
+def _posterior(model: Model, outcome: FitResult, data: FitData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return samples of the posterior given all sessions of a table, with arrays for figures."""
+    tables = validation.groups_of(data)
+    return posterior.sample_model(
+        model, tables, list(outcome.fitted.values()), outcome.group, data.protocol.draws, data.protocol.seed
+    )
 
 
 def _time_score(arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimeScoreRecord:

@@ -55,6 +55,25 @@ class TimeScoreRecord(TypedDict):
     trials: Count
 
 
+class DrawsRecord(EstimateRecord):
+    """Mean, 95 % interval and s.d. of draws of a posterior, R-hat and effective sample size."""
+
+    r_hat: float | None
+    ess: float | None
+
+
+class PosteriorRecord(TypedDict):
+    """Samples of the posterior of a model; see `ngym_cli.fitting.posterior`."""
+
+    chains: Count
+    draws: Count
+    divergences: Count
+    parameters: dict[str, dict[str, DrawsRecord]]
+    group: NotRequired[dict[str, dict[str, DrawsRecord]]]
+    between: NotRequired[dict[str, dict[str, DrawsRecord]]]
+    loo: NotRequired[dict[str, float | None] | None]
+
+
 class ModelRecord(TypedDict):
     """Fitted model (``models/*.json``): numbers, reasons of missing intervals and notes by subject."""
 
@@ -63,6 +82,7 @@ class ModelRecord(TypedDict):
     log_likelihood: dict[str, float | None]
     group: NotRequired[dict[str, dict[str, float]]]
     between: NotRequired[dict[str, dict[str, EstimateRecord]]]
+    posterior: NotRequired[PosteriorRecord]
     marks: NotRequired[dict[str, dict[str, str]]]
     notes: NotRequired[dict[str, list[str]]]
     time_score: NotRequired[TimeScoreRecord]

@@ -20,7 +20,7 @@ from neurogym.behaviour.models.formulas import frame, required_columns
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError
 
-#: Rounds of expectation-maximisation, and smallest variance of the subjects.
+#: Rounds of expectation-maximisation; smallest variance of the subjects, at most a tenth of their squared errors.
 ROUNDS, FLOOR = 6, 1e-3
 
 
@@ -143,7 +143,7 @@ def group_of(fits: Sequence[Fitted], covariates: Covariates, name: str) -> Group
     weights = projection @ (points - mean)
     residual = points - mean - z @ weights
     variance = (residual**2 + spread).mean(0)
-    sd = np.sqrt(np.maximum(variance, FLOOR))
+    sd = np.sqrt(np.maximum(variance, np.minimum(FLOOR, 0.1 * spread.mean(0))))
     freedom = max(len(points) - 1 - len(covariates.names), 1)
     scale = np.sqrt(np.diag(projection @ projection.T))
     se = scale[:, None] * np.sqrt(variance * len(points) / freedom)

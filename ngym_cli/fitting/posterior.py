@@ -14,16 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agents import ModelParameter
-from neurogym.behaviour.models.base import Fitted
-from neurogym.behaviour.models.likelihoods import Likelihood
+from neurogym.behaviour.models.base import Fitted, Model, Problem
+from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
+from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError
 from ngym_cli.fitting.group import Group
 
 #: Chains, draws of the warm-up, longest trajectory (power of 2), and rate of acceptance that is aimed for.
-CHAINS, WARMUP, DEPTH, ACCEPT = 2, 300, 7, 0.85
+CHAINS, WARMUP, DEPTH, ACCEPT = 2, 200, 5, 0.8
+#: Ratio of the variance over subjects to the squared standard error from which a parameter is centred.
+CENTRED = 1.0
+#: Largest R-hat and smallest effective sample size without a warning.
+R_HAT, ESS = 1.01, 100
 #: Draws of which the log-likelihood of each trial is computed for leave-one-out.
 POINTWISE = 200
 #: Scale of the half-normal prior of the s.d. of subjects, in units of the s.d. of the model's prior.
@@ -52,6 +56,9 @@ class Samples:
 class Target:
     """Log-density of all parameters in the coordinates of the sampler.
 
+    Parameters that the data of a subject determine better than the group does are centred on the subjects' fits; the
+    others are given relative to the group (Papaspiliopoulos, Roberts & Sköld 2007, 10.1214/088342307000000014).
+
     Args:
         likelihoods: of each subject.
         fits: empirical Bayes or maximum a posteriori fits of each subject.
@@ -64,62 +71,63 @@ class Target:
         self.prior_mean = np.array([each.mean for each in parameters])
         self.prior_sd = np.array([each.sd for each in parameters])
         self.centre = np.stack([fit.details["unbounded"] for fit in fits])
-        self.scale = np.stack([_root(fit) for fit in fits])
+        spread = np.mean([fit.details["unbounded_variance"] for fit in fits], 0)
+        self.centred = np.ones(len(parameters), bool) if group is None else group.sd**2 > CENTRED * spread
+        self.scale = np.stack([_root(fit, self.centred) for fit in fits])
         self.shape = self.centre.shape
         s, d = self.shape
         self.covariates = np.zeros((s, 0)) if group is None else group.covariates.matrix
-        q = self.covariates.shape[1]
-        self.size = s * d + (0 if group is None else d * (2 + q))
+        self.size = s * d + (0 if group is None else d * (2 + self.covariates.shape[1]))
 
     def unpack(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return subjects (subjects, parameters), group mean, group s.d. and weights (covariates, parameters)."""
         s, d = self.shape
-        x = self.centre + np.einsum("sij,sj->si", self.scale, u[: s * d].reshape(s, d))
-        if self.group is None:
-            return x, self.prior_mean, self.prior_sd, np.zeros((0, d))
-        mean, log_sd, weights = np.split(u[s * d :].reshape(-1, d), [1, 2])
-        group = self.group
-        return (
-            x,
-            group.mean + group.sd / np.sqrt(s) * mean[0],
-            group.sd * np.exp(log_sd[0] / np.sqrt(2 * s)),
-            group.weights + group.weights_se * weights,
-        )
+        relative = u[: s * d].reshape(s, d)
+        mean, sd, weights = self.prior_mean, self.prior_sd, np.zeros((0, d))
+        if self.group is not None:
+            first, second, rest = np.split(u[s * d :].reshape(-1, d), [1, 2])
+            mean = self.group.mean + self.group.sd / np.sqrt(s) * first[0]
+            sd = self.group.sd * np.exp(second[0] / np.sqrt(2 * s))
+            weights = self.group.weights + self.group.weights_se * rest
+        centred = self.centre + np.einsum("sij,sj->si", self.scale, relative)
+        x = np.where(self.centred, centred, mean + self.covariates @ weights + sd * relative)
+        return x, mean, sd, weights
 
     def __call__(self, u: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-density and its gradient."""
         s, d = self.shape
         x, mean, sd, weights = self.unpack(u)
-        z = self.covariates
-        expected = mean + z @ weights
-        standard = (x - expected) / sd
-        value = -0.5 * float((standard**2).sum())
-        by_x = -standard / sd
+        z, relative = self.covariates, u[: s * d].reshape(s, d)
+        standard = np.where(self.centred, (x - mean - z @ weights) / sd, relative)
+        value, by_likelihood = -0.5 * float((standard**2).sum()), np.zeros((s, d))
         for k, likelihood in enumerate(self.likelihoods):
-            log, slope = likelihood.log_likelihood(x[k])
-            value, by_x[k] = value + log, by_x[k] + slope
-        by_u = np.einsum("sij,si->sj", self.scale, by_x).ravel()
+            log, by_likelihood[k] = likelihood.log_likelihood(x[k])
+            value += log
+        by_x = by_likelihood - standard / sd
+        by_u = np.where(self.centred, np.einsum("sij,si->sj", self.scale, np.where(self.centred, by_x, 0.0)), by_x * sd)
         if self.group is None:
-            return value, by_u
-        by_expected = standard / sd
-        from_prior = (mean - self.prior_mean) / self.prior_sd
-        wide = sd / (SPREAD * self.prior_sd)
+            return value, by_u.ravel()
+        by_expected = np.where(self.centred, standard / sd, by_likelihood)
+        by_log_sd = np.where(self.centred, standard**2 - 1, by_likelihood * sd * relative).sum(0)
+        from_prior, wide = (mean - self.prior_mean) / self.prior_sd, sd / (SPREAD * self.prior_sd)
         weight_scale = self.prior_sd / np.maximum(z.std(0)[:, None], 1e-9)
-        log_sd = np.log(sd)
-        value += -0.5 * float((from_prior**2).sum() + (wide**2).sum() + ((weights / weight_scale) ** 2).sum())
-        value += float(log_sd.sum()) - s * float(log_sd.sum())  # the Jacobian of log s, and the Gaussians' norm
-        by_mean = by_expected.sum(0) - from_prior / self.prior_sd
-        by_log_sd = (standard**2).sum(0) - s + 1 - wide**2
-        by_weights = z.T @ by_expected - weights / weight_scale**2
-        group = self.group
-        rest = [by_mean * group.sd / np.sqrt(s), by_log_sd / np.sqrt(2 * s), *(by_weights * group.weights_se)]
-        return value, np.concatenate([by_u, *rest])
+        value -= 0.5 * float((from_prior**2).sum() + (wide**2).sum() + ((weights / weight_scale) ** 2).sum())
+        value += float(((1 - s * self.centred) * np.log(sd)).sum())  # Jacobian of log s, norm of the Gaussians
+        rest = [
+            (by_expected.sum(0) - from_prior / self.prior_sd) * self.group.sd / np.sqrt(s),
+            (by_log_sd + 1 - wide**2) / np.sqrt(2 * s),
+            *((z.T @ by_expected - weights / weight_scale**2) * self.group.weights_se),
+        ]
+        return value, np.concatenate([by_u.ravel(), *rest])
 
 
-def _root(fit: Fitted) -> FloatArray:
-    """Return a square root of Laplace's covariance of a fit."""
+def _root(fit: Fitted, centred: np.ndarray) -> FloatArray:
+    """Return a square root of Laplace's covariance of the centred parameters of a fit, 0 for the others."""
     covariance = fit.details.get("covariance", np.diag(fit.details["unbounded_variance"]))
-    return np.asarray(np.linalg.cholesky(covariance + 1e-9 * np.eye(len(covariance))))
+    root = np.zeros(covariance.shape)
+    inside = np.ix_(centred, centred)
+    root[inside] = np.linalg.cholesky(covariance[inside] + 1e-9 * np.eye(int(centred.sum())))
+    return root
 
 
 def require_numpyro() -> None:
@@ -187,7 +195,7 @@ def _as_potential(target: Target) -> Callable[[Any], Any]:
         return (change * slope,)
 
     potential.defvjp(forward, backward)
-    return potential  # type: ignore[no-any-return]
+    return potential
 
 
 def summary(draws: FloatArray) -> dict[str, float]:
@@ -276,6 +284,41 @@ def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int
     }
 
 
-def estimate_of(row: Mapping[str, float]) -> Estimate:
-    """Return a summary as an estimate."""
-    return Estimate.from_record(row)
+def sample_model(
+    model: Model, tables: Mapping[str, Behaviour], fits: Sequence[Fitted], group: Group | None, draws: int, seed: int
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the record of a posterior, and draws of the first subject as arrays for figures.
+
+    Args:
+        model: the model.
+        tables: sessions of each subject.
+        fits: of each subject, to all of these sessions.
+        group: distribution of the subjects in a hierarchical fit, None for subjects that are fitted one by one.
+        draws: of each chain.
+        seed: of the sampler.
+    """
+    likelihoods = [likelihood_of_problem(model, Problem(table)) for table in tables.values()]
+    parameters = likelihoods[0].parameters
+    samples = sample(Target(likelihoods, fits, group), draws, seed)
+    record = summaries(samples, parameters, list(tables))
+    if group is not None and group.covariates.names:
+        record["between"] = between_summaries(samples, parameters, group.covariates.names)
+    record["loo"] = leave_one_out(samples, likelihoods, seed)
+    natural = [np.asarray(each.value(samples.subjects[:, :, 0, j])) for j, each in enumerate(parameters)]
+    arrays = {"draws": np.stack(natural, -1), "draws_names": np.array([each.name for each in parameters])}
+    return record, arrays
+
+
+def warnings_of(record: Mapping[str, Any]) -> list[str]:
+    """Return warnings about a posterior: chains that disagree, few effective draws, divergent trajectories."""
+    rows = [row for parameters in record["parameters"].values() for row in parameters.values()]
+    worst, least = max(row["r_hat"] for row in rows), min(row["ess"] for row in rows)
+    found = []
+    if worst > R_HAT or least < ESS:
+        found.append(
+            f"posterior: R-hat up to {worst:.3f} and effective sample size down to {least:.0f}; more draws are advised "
+            f"(R-hat below {R_HAT}, {ESS} effective draws or more)"
+        )
+    if record["divergences"]:
+        found.append(f"posterior: {record['divergences']} divergent trajectories")
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from neurogym.analysis.results import Estimate
-from ngym_cli.fitting.folder import FitRecord, RecoveryRecord, ScoreRecord, ranked, score_tables
+from ngym_cli.fitting.folder import FitRecord, PosteriorRecord, RecoveryRecord, ScoreRecord, ranked, score_tables
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
 #: Most parameters of a model that are printed.
@@ -35,6 +35,8 @@ def show(found: FitRecord) -> None:
                 for covariate, row in effects.items()
             ]
             print_columns(rows, indent=2)
+        if about.get("posterior"):
+            _posterior(label, about["posterior"])
         for who, parameters in about["parameters"].items():
             shown = list(parameters.items())
             if label == "bias" or not shown:
@@ -49,6 +51,25 @@ def show(found: FitRecord) -> None:
     if found.get("recovery"):
         _recovery(found["recovery"])
     out.print(found["path"], soft_wrap=True)
+
+
+def _posterior(label: str, record: PosteriorRecord) -> None:
+    """Print the posterior of the group, or of each subject where there is no group, with its diagnostics."""
+    out = console()
+    out.print(
+        f"{label}, posterior: {record['chains']} chains of {record['draws']} draws, {record['divergences']} divergent"
+    )
+    rows = {f"{name}, {key}": row for name, group in record.get("group", {}).items() for key, row in group.items()}
+    rows |= {f"{name}, {key}": row for name, group in record.get("between", {}).items() for key, row in group.items()}
+    if not rows:
+        rows = {f"{who}: {name}": row for who, each in record["parameters"].items() for name, row in each.items()}
+    shown = [
+        [name, *estimate_cells(Estimate.from_record(row), ".3f"), f"{row['r_hat'] or 0:.3f}", f"{row['ess'] or 0:.0f}"]
+        for name, row in rows.items()
+    ]
+    print_columns(shown, ["  parameter", "mean", "95 % interval", "R-hat", "ESS"])
+    if loo := record.get("loo"):
+        out.print(f"  leave-one-out: {loo['elpd']:.1f} nats, s.e. {loo['se']:.1f}, {loo['p']:.1f} effective parameters")
 
 
 def time_score_rows(found: FitRecord) -> list[list[str]]:

@@ -149,6 +149,9 @@ class FitSettings(TableRequest):
     between: Annotated[
         str | None, Flag("Covariates of subjects in a hierarchical fit, a formula as in 'age + group'.", TIMES)
     ] = None
+    posterior: Annotated[
+        int, Flag("Draws of the posterior in each of two chains (NUTS, extra bayes); 0 for none.", SCORES), Field(ge=0)
+    ] = 0
     vary: Annotated[
         Texts,
         Flag("Parameter of a diffusion by a formula of columns, as in 'drift=coh*block'; repeat for several.", TIMES),
@@ -184,7 +187,7 @@ class FitSettings(TableRequest):
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
         settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
-        optional = {*TableRequest.reading(self), "times", "deadline", "vary", "between"}
+        optional = {*TableRequest.reading(self), "times", "deadline", "vary", "between", "posterior"}
         return {key: value for key, value in settings.items() if value or key not in optional}
 
 

@@ -55,5 +55,7 @@ def read_data(settings: FitSettings) -> validation.FitData:
         )
     if settings.between is not None and settings.subjects != "hierarchical":
         raise UserError("--between needs --subjects hierarchical")
-    protocol = validation.CrossValidation(settings.folds, settings.subjects, settings.seed, settings.between)
+    protocol = validation.CrossValidation(
+        settings.folds, settings.subjects, settings.seed, settings.between, settings.posterior
+    )
     return validation.FitData(table, protocol, test)

@@ -30,12 +30,14 @@ class CrossValidation:
             Gaussian that all subjects come from as prior).
         seed: random seed.
         between: formula of the covariates of subjects in hierarchical fits; None for none.
+        draws: samples of the posterior in each chain; 0 for none.
     """
 
     folds: int = 5
     subjects: str = "each"
     seed: int = 0
     between: str | None = None
+    draws: int = 0
 
 
 @dataclass(frozen=True)
