@@ -290,6 +290,20 @@ def from_arrow(table: Any) -> Columns:
     return columns
 
 
+def to_arrow(columns: Mapping[str, Column]) -> Any:
+    """Return columns as a ``pyarrow.Table``: numbers, or words kept once each."""
+    import pyarrow as pa
+
+    arrays = {}
+    for name, column in columns.items():
+        if column.codes is None:
+            arrays[name] = pa.array(column.numbers, mask=np.isnan(column.numbers))
+        else:
+            codes = pa.array(column.codes.astype(np.int32), mask=column.codes < 0)
+            arrays[name] = pa.DictionaryArray.from_arrays(codes, pa.array(column.words, pa.string()))
+    return pa.table(arrays)
+
+
 def _from_dictionary(chunks: Any) -> Column:
     import pyarrow as pa
 

@@ -47,16 +47,20 @@ class ColumnRoles(Section):
 
 
 class TableRequest(Request):
-    """Table of behaviour, and how its rows and columns are read."""
+    """Ways in which the rows and columns of a table of behaviour are read."""
 
-    table: Annotated[Path, Flag("CSV, Parquet or NWB file with one row per trial.", positional=True)]
     columns: Annotated[Path | None, Flag("TOML file that maps the columns, as for ngym eval --compare.")] = None
     roles: Annotated[Values, Options((ColumnRoles,))] = {}
-    where: Annotated[Texts, Flag("Only rows with this condition, as in 'rt < 2'; repeat for several.", COLUMNS)] = []
-    derive: Annotated[
-        Texts, Flag("Make a column by a formula, as in 'choice = side == 2'; repeat for several.", COLUMNS)
+    where: Annotated[
+        Texts, Flag("Only rows with this condition, as in 'task == main' or 'rt < 2'; repeat for several.", COLUMNS)
     ] = []
-    missed: Annotated[Texts, Flag("Entry of the choice that means no answer; repeat for several.", COLUMNS)] = []
+    derive: Annotated[
+        Texts,
+        Flag("Make a column by a formula, as in signed=contrastRight-contrastLeft; repeat for several.", COLUMNS),
+    ] = []
+    missed: Annotated[
+        Texts, Flag("Entry of the choice that means no answer; 'none' for none; repeat for several.", COLUMNS)
+    ] = []
 
     @field_validator("roles")
     @classmethod
@@ -122,6 +126,7 @@ class FitLaunch(LaunchSettings):
 class FitSettings(TableRequest):
     """Settings of a fit, which its record keeps."""
 
+    table: Annotated[Path, Flag("File or folder of trials in any format that ngym data reads.", positional=True)]
     model: Annotated[
         Names,
         Flag("Models, as in psytrack,gru (see ngym list models), or your own file.py:name (what suits the table)."),
@@ -212,9 +217,17 @@ class FitRequest(FitSettings):
 class DataRequest(TableRequest):
     """Describe a table of choices: accuracy, bias, lapses, history.
 
-    Roles of columns are guessed from names and values, and shown. Missed trials keep their place.
+    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, JSON; data of IBL, BIDS, jsPsych, PsychoPy. Roles
+    of columns are guessed from names and values, and shown. Missed trials keep their place.
     """
 
+    table: Annotated[
+        list[Path],
+        Flag("Files or a folder with one row per trial, or a data set of ngym list data.", positional=True),
+    ]
+    by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
+    subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
+    save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
     out: Annotated[Path | None, Flag("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False
