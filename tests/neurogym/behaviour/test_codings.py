@@ -196,8 +196,8 @@ def test_what_is_no_table_is_refused(source):
 
 def test_conditions_and_formulas():
     rng, stimulus, right, correct = signed()
-    table = {"side": np.where(right, "R", "L"), "hit": correct, "size": np.abs(stimulus), "task": ["main", "extra"] * 150,
-             "where": np.where(stimulus > 0, "r", "l")}  # fmt: skip
+    table = {"side": np.where(right, "R", "L"), "hit": correct, "size": np.abs(stimulus)}
+    table |= {"task": ["main", "extra"] * 150, "where": np.where(stimulus > 0, "r", "l")}
     found = reading.read(table, {"stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"])
     assert found.n_trials == 150
     np.testing.assert_allclose(found.join("stimuli")[:, 0], stimulus[::2])
@@ -217,9 +217,15 @@ def test_two_million_trials_would_fit(tmp_path):
     from pyarrow import csv
 
     rng, n = np.random.default_rng(0), 200_000
-    csv.write_csv(pa.table({"subject": np.repeat(np.arange(20), n // 20), "trial": np.tile(np.arange(1000), n // 1000),
-                            "signed": rng.choice([-1, -0.5, 0.5, 1], n), "choice": rng.choice(["l", "r"], n),
-                            "correct": rng.integers(0, 2, n), "rt": rng.gamma(2, 0.3, n)}), tmp_path / "t.csv")  # fmt: skip
+    columns = {
+        "subject": np.repeat(np.arange(20), n // 20),
+        "trial": np.tile(np.arange(1000), n // 1000),
+        "signed": rng.choice([-1, -0.5, 0.5, 1], n),
+        "choice": rng.choice(["l", "r"], n),
+        "correct": rng.integers(0, 2, n),
+        "rt": rng.gamma(2, 0.3, n),
+    }
+    csv.write_csv(pa.table(columns), tmp_path / "t.csv")
     before = time.process_time()
     assert reading.read(tmp_path / "t.csv").n_trials == n
     assert time.process_time() - before < 2
