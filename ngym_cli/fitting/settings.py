@@ -57,4 +57,9 @@ def read_data(settings: FitSettings) -> validation.FitData:
             f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "
             f"expected {', '.join(table.stimuli) or 'none'} and {', '.join(table.choices)}"
         )
-    return validation.FitData(table, validation.CrossValidation(settings.folds, settings.subjects, settings.seed), test)
+    if settings.between is not None and settings.subjects != "hierarchical":
+        raise UserError("--between needs --subjects hierarchical")
+    protocol = validation.CrossValidation(
+        settings.folds, settings.subjects, settings.seed, settings.between, settings.posterior
+    )
+    return validation.FitData(table, protocol, test)
