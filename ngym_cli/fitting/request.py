@@ -225,6 +225,8 @@ class DataRequest(TableRequest):
         list[Path],
         Flag("Files or a folder with one row per trial, or a data set of ngym list data.", positional=True),
     ]
+    data_dir: Annotated[Path | None, Flag("Folder of public data sets (default: a cache in the home folder).")] = None
+    download: Annotated[bool, Flag("Fetch a public data set that is not there.")] = False
     by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
     subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
     save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
