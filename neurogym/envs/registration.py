@@ -68,7 +68,7 @@ def register(id_: str, **kwargs: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Maker of batches for the id after ``make_vec of ``, or of the task of an old id that looks like a new version."""
+    """Maker of batches for the id after ``make_vec of``, or of the task of an old id that looks like a new version."""
     if name.startswith(_OLD):
         return functools.partial(_make_old, name.removeprefix(_OLD))
     if name.startswith(_VECTOR_OF):

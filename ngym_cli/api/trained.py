@@ -130,7 +130,7 @@ class Run(WithFigures):
         Raises:
             UserError: if something does not exist or does not fit.
         """
-        from ngym_cli.evaluation.requests import evaluate
+        from ngym_cli.evaluation.service import evaluate
         from ngym_cli.fitting.stored_tables import stored_table
 
         arguments = keyword_options(EvalRequest, OF_THE_COMMAND)
