@@ -40,18 +40,30 @@ class Task:
         return dict(getattr(self.entry, "metadata", {}) or {})
 
     def make(self, **kwargs: object) -> gym.Env:
-        """Make an environment.
+        """Make an environment; errors as of `maker`."""
+        return self.maker(**kwargs)()
+
+    def maker(self, **kwargs: object) -> Callable[[], gym.Env]:
+        """Return a function that makes environments; the names of the arguments are checked now.
 
         Raises:
-            UserError: if the task refuses its arguments, or a user's own task fails.
+            UserError: if the task refuses its arguments, or a user's own task fails; also by the function.
         """
         from neurogym.envs import registration
 
         if "schedule" in kwargs and "schedule" not in (keyword_parameters(self.entry) or kwargs):
             raise UserError(f"a schedule needs several tasks, as in {self.name}+GoNogo-v0, not one")
         check_arguments(self.entry, kwargs, f"task {self.name}")
-        with user_errors(f"task {self.name}", self.own):
-            return self.entry(**kwargs) if self.own or self.several else registration.make(self.name, **kwargs)
+        entry = self.entry if self.own or self.several else functools.partial(registration.make, self.name)
+
+        def make() -> gym.Env:
+            try:
+                return entry(**kwargs)
+            except BaseException as error:
+                with user_errors(f"task {self.name}", self.own):
+                    raise error
+
+        return make
 
 
 def find_task(name: str) -> Task:

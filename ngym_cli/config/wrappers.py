@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 
+from neurogym.core import BaseEnv, OrderEnforcing
 from ngym_cli.config import options, parts
 from ngym_cli.config.parts import check_arguments, keyword_parameters
 from ngym_cli.errors import UserError, message_of, unknown
@@ -54,9 +55,8 @@ def find_wrapper(name: str) -> Any:
     """
     from neurogym import wrappers
 
-    if not parts.is_reference(name) and not name.endswith(".py"):
-        with contextlib.suppress(ValueError):
-            return wrappers.wrapper_class(name)
+    with contextlib.suppress(ValueError):
+        return wrappers.wrapper_class(name)
     own = parts.find_own("wrapper", name)
     if own is None:
         raise unknown("wrapper", name, wrapper_names())
@@ -65,28 +65,51 @@ def find_wrapper(name: str) -> Any:
     return own
 
 
-def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) -> gym.Env:
-    """Put a wrapper around an environment.
+def bind(name: str, args: Mapping[str, object], make: MakeTask) -> Callable[[gym.Env], gym.Env]:
+    """Return a function that puts a wrapper around an environment; name and arguments are checked now.
 
     Args:
-        env: task with the wrappers so far.
         name: name of the wrapper on the command line.
         args: arguments of the wrapper as written.
         make: function that makes the further tasks of wrappers that take several.
 
     Raises:
-        UserError: if the wrapper does not exist, lacks or refuses an argument, or does not fit the environment.
+        UserError: if the wrapper does not exist, or lacks or refuses an argument; by the function, if the wrapper does
+            not fit the environment.
     """
     cls = find_wrapper(name)
-    own = parts.is_reference(name) or name in parts.offered("wrapper")
     if cls.__name__ in FOR_PROGRAMS:
         raise UserError(f"wrapper {name}: {FOR_PROGRAMS[cls.__name__]}")
-    try:
-        written = {**ALWAYS.get(cls.__name__, {}), **args}
+    types, written = argument_types(cls), {**ALWAYS.get(cls.__name__, {}), **args}
+
+    def converted() -> dict[str, Any]:
+        """Return the arguments in the types of the signature; written tasks are left."""
         given = dict(cls.from_flags(written)) if hasattr(cls, "from_flags") else written
         check_arguments(cls, given, f"wrapper {name}", without=("env",))
-        with parts.user_errors(f"wrapper {name}") if own else contextlib.nullcontext():
-            return _made(cls, env, given, make)
+        return {key: _value(value, types.get(key, Any), key) for key, value in given.items()}
+
+    with _refusals(cls, name):
+        values = converted()
+
+    def wrap(env: gym.Env) -> gym.Env:
+        with _refusals(cls, name):
+            given = converted() if hasattr(cls, "from_flags") else dict(values)  # objects of its own for each
+            dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, BaseEnv) else 0.0
+            for key, value in given.items():
+                if _takes_tasks(types.get(key, Any)):
+                    given[key] = _tasks(value, types[key], lambda task: make(task, dt))
+            return _made(cls, env, given, "envs" in types)
+
+    return wrap
+
+
+@contextlib.contextmanager
+def _refusals(cls: Any, name: str) -> Iterator[None]:
+    """Turn errors of a wrapper within a block into errors of the user that name the wrapper."""
+    is_own = not cls.__module__.startswith("neurogym.")
+    try:
+        with parts.user_errors(f"wrapper {name}") if is_own else contextlib.nullcontext():
+            yield
     except UserError as error:
         complete = str(error).startswith(("unknown argument of wrapper", f"wrapper {name}:"))
         raise error if complete else UserError(f"wrapper {name}: {error}") from error
@@ -95,19 +118,12 @@ def wrap(env: gym.Env, name: str, args: Mapping[str, object], make: MakeTask) ->
         raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
 
 
-def _made(cls: Any, env: gym.Env, args: Mapping[str, object], make: MakeTask) -> gym.Env:
-    """Convert written arguments to the types of the signature and make the wrapper."""
-    from neurogym.core import BaseEnv, OrderEnforcing
-
-    dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, BaseEnv) else 0.0
-    parameters = argument_types(cls)
-    given = {
-        key: _value(each, parameters.get(key, Any), key, lambda task: make(task, dt)) for key, each in args.items()
-    }
+def _made(cls: Any, env: gym.Env, given: dict[str, Any], takes_several: bool) -> gym.Env:
+    """Make a wrapper of converted arguments."""
     if given.get("share_action_space") == AUTO:
         others = [given[key] for key in ("distractor", "task2") if key in given]
         given["share_action_space"] = all(_actions(other) == _actions(env) for other in others)
-    if "envs" not in parameters:
+    if not takes_several:
         return cls(env, **_scheduled(given, len(given.get("attr_list", ()))))
     several = [env, *given.pop("envs", ())]
     if len(several) < 2:
@@ -139,23 +155,39 @@ def argument_types(cls: type) -> dict[str, object]:
         return {name: kind for name, kind in {**defaults, **hints}.items() if name not in ("env", "return")}
 
 
-def _value(value: Any, kind: object, key: str, make: Callable[[object], gym.Env]) -> Any:
-    """Return a written value as the type in the signature."""
+def _kinds(kind: object) -> tuple[tuple[object, ...], bool]:
+    """Return the types of an argument, and whether None is a value."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    some = [each for each in kinds if each is not NoneType]
-    if Callable in {*some, *map(get_origin, some)} and value is not None and not callable(value):
-        raise UserError(f"{key} is a function, which only a program can give")
-    if gym.Env in some:
+    return tuple(each for each in kinds if each is not NoneType), NoneType in kinds
+
+
+def _takes_tasks(kind: object) -> bool:
+    """Return whether an argument takes an environment or several."""
+    kinds, _ = _kinds(kind)
+    return gym.Env in kinds or any(gym.Env in get_args(each) for each in kinds)
+
+
+def _tasks(value: Any, kind: object, make: Callable[[object], gym.Env]) -> Any:
+    """Return the environments of written tasks."""
+    if gym.Env in _kinds(kind)[0]:
         return make(value)
-    if value is None and NoneType in kinds or value == AUTO and key == "share_action_space" or len(some) > 1:
+    tasks = value.split("+") if isinstance(value, str) else value
+    return [make(task) for task in (tasks if isinstance(tasks, list | tuple) else [tasks])]
+
+
+def _value(value: Any, kind: object, key: str) -> Any:
+    """Return a written value as the type in the signature."""
+    kinds, may_be_none = _kinds(kind)
+    if _takes_tasks(kind):
         return value
-    if (get_origin(some[0]) or some[0]) in (Sequence, list, tuple):
-        if gym.Env in get_args(some[0]):
-            tasks = value.split("+") if isinstance(value, str) else value
-            return [make(task) for task in (tasks if isinstance(tasks, list | tuple) else [tasks])]
+    if Callable in {*kinds, *map(get_origin, kinds)} and value is not None and not callable(value):
+        raise UserError(f"{key} is a function, which only a program can give")
+    if value is None and may_be_none or value == AUTO and key == "share_action_space" or len(kinds) > 1:
+        return value
+    if (get_origin(kinds[0]) or kinds[0]) in (Sequence, list, tuple):
         return value if value is None or isinstance(value, list | tuple) else [value]
-    if some[0] in CHECKED:
-        return options.read(key, options.option({"type": CHECKED[some[0]]}), value)
+    if kinds[0] in CHECKED:
+        return options.read(key, options.option({"type": CHECKED[kinds[0]]}), value)
     is_range = key.endswith("_dur") and isinstance(value, list) and len(value) == 2  # of durations
     return tuple(value) if kind is Any and is_range else value
 

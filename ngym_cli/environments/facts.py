@@ -25,7 +25,7 @@ from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
 from ngym_cli.config.parts import user_errors
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.environments.stack import inner_task, make_env
+from ngym_cli.environments.stack import env_maker, inner_task, make_env
 from ngym_cli.environments.trial_batch import STRETCHES, reported_units
 from ngym_cli.errors import UserError
 
@@ -59,7 +59,7 @@ class Facts:
 
     # -- the task -----------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def inner(self) -> TrialEnv:
         """The task without wrappers."""
         return inner_task(self.env)
@@ -200,7 +200,8 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
             not report the sessions or blocks at which the recurrent state is to be reset.
     """
     task = find_task(config.task)
-    env = make_env(task, config)
+    make = env_maker(task, config)
+    env = make()
     with user_errors(f"task {config.task}", task.own):
         rt_from = _try_out(env)
     if 0 in (env.observation_space.shape or ()):
@@ -208,7 +209,7 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
     _refuse_reset(config, env)
     if trained:
         try:
-            check_state(lambda: make_env(task, config), env)
+            check_state(make, env)
         except CannotSave as error:
             raise UserError(f"task {config.task}: {error}") from error
     with user_errors(f"task {config.task}", task.own):

@@ -13,9 +13,9 @@ from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
 from neurogym.wrappers.hooks import Hooks
 from ngym_cli.config import RunConfig, TaskSettings, checked
-from ngym_cli.config.durations import duration_for_task
+from ngym_cli.config.durations import durations_for_task
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.config.wrappers import find_wrapper, wrap
+from ngym_cli.config.wrappers import bind, find_wrapper
 from ngym_cli.environments.trial_batch import TrialBatch
 from ngym_cli.errors import UserError
 
@@ -64,7 +64,12 @@ Around = Callable[[gym.Env], gym.Env]
 
 
 def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.Env:
-    """Make an environment with the stack of wrappers.
+    """Make an environment with the stack of wrappers; arguments and errors as of `env_maker`."""
+    return env_maker(task, settings, learning)()
+
+
+def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Callable[[], gym.Env]:
+    """Return a function that makes environments with the stack of wrappers; names are checked now.
 
     Args:
         task: the task.
@@ -72,25 +77,31 @@ def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.
         learning: whether an agent learns in the environment; tasks held out are not presented then.
 
     Raises:
-        UserError: if the task or a wrapper does not exist or refuses its arguments.
+        UserError: if the task or a wrapper does not exist or refuses its arguments; also by the function.
     """
-    everything = _without_held_out(task, settings)
-    if not learning and everything is not settings:
+    presented = _without_held_out(task, settings)
+    if not learning and presented is not settings:
         make_env(task, settings, learning=True)  # refuses unknown names
-        settings = everything
+        settings = presented
     kwargs: dict[str, object] = dict(settings.task_args)
     if settings.dt is not None:
         kwargs["dt"] = settings.dt
     if settings.timing:
-        kwargs["timing"] = {period: duration_for_task(value) for period, value in settings.timing.items()}
+        kwargs["timing"] = durations_for_task(settings.timing)
     if settings.rewards:
         kwargs["rewards"] = dict(settings.rewards)
-    env = task.make(**kwargs)
-    if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
-        raise UserError(f"task {task.name}: {type(env).__name__} is not a trial-based task (neurogym.TrialEnv)")
-    for entry in settings.wrappers:
-        env = wrap(env, entry.name, entry.args, another_task)
-    return env
+    make_task = task.maker(**kwargs)
+    wrappers = [bind(entry.name, entry.args, another_task) for entry in settings.wrappers]
+
+    def make() -> gym.Env:
+        env = make_task()
+        if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
+            raise UserError(f"task {task.name}: {type(env).__name__} is not a trial-based task (neurogym.TrialEnv)")
+        for wrap in wrappers:
+            env = wrap(env)
+        return env
+
+    return make
 
 
 def _without_held_out(task: Task, settings: TaskSettings) -> TaskSettings:
@@ -181,5 +192,5 @@ def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> Tria
 def _stacks(config: RunConfig, n_envs: int, around: Around, learning: bool) -> Batch:
     from neurogym.vector import make_vec
 
-    task, place = find_task(config.task), itertools.count()
-    return make_vec(lambda: around(Staggered.on(make_env(task, config, learning), next(place))), n_envs)
+    make, place = env_maker(find_task(config.task), config, learning), itertools.count()
+    return make_vec(lambda: around(Staggered.on(make(), next(place))), n_envs)
