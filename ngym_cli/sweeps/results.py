@@ -73,15 +73,15 @@ class SettingRow(Spread):
 def table(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     """Return a flat row per run: folder, state, parameters under short names, and results."""
     names = plan.short_names(sweep.recipe.swept())
-    found = []
+    records = []
     for row in rows:
         record = _record(row)
         low, high = record.pop("performance_ci") or (None, None)
         line: Row = {"run": row["name"], "path": row["id"], "state": row["state"], "error": row["error"]}
         line |= record | {"performance_low": low, "performance_high": high}
         line |= {name: plain_text(row["values"].get(key)) for key, name in names.items()}
-        found.append(line)
-    return found
+        records.append(line)
+    return records
 
 
 def _record(row: RunRow) -> Row:
@@ -123,8 +123,8 @@ def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = 
 
 
 def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
-    done = [row.get(metric) for row in members if row["state"] == "done"]
-    scores = [score for score in done if score is not None]
+    scores_of_finished = [row.get(metric) for row in members if row["state"] == "done"]
+    scores = [score for score in scores_of_finished if score is not None]
     return {
         "values": plan.without_seed(members[0]["values"]),
         "n": len(scores),

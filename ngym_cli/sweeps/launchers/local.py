@@ -60,17 +60,17 @@ class Local:
     def _work(self, order: Order, waiting: queue.SimpleQueue[int]) -> None:
         """Do jobs, with a process at a time, until the queue is empty."""
         executor: ProcessPoolExecutor | None = None
-        done = 0
+        n_finished = 0
         try:
             while not self._stop.is_set():
                 try:
                     job = waiting.get_nowait()
                 except queue.Empty:
                     return
-                if done % JOBS_PER_PROCESS == 0:
+                if n_finished % JOBS_PER_PROCESS == 0:
                     executor = _renewed(executor)
                 executor = self._do(order, job, executor)
-                done += 1
+                n_finished += 1
         finally:
             if executor is not None:
                 executor.shutdown()

@@ -88,8 +88,8 @@ class Ray:
                 while waiting and len(running) < room:
                     job = waiting.pop()
                     running[task.remote(path, os.getcwd(), job, order.trust, order.perform)] = job
-                done, _ = self.ray.wait(list(running), timeout=SECONDS_PER_LOOK)
-                for reference in done:
+                finished, _ = self.ray.wait(list(running), timeout=SECONDS_PER_LOOK)
+                for reference in finished:
                     self._take(reference, running.pop(reference), order)
                 self._refuse_lost()
                 order.look()

@@ -116,7 +116,7 @@ def test_user_code_in_a_recipe_is_not_imported_without_trust(make_sweep, tmp_pat
     sweep = make_sweep(run={"task": "rig.py:Failing"}, grid={"seed": [0, 1]})
     with pytest.raises(UserError, match="--trust"):
         validation.require_trust(sweep.recipe, sweep.path)
-    validation.require_trust(sweep.recipe, sweep.path, given=sweep.recipe)
+    validation.require_trust(sweep.recipe, sweep.path, trusted_recipe=sweep.recipe)
 
 
 def pretend(sweep, scores):
