@@ -103,18 +103,18 @@ class TrialEnv(TaskDefinition):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def make_trials(self, n: int, **given: object) -> Trials:
+    def make_trials(self, n: int, **conditions: object) -> Trials:
         """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
 
         Args:
             n: Number of trials.
-            **given: Conditions, a value for all trials or an array (n,).
+            **conditions: Conditions, a value for all trials or an array (n,).
 
         Raises:
             ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
                 values, there is a warning.
         """
-        return make_trials(self, n, given)
+        return make_trials(self, n, conditions)
 
     def make_ahead(self, n: int | None = None) -> Trials:
         """Make the next trials of the session and store the block in ``ahead``, with the state before.
