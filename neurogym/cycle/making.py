@@ -29,10 +29,7 @@ def make_trials(task: TaskDefinition, n: int, conditions: Mapping[str, Any], ans
     """
     of_wrappers = conditions_of_wrappers(task)
     if conditions and not task.one_by_one:
-        for name in conditions.keys() - of_wrappers:
-            value = conditions[name]
-            for single in np.unique(value) if varies(value, n) and np.ndim(value) == 1 else [value]:
-                task.check_conditions({name: single})
+        _check(task, n, {name: conditions[name] for name in conditions.keys() - of_wrappers})
     columns = {name: condition_column(value, n) for name, value in conditions.items()}
     try:
         trials = make_checked(task, n, columns, answered)
@@ -41,6 +38,24 @@ def make_trials(task: TaskDefinition, n: int, conditions: Mapping[str, Any], ans
     for name in columns:
         if name not in task.conditions and name not in of_wrappers:
             trials.info.setdefault(name, columns[name])
+    return trials
+
+
+def _check(task: TaskDefinition, n: int, conditions: Mapping[str, Any]) -> None:
+    """Check each different value of conditions."""
+    for name, value in conditions.items():
+        for single in np.unique(value) if varies(value, n) and np.ndim(value) == 1 else [value]:
+            task.check_conditions({name: single})
+
+
+def sample(task: TaskDefinition, rng: np.random.Generator, n: int, conditions: Mapping[str, Any]) -> Trials:
+    """Trials of a task without wrappers; a copy of the task describes them, so that the session is not touched."""
+    _check(task, n, conditions)
+    twin = copy.copy(task)
+    twin.np_random = rng
+    trials = Trials(twin, n, {name: condition_column(value, n) for name, value in conditions.items()})
+    twin.describe(trials)
+    _complete(twin, trials, answered=True)
     return trials
 
 
@@ -89,6 +104,12 @@ def _fill(task: TaskDefinition, trials: Trials, answered: bool) -> None:
     trials.rows()
     _ = trials.ob
     task.stack.revise(trials)
+    _complete(task, trials, answered)
+
+
+def _complete(task: TaskDefinition, trials: Trials, answered: bool) -> None:
+    """Compute the consequences of actions, and the onset of reaction times."""
+    trials.rows()
     if task.rule is not None and answered:
         task.rule.compile(trials, task.abort)
     elif task.rule is not None:

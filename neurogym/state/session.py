@@ -21,6 +21,8 @@ _NOT_STATE = frozenset(
     + ("rule", "metadata", "top", "task", "cursor", "ahead", "last_block", "np_random")
 )
 _LEFT_OUT = _OF_GYMNASIUM | _NOT_STATE
+#: Reports of trials, on which no trial that is made ahead can depend.
+_REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
 
 
 def _layers(env: gym.Env) -> list[gym.Env]:
@@ -41,6 +43,7 @@ class SessionEncoder:
 
     def __init__(self, trial: bool = True):
         self._trial = trial
+        self._left_out = _LEFT_OUT if trial else _LEFT_OUT | _REPORTS
         self._encoder = Encoder(self._inner)
         self._met: set[int] = set()
 
@@ -68,8 +71,8 @@ class SessionEncoder:
         data: Data = {"class": cls.__name__}
         if not isinstance(layer, gym.Wrapper):
             data["generator"] = self._encoder.encode(layer.np_random, f"{cls.__name__}.np_random")
-        derived = getattr(cls, "derived", ())
-        attributes = {n: value for n, value in vars(layer).items() if n not in _LEFT_OUT and n not in derived}
+        left_out = self._left_out.union(getattr(cls, "derived", ()))
+        attributes = {name: value for name, value in vars(layer).items() if name not in left_out}
         if not has_state(cls):
             return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
         saved: Data = {}
