@@ -61,8 +61,10 @@ papers: $(STAMP)  ## train and measure all papers again, hold the verdicts besid
 
 docs: $(STAMP)  ## build the documentation site in build/docs/html; trains nothing but the tutorials' small agents
 	$(BIN)/python -m docs.site build/docs/source
-	rm -rf build/docs/html  # Sphinx leaves pages that are no more
-	$(BIN)/python -m sphinx -q -W -j 2 --keep-going -b html -c docs -d build/docs/trees build/docs/source build/docs/html
+	rm -rf build/docs/new  # Sphinx leaves pages that are no more; the old site stays until the new one is complete
+	$(BIN)/python -m sphinx -q -W -j 2 --keep-going -b html -c docs -d build/docs/trees build/docs/source build/docs/new
+	rm -rf build/docs/html
+	mv build/docs/new build/docs/html
 
 bench: $(STAMP)  ## run the benchmarks
 	$(BIN)/python -m experiments.benchmarks

@@ -22,7 +22,7 @@ from experiments.records.record import Record, Row, Rows
 from ngym_cli import runs
 from ngym_cli.agents import threads
 from ngym_cli.papers import collection, engine, measuring, results
-from ngym_cli.papers.requests import claim_row
+from ngym_cli.papers.reproduction import claim_row
 from ngym_cli.papers.verdicts import STATES
 from ngym_cli.sweeps import control, launchers
 from ngym_cli.sweeps.recipe import LaunchSettings
@@ -41,30 +41,34 @@ def make(item: str, seed: int) -> Row:
     """
     threads.in_worker()
     paper = collection.load(collection.library() / item)
-    own = stamp.digest(tasks(item), trained(item), trainings(item))
-    place = ROOT / own / f"{item}-s{seed}"  # runs of code with the same behaviour only
-    parts, claims = paper.chosen([])
-    planned = engine.plan(paper, parts, [seed], place)
+    training_digest = stamp.digest(tasks(item), trained(item), trainings(item))
+    folder = ROOT / training_digest / f"{item}-s{seed}"  # runs of code with the same behaviour only
+    names, claims = paper.chosen([])
+    planned = engine.plan(paper, names, [seed], folder)
     launch = LaunchSettings(workers=1)
     for wave in engine.waves(paper, planned.values()):
-        sweep = engine.as_sweep(place, wave, launch)
+        sweep = engine.as_sweep(folder, wave, launch)
         rows, _ = control.do_jobs(sweep, launchers.find(launch), True)
         failed = [f"{row['name']}: {row['error']}" for row in rows if row["state"] != "done"]
         if failed:
             raise RuntimeError(f"{item}, seed {seed}: {'; '.join(failed)}")
     began = time.process_time()
-    measured = measuring.measure_all(paper, claims, planned, place, 1)
+    measured = measuring.measure_all(paper, claims, planned, folder, 1)
     cpu_seconds = time.process_time() - began
-    manifests = {part: runs.RunFolder(each.path).manifest() for (part, _), each in planned.items()}
-    cpu_seconds += sum(found.get("cpu_seconds") or 0 for found in manifests.values())
+    manifests = {name: runs.RunFolder(each.path).manifest() for (name, _), each in planned.items()}
+    cpu_seconds += sum(manifest.get("cpu_seconds") or 0 for manifest in manifests.values())
     return {
         "claims": {each.claim: each.value for each in measured},
-        "why": {each.claim: each.why for each in measured if each.why},
+        "why": {each.claim: each.reason for each in measured if each.reason},
         "controls": {each.claim: dict(each.controls) for each in measured},
         "cpu_seconds": round(cpu_seconds, 1),
         "parts": {
-            part: {"performance": found.get("performance"), "trials": found.get("trials"), "steps": found.get("steps")}
-            for part, found in manifests.items()
+            name: {
+                "performance": manifest.get("performance"),
+                "trials": manifest.get("trials"),
+                "steps": manifest.get("steps"),
+            }
+            for name, manifest in manifests.items()
         },
     }
 
@@ -72,8 +76,8 @@ def make(item: str, seed: int) -> Row:
 def tasks(item: str) -> Iterator[str]:
     """Yield the tasks whose code decides a paper's numbers."""
     paper = collection.load(collection.library() / item)
-    for part in paper.config.parts:
-        settings = paper.run_settings(part)
+    for name in paper.config.parts:
+        settings = paper.run_settings(name)
         yield from str(settings.get("task", "RDM-v0")).split("+")
         yield from (stage["task"] for stage in settings.get("stages", ()) if "task" in stage)
 
@@ -81,14 +85,14 @@ def tasks(item: str) -> Iterator[str]:
 def trained(item: str) -> Any:
     """Return what decides a paper's networks in addition to the code."""
     paper = collection.load(collection.library() / item)
-    return {name: [paper.run_settings(name), part.after] for name, part in paper.config.parts.items()}
+    return {name: [paper.run_settings(name), settings.after] for name, settings in paper.config.parts.items()}
 
 
 def trainings(item: str) -> Iterator[dict[str, Any]]:
     """Yield the settings of a paper's parts, stages one by one, each from initial weights."""
     paper = collection.load(collection.library() / item)
-    for part in paper.config.parts:
-        settings = dict(paper.run_settings(part))
+    for name in paper.config.parts:
+        settings = dict(paper.run_settings(name))
         stages = settings.pop("stages", None) or [{}]
         for stage in stages:
             yield {**settings, **{key: value for key, value in stage.items() if key in STAGE_SETTINGS}}
@@ -98,7 +102,7 @@ def settings(item: str) -> Any:
     """Return what decides a paper's numbers in addition to the code: training, evaluation and measures."""
     paper = collection.load(collection.library() / item)
     measured = {claim.id: [claim.part, claim.measure, claim.control] for claim in paper.config.claims}
-    evaluated = {name: part.model_dump()["evaluations"] for name, part in paper.config.parts.items()}
+    evaluated = {name: definition.model_dump()["evaluations"] for name, definition in paper.config.parts.items()}
     script = stamp.plain(paper.script.path) if paper.script.path.is_file() else ""
     return [trained(item), evaluated, measured, script]
 
@@ -131,17 +135,21 @@ def claims_table(rows: Rows) -> str:
             paper.config.claims, results.verdicts(paper, rows.get(item, {})).values(), strict=True
         ):
             row = claim_row(claim, verdict)
-            found = list(results.number_lines(row))
-            published = "; ".join(f"{name}{said}".strip() for name, said, _ in found if said and said != "-")
-            here = "; ".join(f"{name.strip(': ')}: {ours}" if name else ours for name, _, ours in found if ours)
-            lines.append(f"| `{item}` | {claim.title} | {published} | {here} | {results.verdict_words(row)} |")
+            numbers = list(results.number_lines(row))
+            published = "; ".join(
+                f"{name}{published_text}".strip()
+                for name, published_text, _ in numbers
+                if published_text and published_text != "-"
+            )
+            measured = "; ".join(f"{name.strip(': ')}: {ours}" if name else ours for name, _, ours in numbers if ours)
+            lines.append(f"| `{item}` | {claim.title} | {published} | {measured} | {results.verdict_words(row)} |")
     return "\n".join(lines)
 
 
 RECORD = Record(
     name="papers",
     what="the claims of papers, as ngym reproduce measures them",
-    file=Path(__file__).parent / "papers" / results.FILE,
+    file=Path(__file__).parent / "papers" / results.RECORD_FILE,
     items=collection.ids,
     make=make,
     tasks=tasks,
@@ -166,8 +174,8 @@ def check(items: list[str], jobs: int) -> int:
             for claim, verdict in now.items():
                 fallen = STATES.index(verdict.state) > STATES.index(before[claim].state)
                 worse += fallen
-                said = f", the record has: {before[claim].state}" if verdict.state != before[claim].state else ""
-                print(f"{'!' if fallen else ' '} {item:<16} {claim:<32} {verdict.state}{said}", flush=True)
+                difference = f", the record has: {before[claim].state}" if verdict.state != before[claim].state else ""
+                print(f"{'!' if fallen else ' '} {item:<16} {claim:<32} {verdict.state}{difference}", flush=True)
     print(f"{worse} claims came out worse than in the record")
     return 1 if worse else 0
 
@@ -177,8 +185,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="check the claims of papers again")
     parser.add_argument("--only", action="append", default=[], metavar="PAPER", choices=collection.ids())
     parser.add_argument("--jobs", type=int, default=1, help="seeds side by side")
-    given = parser.parse_args()
-    return check(given.only or collection.ids(), given.jobs)
+    arguments = parser.parse_args()
+    return check(arguments.only or collection.ids(), arguments.jobs)
 
 
 if __name__ == "__main__":

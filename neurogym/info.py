@@ -83,7 +83,7 @@ def _say(text: str) -> None:
 class Difference(NamedTuple):
     """Row of the table of differences."""
 
-    task: str  #: id, or ``toolkit: `` and the part of it
+    task: str  #: id, or ``toolkit:`` followed by the part of it
     what: str  #: what is different, and why
 
 

@@ -8,6 +8,8 @@ From Python, with the names of the command line:
     run.trials, run.evaluations[0].trials
     run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")
     nc.sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results
+    nc.data(frame).plot("psychometric")  # a DataFrame, a dict of arrays, a list of dicts or a path
+    nc.fit(frame, model=["gru", "logistic"]).scores
     nc.simulate(nc.fit("rat.csv", "gru"), "RDM-v0").evaluations[0].trials
     nc.load("latest"), nc.reproduce("roitman2002")
 """
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
     from ngym_cli.agents.supervised.learner import Supervised
     from ngym_cli.api.evaluation import Comparison, Evaluation, compare
     from ngym_cli.api.sweeps import Reproduction, Sweep, reproduce, sweep
+    from ngym_cli.api.tables import Fit, data, fit
     from ngym_cli.api.trained import Run, load
     from ngym_cli.api.training import resume, simulate, train
     from ngym_cli.errors import UserError
     from ngym_cli.figures.registry import figure
-    from ngym_cli.fitting.requests import fit
 
 #: Public names by the module that defines them; imported on first use, because some of them need torch.
 _DEFINED_IN = {
@@ -36,12 +38,12 @@ _DEFINED_IN = {
     "ngym_cli.agents.networks.cell": ("Cell",),
     "ngym_cli.agents.supervised.learner": ("Supervised",),
     "ngym_cli.api.evaluation": ("Comparison", "Evaluation", "compare"),
+    "ngym_cli.api.tables": ("Fit", "data", "fit"),
     "ngym_cli.api.sweeps": ("Reproduction", "Sweep", "reproduce", "sweep"),
     "ngym_cli.api.trained": ("Run", "load"),
     "ngym_cli.api.training": ("resume", "simulate", "train"),
     "ngym_cli.errors": ("UserError",),
     "ngym_cli.figures.registry": ("figure",),
-    "ngym_cli.fitting.requests": ("fit",),
 }
 _MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names}
 __all__ = sorted(_MODULES)

@@ -56,8 +56,8 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     session = venv.get_attr("unwrapped")[0].session
     # the agent explores by drawing its actions
     test = fresh_trials.EvaluationSettings(sessions * session, 10_000 + config.seed, deterministic=False)
-    found = fresh_trials.evaluate(model.policy, config, facts, test)
-    p, chosen = choices(found.table, session)
+    evaluation = fresh_trials.evaluate(model.policy, config, facts, test)
+    p, chosen = choices(evaluation.table, session)
     rng = np.random.default_rng(config.seed)
     ours, sampling, least = (
         regret(p, part) for part in (chosen, thompson(p, session, rng), best_choices(p, session, rng))

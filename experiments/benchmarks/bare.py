@@ -108,7 +108,7 @@ class BareLoop:
             for rows in torch.randperm(len(at)).chunk(self.n_minibatches):
                 padded = (pad_sequence([column[i] for i in rows]) for column in stretches)
                 x, action, old_log_prob, advantage, target, mask = padded
-                hidden, _ = self.lstm(x, tuple(part[:, rows] for part in states))
+                hidden, _ = self.lstm(x, tuple(state[:, rows] for state in states))
                 valid = mask > 0
                 log_probs = self.actor(hidden).log_softmax(-1)
                 chosen = log_probs.gather(-1, action[..., None])[..., 0][valid]

@@ -61,17 +61,17 @@ GROWS: dict[str, tuple[tuple[int, ...], Any, str]] = {
 
 def time_per_step(settings: Mapping[str, Any], turns: int) -> float:
     """Median seconds of the processor per step of training."""
-    given = {"task": "RDM-v0", "wrappers": "pass_reward", "n_envs": 64, "reset_state": "trial", **settings}
-    n_steps = max(4, STEPS // given["n_envs"])
-    given["hyperparameters"] = {"n_steps": n_steps, "batch_size": STEPS // 4, "n_epochs": 4}
-    model, _ = built(given.pop("task"), given.pop("wrappers"), **given)
-    size, found = n_steps * model.n_envs, []
+    run_settings = {"task": "RDM-v0", "wrappers": "pass_reward", "n_envs": 64, "reset_state": "trial", **settings}
+    n_steps = max(4, STEPS // run_settings["n_envs"])
+    run_settings["hyperparameters"] = {"n_steps": n_steps, "batch_size": STEPS // 4, "n_epochs": 4}
+    model, _ = built(run_settings.pop("task"), run_settings.pop("wrappers"), **run_settings)
+    size, rates = n_steps * model.n_envs, []
     for turn in range(turns + 1):
         began = time.process_time()
         model.learn(size, reset_num_timesteps=False)
         if turn:
-            found.append((time.process_time() - began) / size)
-    return float(np.median(found))
+            rates.append((time.process_time() - began) / size)
+    return float(np.median(rates))
 
 
 def draw(record: Mapping[str, Any]) -> None:
@@ -106,15 +106,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--draw", action="store_true", help="draw what has been measured")
-    given = parser.parse_args()
-    if not given.draw:
+    arguments = parser.parse_args()
+    if not arguments.draw:
         torch.set_num_threads(1)
         record: dict[str, dict[str, float]] = {}
         for name, (values, settings, _) in GROWS.items():
             record[name] = {}
             for value in values:
-                record[name][str(value)] = found = time_per_step(settings(value), given.turns)
-                print(f"{name:<16}{value:>7,} {1e6 * found:9.2f} us", flush=True)
+                record[name][str(value)] = microseconds = time_per_step(settings(value), arguments.turns)
+                print(f"{name:<16}{value:>7,} {1e6 * microseconds:9.2f} us", flush=True)
         RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     draw(json.loads(RECORD.read_text(encoding="utf-8")))
 

@@ -129,7 +129,7 @@ def listings() -> list[Guard]:
 
 def guards() -> list[Guard]:
     """All of them; those of compiled functions where there are any."""
-    found = [
+    checks = [
         *listings(),
         *(
             Guard(f"a step of {task} over a loop", partial(one_environment, task), plain_loop, floor)
@@ -139,10 +139,10 @@ def guards() -> list[Guard]:
         Guard("a step without infos over one with them", side_by_side, with_infos, 1.05),
     ]
     if kernels.variant() == kernels.PLAIN:
-        return found
+        return checks
     best = kernels.variant()
     return [
-        *found,
+        *checks,
         Guard("learner over the bare loop, reset", lambda: turn(ours(settings(True)), 2), lambda: bare(True, 1), 1.8),
         Guard(
             "learner over the bare loop, carried", lambda: turn(ours(settings(False)), 2), lambda: bare(False, 1), 1.5
@@ -178,18 +178,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     rows = []
     for guard in guards():
-        ratios = measure(guard, given.rounds)
+        ratios = measure(guard, arguments.rounds)
         median = float(np.median(ratios))
         rows.append({"what": guard.what, "median": median, "floor": guard.floor, "ratios": ratios})
-        if not given.json:
+        if not arguments.json:
             verdict = "ok" if median >= guard.floor else "TOO SLOW"
             spread = f"({min(ratios):.2f}-{max(ratios):.2f})"
             print(f"{guard.what:<44}{median:7.2f} {spread:<15} at least {guard.floor:<5}{verdict}", flush=True)
-    if given.json:
+    if arguments.json:
         json.dump(rows, sys.stdout, indent=1)
     sys.exit(any(row["median"] < row["floor"] for row in rows))
 

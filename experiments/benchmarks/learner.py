@@ -129,13 +129,13 @@ def shares(model: RecurrentPPO, n: int = 10) -> dict[str, float]:
     """What part of the time goes into the environment, the rest of the rollout, and the update."""
     spent = {"environment": 0.0, "rollout": 0.0, "update": 0.0}
 
-    def timed(owner: Any, method: str, part: str) -> None:
+    def timed(owner: Any, method: str, label: str) -> None:
         original = getattr(owner, method)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             began = time.perf_counter()
             result = original(*args, **kwargs)
-            spent[part] += time.perf_counter() - began
+            spent[label] += time.perf_counter() - began
             return result
 
         setattr(owner, method, call)
@@ -146,7 +146,7 @@ def shares(model: RecurrentPPO, n: int = 10) -> dict[str, float]:
     model.learn(n * ROLLOUT)
     spent["rollout"] -= spent["environment"]
     total = sum(spent.values())
-    return {part: seconds / total for part, seconds in spent.items()}
+    return {label: seconds / total for label, seconds in spent.items()}
 
 
 def learners(reset: bool, rounds: int) -> dict[str, Any]:

@@ -59,9 +59,9 @@ def measure(id_: str) -> tuple[float, float, float]:
     """Microseconds of a step, and median and spread of the ratio to a step of the yardstick."""
     env, bare = ngym.make(id_), gym.wrappers.OrderEnforcing(Yardstick())
     actions = np.random.default_rng(0).integers(env.action_space.n, size=STEPS).tolist()
-    for one in (env, bare):
-        one.reset(seed=0)
-        seconds(one, [min(action, 2) for action in actions])
+    for environment in (env, bare):
+        environment.reset(seed=0)
+        seconds(environment, [min(action, 2) for action in actions])
     pairs = np.array([(seconds(env, actions), seconds(bare, [min(a, 2) for a in actions])) for _ in range(ROUNDS)])
     ratio = pairs[:, 0] / pairs[:, 1]
     low, middle, high = np.percentile(ratio, (25, 50, 75))

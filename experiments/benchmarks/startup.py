@@ -45,18 +45,18 @@ def run_times(folder: str) -> dict[str, tuple[float, float]]:
     began = time.perf_counter()
     command = [*NGYM, "run", "--task", "RDM-v0", "--wrappers", "pass_reward,pass_action", "--runs", folder]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    found = {}
+    seconds = {}
     assert process.stderr is not None
     for line in process.stderr:
         for name, (beginning, _) in RUN.items():
-            if line.startswith(beginning) and name not in found:
+            if line.startswith(beginning) and name not in seconds:
                 times = psutil.Process(process.pid).cpu_times()
-                found[name] = time.perf_counter() - began, times.user + times.system
-        if len(found) == len(RUN):
+                seconds[name] = time.perf_counter() - began, times.user + times.system
+        if len(seconds) == len(RUN):
             break
     process.kill()
     process.wait()
-    return found
+    return seconds
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         measured = [run_times(folder) for _ in range(REPETITIONS)]
     for name, (_, most) in RUN.items():
-        show(name, [found[name] for found in measured], most)
+        show(name, [seconds[name] for seconds in measured], most)
 
 
 def show(name: str, measured: list[tuple[float, float]], most: float) -> None:

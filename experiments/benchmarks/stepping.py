@@ -27,12 +27,12 @@ def actions_for(space, shape, rng):
 def rate(step, actions, width):
     """Steps a second on rows of ``actions``; blocks of trials end at about the same time, so no part is left out."""
     for seconds in (WARM_UP, SECONDS):
-        start, done = time.perf_counter(), 0
+        start, count = time.perf_counter(), 0
         while time.perf_counter() - start < seconds:
             for action in actions:
                 step(action)
-            done += len(actions) * width
-        rate = done / (time.perf_counter() - start)
+            count += len(actions) * width
+        rate = count / (time.perf_counter() - start)
     return rate
 
 

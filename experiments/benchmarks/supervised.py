@@ -119,7 +119,7 @@ def straightforward(source: Any, make: Make, batch_size: int, seq_len: int, unit
 
     def updates(n: int) -> None:
         for _ in range(n):
-            inputs, targets = (torch.from_numpy(part) for part in dataset())
+            inputs, targets = (torch.from_numpy(array) for array in dataset())
             optimizer.zero_grad()
             outputs = network(inputs)
             loss = criterion(outputs.reshape(-1, outputs.shape[-1]), targets.flatten())
@@ -140,9 +140,9 @@ def ours(
 
     def timed() -> Any:
         began = clock()
-        made = batch()
+        trials = batch()
         spent[0] += clock() - began
-        return made
+        return trials
 
     model.batch = timed  # type: ignore[method-assign]
     model.learn(1)
@@ -174,11 +174,11 @@ def measure(case: str, rounds: int, updates: int) -> dict[str, Any]:
             times[name].append((clock() - began) / updates * 1e3)
     return {
         name: {
-            "ms_per_update": float(np.median(part)),
-            **{f"over {loop}": spread(np.array(times[loop]) / part) for loop in loops if name in spent},
-            **({"making_trials": round(spent[name][0] / (sum(part) * updates / 1e3), 3)} if name in spent else {}),
+            "ms_per_update": float(np.median(seconds)),
+            **{f"over {loop}": spread(np.array(times[loop]) / seconds) for loop in loops if name in spent},
+            **({"making_trials": round(spent[name][0] / (sum(seconds) * updates / 1e3), 3)} if name in spent else {}),
         }
-        for name, part in times.items()
+        for name, seconds in times.items()
     }
 
 
@@ -197,11 +197,11 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     threads.learn_with(arguments.threads)
-    found = {case: measure(case, arguments.rounds, arguments.updates) for case in CASES}
+    results = {case: measure(case, arguments.rounds, arguments.updates) for case in CASES}
     if arguments.json:
-        json.dump(found, sys.stdout, indent=2)
+        json.dump(results, sys.stdout, indent=2)
         return
-    for case, contestants in found.items():
+    for case, contestants in results.items():
         print(case)
         for name, numbers in contestants.items():
             line = f"  {name:<26}{numbers['ms_per_update']:8.2f} ms an update"

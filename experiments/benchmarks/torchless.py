@@ -63,8 +63,8 @@ def seconds(do: Callable[[], object]) -> float:
 def fresh(folder: str, cell: str, use: str, steps: int) -> dict[str, float]:
     """Return the CPU seconds measured in a fresh process."""
     command = [sys.executable, "-m", __spec__.name, "--child", folder, cell, use, "--steps", str(steps)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return dict(json.loads(process.stdout.splitlines()[-1]))
 
 
 def main() -> None:
@@ -73,10 +73,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=2000, help="steps of the batch of environments")
     parser.add_argument("--child", nargs=3, metavar=("FOLDER", "CELL", "USE"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.child:
-        folder, cell, use = given.child
-        print(json.dumps(child(folder, cell, use, given.steps)))
+    arguments = parser.parse_args()
+    if arguments.child:
+        folder, cell, use = arguments.child
+        print(json.dumps(child(folder, cell, use, arguments.steps)))
         return
     from ngym_cli import train
 
@@ -87,11 +87,11 @@ def main() -> None:
                 TASK, alg="supervised", network=cell, timesteps=50_000, eval_every=0, name=cell, runs_root=folder,
                 progress=False,
             )  # fmt: skip
-            rounds = [{use: fresh(folder, cell, use, given.steps) for use in USES} for _ in range(given.rounds)]
-            for what in ("acting", "search"):
-                with_torch, without = (statistics.median(each[use][what] for each in rounds) for use in USES)
+            rounds = [{use: fresh(folder, cell, use, arguments.steps) for use in USES} for _ in range(arguments.rounds)]
+            for purpose in ("acting", "search"):
+                with_torch, without = (statistics.median(each[use][purpose] for each in rounds) for use in USES)
                 ratio = without / with_torch
-                print(f"{cell:<10}{what:<10}{with_torch:>14.2f}{without:>14.2f}{ratio:>8.2f}", flush=True)
+                print(f"{cell:<10}{purpose:<10}{with_torch:>14.2f}{without:>14.2f}{ratio:>8.2f}", flush=True)
 
 
 if __name__ == "__main__":

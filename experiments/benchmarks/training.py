@@ -23,8 +23,14 @@ from ngym_cli.environments.stack import build_venv
 
 def built(task: str, wrappers: str = "", alg: str = "recurrent_ppo", **settings: Any) -> tuple[Any, Any]:
     """A learner with the defaults of the task, and its environments."""
-    given = {"task": task, "alg": alg, "timesteps": 400_000, **({"wrappers": wrappers} if wrappers else {}), **settings}
-    config, facts = resolve(from_dict(given))
+    run_settings = {
+        "task": task,
+        "alg": alg,
+        "timesteps": 400_000,
+        **({"wrappers": wrappers} if wrappers else {}),
+        **settings,
+    }
+    config, facts = resolve(from_dict(run_settings))
     config = complete(config, facts)
     venv = build_venv(config, int(config.n_envs or 1))
     model = build_model(config, venv)
@@ -39,9 +45,9 @@ def measure(model: Any, rollouts: int) -> dict[str, float]:
 
     def step(actions: Any) -> Any:
         began = time.process_time()
-        found = original(actions)
+        output = original(actions)
         spent[0] += time.process_time() - began
-        return found
+        return output
 
     size = model.n_envs * getattr(model, "n_steps", 128)
     model.learn(size)  # blocks of trials are small at first
@@ -58,13 +64,13 @@ def main() -> None:
     parser.add_argument("--wrappers", default="")
     parser.add_argument("--alg", default="recurrent_ppo")
     parser.add_argument("--rollouts", type=int, default=4)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     print(f"{'task':44} {'steps/s':>9} {'environment':>12} {'a step (us)':>12}  path")
-    for id_ in given.tasks or every_task():
-        model, venv = built(id_, given.wrappers, given.alg)
-        found = measure(model, given.rollouts)
+    for id_ in arguments.tasks or every_task():
+        model, venv = built(id_, arguments.wrappers, arguments.alg)
+        rates = measure(model, arguments.rollouts)
         path = "array" if isinstance(venv.unwrapped.venv, TrialVectorEnv) else "loop"
-        print(f"{id_:44} {found['speed']:9,.0f} {found['share']:12.0%} {1e6 * found['step']:12.2f}  {path}", flush=True)
+        print(f"{id_:44} {rates['speed']:9,.0f} {rates['share']:12.0%} {1e6 * rates['step']:12.2f}  {path}", flush=True)
 
 
 if __name__ == "__main__":

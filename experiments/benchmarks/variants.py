@@ -63,17 +63,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", default="1,2", help="numbers of threads, separated by commas")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     names = kernels.runnable()
     best = kernels.variant()
-    found = {
-        "learning, over the best": ratios({name: learning(name) for name in names}, best, given.rounds),
-        "stepping, over the best": ratios({name: stepping(name) for name in names}, best, given.rounds),
+    rates = {
+        "learning, over the best": ratios({name: learning(name) for name in names}, best, arguments.rounds),
+        "stepping, over the best": ratios({name: stepping(name) for name in names}, best, arguments.rounds),
     }
-    counts = [int(n) for n in given.threads.split(",")]
-    found["threads, over the first"] = ratios({n: learning(best, n) for n in counts}, counts[0], given.rounds)
-    json.dump({"best": best, **found}, sys.stdout, indent=1)
+    counts = [int(n) for n in arguments.threads.split(",")]
+    rates["threads, over the first"] = ratios({n: learning(best, n) for n in counts}, counts[0], arguments.rounds)
+    json.dump({"best": best, **rates}, sys.stdout, indent=1)
 
 
 if __name__ == "__main__":

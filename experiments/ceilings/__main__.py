@@ -29,9 +29,9 @@ FAR = "the alternatives are more than ten standard deviations apart"
 def observed(task: str, timings: int = 40, trials: int = 500) -> Ceiling:
     """By the observer of noise-free trials, with as many timings and trials as are needed for a small error."""
     env = make(task)
-    scores, said = IdealObserver(env, OBSERVED[task]).scores(timings, trials), OBSERVED[task].said
+    scores, description = IdealObserver(env, OBSERVED[task]).scores(timings, trials), OBSERVED[task].said
     performance, reward = float(scores.performance.mean()), float(scores.reward.mean())
-    return Ceiling(performance, reward, scores.error, f"{said}, simulated")
+    return Ceiling(performance, reward, scores.error, f"{description}, simulated")
 
 
 #: Tasks with noise or with outcomes that are drawn. Those with a ``ceiling`` of their own are not listed.
@@ -106,15 +106,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="*")
     parser.add_argument("--only", choices=("ceilings", "chance", "blind"))
-    asked = parser.parse_args()
-    tasks = [registration.resolve(task) for task in asked.tasks]
+    arguments = parser.parse_args()
+    tasks = [registration.resolve(task) for task in arguments.tasks]
     every = registration.every_task()
-    if asked.only in (None, "ceilings"):
-        known = [task for task in every if task not in UNKNOWN and (task in NOISY or not has_its_own(task))]
-        store("ceilings.json", tasks or known, lambda task: compute(task).entry())
-    if asked.only in (None, "chance"):
+    if arguments.only in (None, "ceilings"):
+        closed_form = [task for task in every if task not in UNKNOWN and (task in NOISY or not has_its_own(task))]
+        store("ceilings.json", tasks or closed_form, lambda task: compute(task).entry())
+    if arguments.only in (None, "chance"):
         store("chance.json", tasks or every, chance_entry)
-    if asked.only in (None, "blind"):
+    if arguments.only in (None, "blind"):
         store("blind.json", tasks or every, blind_entry)
 
 

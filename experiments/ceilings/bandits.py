@@ -43,8 +43,8 @@ def best_performance(trials: int) -> float:
         first = np.zeros((size,) * 3)
         for failed in range(size):
             w = np.arange(size - failed)
-            other = t - failed - w[:, None]  # pulls of the other arm, (wins of the first, wins of the other)
-            lost = other - np.arange(size)
+            other_pulls = t - failed - w[:, None]  # pulls of the other arm, (wins of the first, wins of the other)
+            lost = other_pulls - np.arange(size)
             most = len(better[failed]) - 1
             cell = w[:, None], np.minimum(np.arange(size), most), np.clip(lost, 0, most)
             row = np.where(lost >= 0, better[failed][cell], 0)

@@ -39,14 +39,14 @@ def blind_entry(task: str) -> dict[str, Any]:
     assert isinstance(env, TrialEnv)
     env.reset(seed=0)
     if env.traits.batched and env.stack.ahead and not env.rule.jumps:
-        found = declared_blind(env, SEARCHED, SCORED, CELLS)
+        entry = declared_blind(env, SEARCHED, SCORED, CELLS)
     else:
-        found = _searched(task, _cost(env))
-    found, random_agent = _by_symmetry(env, found), chance(env)
+        entry = _searched(task, _cost(env))
+    entry, random_agent = _by_symmetry(env, entry), chance(env)
     random = random_agent["performance"]
-    if random > found["performance"] + 2 * found["error"]:  # an opponent, or a habit, makes any fixed sequence worse
-        found = {"performance": random, "error": random_agent["error"], "method": AT_RANDOM}
-    return {**found, "performance": round(found["performance"], 5), "error": round(found["error"], 5)}
+    if random > entry["performance"] + 2 * entry["error"]:  # an opponent, or a habit, makes any fixed sequence worse
+        entry = {"performance": random, "error": random_agent["error"], "method": AT_RANDOM}
+    return {**entry, "performance": round(entry["performance"], 5), "error": round(entry["error"], 5)}
 
 
 def chance_entry(task: str) -> dict[str, Any]:
@@ -55,8 +55,8 @@ def chance_entry(task: str) -> dict[str, Any]:
     stored.table("chance").pop(task, None)  # so that nothing is read that is to be computed
     length = int(env.trial_length_stats(50)["max"])
     trials = max(CHANCE_STEPS // length // _cost(env), CHANCE_TRIALS)
-    found = chance(env, CHANCE_ERROR, trials) if type(env).chance is TrialEnv.chance else env.chance()
-    return {name: round(value, 5) for name, value in found.items()}
+    entry = chance(env, CHANCE_ERROR, trials) if type(env).chance is TrialEnv.chance else env.chance()
+    return {name: round(value, 5) for name, value in entry.items()}
 
 
 def _cost(env: TrialEnv) -> int:
@@ -64,7 +64,7 @@ def _cost(env: TrialEnv) -> int:
     return 50 if len(env.observation_space.shape) == 3 else 1
 
 
-def _by_symmetry(env: TrialEnv, found: dict[str, Any]) -> dict[str, Any]:
+def _by_symmetry(env: TrialEnv, entry: dict[str, Any]) -> dict[str, Any]:
     """The exact score where it follows from all right answers being equally likely."""
     task = type(env).__name__
     exact = {"performance": 0.5, "error": 0.0, "method": EQUALLY_LIKELY}
@@ -73,16 +73,16 @@ def _by_symmetry(env: TrialEnv, found: dict[str, Any]) -> dict[str, Any]:
     try:
         choices = np.asarray(env.choices)
     except AttributeError:
-        return found
+        return entry
     if not env.traits.batched or not env.stack.ahead or env.metadata.get("carries"):
-        return found
+        return entry
     drawn = env.make_trials(DRAWN if len(env.observation_space.shape) == 1 else 50).info.get("ground_truth")
     counts = None if drawn is None else [np.count_nonzero(drawn == choice) for choice in choices]
     if counts is None or min(counts) == 0 or chisquare(counts).pvalue < 0.01:
-        return found
+        return entry
     share = 1 / len(choices)
-    near = abs(found["performance"] - share) < 3 * found["error"]
-    return {**exact, "performance": share} if near else found
+    near = abs(entry["performance"] - share) < 3 * entry["error"]
+    return {**exact, "performance": share} if near else entry
 
 
 def _searched(task: str, cost: int) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _searched(task: str, cost: int) -> dict[str, Any]:
                     best, score = (policy, reached) if reached > score + 1e-9 else (best, score)
         best = _improved(task, best, score, actions, tried)
     values = _score(task, best, CHECKED, seed=1, steps=steps)
-    batches = [part.mean() for part in np.array_split(values, min(25, len(values)))]
+    batches = [batch.mean() for batch in np.array_split(values, min(25, len(values)))]
     constant = all(np.array_equal(best[0], action) for action in best)
     return {
         "performance": float(values.mean()),
@@ -151,10 +151,10 @@ def _improved(task: str, policy: Policy, score: float, actions: Sequence[Any], t
     policy = list(policy)
     for step in range(min(len(policy), IMPROVED)):
         for action in actions[:OTHERS]:
-            other = [*policy[:step], action, *policy[step + 1 :]]
-            reached = _score(task, other, tried).mean()
+            candidate = [*policy[:step], action, *policy[step + 1 :]]
+            reached = _score(task, candidate, tried).mean()
             if reached > score + 1e-9:
-                policy, score = other, reached
+                policy, score = candidate, reached
     return policy
 
 
@@ -163,10 +163,10 @@ def _score(task: str, policy: Policy, trials: int, seed: int = 0, steps: int = 1
     env = ngym.make(task)
     env.reset(seed=seed)
     scores: list[float] = []
-    step = taken = 0
-    while len(scores) < trials and (taken < steps or len(scores) < 50):
+    step = n_actions = 0
+    while len(scores) < trials and (n_actions < steps or len(scores) < 50):
         _, _, terminated, truncated, info = env.step(policy[min(step, len(policy) - 1)])
-        step, taken = step + 1, taken + 1
+        step, n_actions = step + 1, n_actions + 1
         if info["new_trial"]:
             scores.append(info["performance"])
             step = 0

@@ -106,22 +106,22 @@ def evaluation(case: Case, seed: int, trials: int = TRIALS) -> dict[str, np.ndar
     env, agent = make_vec(case.make, n), case.agent()
     ob, _ = env.reset(seed=[int(s) for s in np.random.SeedSequence(seed).generate_state(n)])
     agent.start(n)
-    done, rows = np.zeros(n, int), []
-    while np.any(done < quota + warm):
+    counts, rows = np.zeros(n, int), []
+    while np.any(counts < quota + warm):
         ob = env.step(agent.act(ob))[0]
         finished = env.finished
         if finished is None:
             continue
         at = finished["env"]
         agent.learn(at, finished["reward"])
-        kept = (done[at] >= warm) & (done[at] < warm + quota[at])
-        place = finished.get("session_trial", np.ones(len(at)))
-        rows.append(np.column_stack([at, done[at], finished["performance"], place])[kept])
-        done[at] += 1
-    found = np.concatenate(rows)
-    table = {"env": found[:, 0].astype(int), "trial": found[:, 1], "performance": found[:, 2]}
-    table["linked"] = np.full(len(found), True)
-    return table | ({"session_trial": found[:, 3]} if case.session else {})
+        selected = (counts[at] >= warm) & (counts[at] < warm + quota[at])
+        session_trial = finished.get("session_trial", np.ones(len(at)))
+        rows.append(np.column_stack([at, counts[at], finished["performance"], session_trial])[selected])
+        counts[at] += 1
+    scores = np.concatenate(rows)
+    table = {"env": scores[:, 0].astype(int), "trial": scores[:, 1], "performance": scores[:, 2]}
+    table["linked"] = np.full(len(scores), True)
+    return table | ({"session_trial": scores[:, 3]} if case.session else {})
 
 
 def coverage(case: Case, repeats: int, trials: int = TRIALS) -> tuple[float, float]:

@@ -36,9 +36,9 @@ class _Foraging:
         self.holds |= self.rng.random(p.shape) < p
         self.empty *= 1 - p
         for state in (0, 1):
-            one = self.belief[:, state]
+            present = self.belief[:, state]
             for axis, chance in ((2, self.p[state, 0]), (3, self.p[state, 1])):
-                without, has = np.moveaxis(one, axis, 0)
+                without, has = np.moveaxis(present, axis, 0)
                 has += chance * without
                 without *= 1 - chance
         joint = self.belief.sum(axis=2)  # sessions, richer side, left, right
@@ -76,7 +76,7 @@ class _Foraging:
 
 def dynamic_foraging() -> Ceiling:
     """The side that is more often the right one, for performance, and the one more likely to pay, for reward."""
-    found = []
+    estimates = []
     for aim in ("right", "paid"):
         sessions = _Foraging(np.random.default_rng(0))
         hits, paid = np.zeros((2, TRIALS, SESSIONS))
@@ -85,9 +85,9 @@ def dynamic_foraging() -> Ceiling:
             better = value[:, :, 1] > value[:, :, 0]
             second = (side * (better if aim == "right" else value[:, :, 1] - value[:, :, 0])).sum(axis=1)
             hits[t], paid[t] = sessions.choose((second > (0.5 if aim == "right" else 0)).astype(int))
-        found.append([mean_and_error(part[WARM_UP:].mean(axis=0)) for part in (hits, paid)])
-    mean, error = max(each[0] for each in found)
-    reward = max(each[1][0] for each in found)
+        estimates.append([mean_and_error(column[WARM_UP:].mean(axis=0)) for column in (hits, paid)])
+    mean, error = max(each[0] for each in estimates)
+    reward = max(each[1][0] for each in estimates)
     method = "exact belief over blocks and waiting rewards, best answer of each trial, simulated in the long run"
     return Ceiling(mean, reward, error, method, _blind_forager())
 
@@ -112,7 +112,7 @@ def drifting_bandit(levels: int = 101) -> Ceiling:
     edges = (grid[:-1] + grid[1:]) / 2
     below = ndtr((edges - grid[:, None]) / env.drift)  # what a step takes beyond an end stays there
     step = np.diff(below, prepend=0.0, append=1.0, axis=1)
-    found = []
+    estimates = []
     for bonus in BONUSES:
         rng = np.random.default_rng(0)
         p, belief = rng.random((n, env.n)), np.full((n, env.n, levels), 1 / levels)
@@ -128,8 +128,8 @@ def drifting_bandit(levels: int = 101) -> Ceiling:
             belief /= belief.sum(axis=2, keepdims=True)
             belief = belief @ step
             p = env._next_mean(p, rng.standard_normal(p.shape))
-        found.append([mean_and_error(part[WARM_UP:].mean(axis=0)) for part in (hits, paid)])
-    performance, error = max(each[0] for each in found)
-    reward = max(each[1][0] for each in found)
+        estimates.append([mean_and_error(column[WARM_UP:].mean(axis=0)) for column in (hits, paid)])
+    performance, error = max(each[0] for each in estimates)
+    reward = max(each[1][0] for each in estimates)
     method = "exact belief with the best bonus for uncertainty, performance and reward each at its best, simulated"
     return Ceiling(performance, reward, error, method, guessed(1 / env.n, 0.5))

@@ -41,9 +41,9 @@ def _two_state(p: float, switch: float, trials: int, start_at: int | None, rng: 
         out[t] = aim == better
         # which state is visited makes no difference to the information: a reward at one = no reward at the other
         says_one = rng.random(CHAINS) < np.where(better == 1, p, 1 - p)
-        one = belief * np.where(says_one, p, 1 - p)
+        first_state = belief * np.where(says_one, p, 1 - p)
         zero = (1 - belief) * np.where(says_one, 1 - p, p)
-        belief = one / (one + zero)
+        belief = first_state / (first_state + zero)
     return out
 
 
@@ -102,8 +102,8 @@ def reversal_learning() -> Ceiling:
     belief[:, :, low : high + 1] = 1 / (2 * (high - low + 1))
     hits = np.zeros((TRIALS, n))
     for t in range(TRIALS):
-        one = belief[:, 1].sum(axis=1)
-        choice = (one > 0.5) | ((one == 0.5) & (rng.random(n) < 0.5))
+        first_state = belief[:, 1].sum(axis=1)
+        choice = (first_state > 0.5) | ((first_state == 0.5) & (rng.random(n) < 0.5))
         hits[t] = choice == better
         pays = rng.random(n) < np.where(choice == better, p, 1 - p)
         for picture in (0, 1):
@@ -128,8 +128,8 @@ def hierarchical_reasoning() -> Ceiling:
     for t in range(TRIALS):
         interval = rng.choice(intervals, size=n)
         open_ = interval == env.mid_point  # long or short by chance: the rule may be right and the answer not
-        one = belief[:, 1].sum(axis=1)
-        aim = (one > 0.5).astype(int)
+        first_rule = belief[:, 1].sum(axis=1)
+        aim = (first_rule > 0.5).astype(int)
         judged = ~open_ | (rng.random(n) < 0.5)
         hits[t] = (aim == rule) & judged
         paid_now = hits[t] == 1
@@ -206,8 +206,8 @@ def dual_task() -> Ceiling:
 def ibl_block() -> Ceiling:
     """Contrast choice with the block's probability learned from the sides, or from the stimuli (exact posterior)."""
     env = make("IBLBlock-v0")
-    told, untold = (_ibl_block(env, outcomes) for outcomes in (True, False))
-    return replace(told, without_reward=untold)
+    informed, untold = (_ibl_block(env, outcomes) for outcomes in (True, False))
+    return replace(informed, without_reward=untold)
 
 
 def _ibl_block(env: TrialEnv, outcomes: bool) -> Ceiling:
@@ -223,15 +223,15 @@ def _ibl_block(env: TrialEnv, outcomes: bool) -> Ceiling:
         side, coh = (rng.random(n) < p1).astype(int), rng.choice(cohs, size=n)
         x = np.where(side == 1, coh, -coh) + np.sqrt(2) * env.sigma * rng.standard_normal(n)
         fit = lambda sign, x=x: np.exp(-((x[:, None] - sign * cohs) ** 2) / (4 * env.sigma**2)).sum(axis=1)  # noqa: E731
-        one, zero = prior * fit(1), (1 - prior) * fit(-1)
-        hits[t] = (one > zero) == (side == 1)
+        right_side, zero = prior * fit(1), (1 - prior) * fit(-1)
+        hits[t] = (right_side > zero) == (side == 1)
         if outcomes:
             log += np.where(side[:, None] == 1, np.log(blocks), np.log(1 - blocks))
         else:
             log += np.log(fit(1)[:, None] * blocks + fit(-1)[:, None] * (1 - blocks))
     mean, error = mean_and_error(hits.mean(axis=0))
-    said = "sides" if outcomes else "stimuli alone"
-    method = f"exact posterior over side and block from the {said}, simulated over whole blocks"
+    source = "sides" if outcomes else "stimuli alone"
+    method = f"exact posterior over side and block from the {source}, simulated over whole blocks"
     return Ceiling(mean, paid(env, mean), error, method)
 
 
@@ -242,12 +242,12 @@ def chain(task: str) -> Ceiling:
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     repeats = np.array([[[p, 1 - p], [1 - p, p]] for p in env.rep_prob])
     process = BlockProcess(repeats, np.array([[0.0, 1.0], [1.0, 0.0]]), env.block_dur, env.block_dur)
-    found = []
-    for told, said in ((True, "given the outcomes"), (False, "from the stimuli alone")):
-        performance, error = filtered_accuracy(likelihood, truth, process, told)
-        method = f"exact filter over the blocks, {said}, simulated in the long run"
-        found.append(Ceiling(performance, paid(env, performance), error, method))
-    return replace(found[0], without_reward=found[1])
+    estimates = []
+    for informed, wording in ((True, "given the outcomes"), (False, "from the stimuli alone")):
+        performance, error = filtered_accuracy(likelihood, truth, process, informed)
+        method = f"exact filter over the blocks, {wording}, simulated in the long run"
+        estimates.append(Ceiling(performance, paid(env, performance), error, method))
+    return replace(estimates[0], without_reward=estimates[1])
 
 
 def ibl20() -> Ceiling:

@@ -20,13 +20,13 @@ class Ceiling:
     without_reward: Ceiling | None = None  #: what is left where the agent is not shown its last reward
 
     def entry(self) -> dict[str, Any]:
-        found = {
+        entry = {
             "performance": round(self.performance, 5),
             "reward": round(self.reward, 5),
             "error": round(self.error, 5),
             "method": self.method,
         }
-        return found | ({"without_reward": self.without_reward.entry()} if self.without_reward else {})
+        return entry | ({"without_reward": self.without_reward.entry()} if self.without_reward else {})
 
 
 def make(task: str, **kwargs: Any) -> TrialEnv:
@@ -52,10 +52,10 @@ def paid(env: TrialEnv, performance: float) -> float:
 
 def oracle_reward(task: str, steps: int = 300_000, precision: float = 0.005) -> float:
     """Mean reward per trial of the oracle, to a standard error of ``precision`` (relative above 1) if steps allow."""
-    env, rewards, done = make(task), [], 0
+    env, rewards, n_trials = make(task), [], 0
     steps = steps if len(env.observation_space.shape or ()) == 1 else steps // 200
-    while done < steps:
-        done += 1
+    while n_trials < steps:
+        n_trials += 1
         _, _, terminated, truncated, info = env.step(env.oracle())
         if info["new_trial"]:
             rewards.append(info["trial_reward"])

@@ -44,14 +44,14 @@ def delay_estimation(trials: int = 6000) -> Ceiling:
         for k in range(places):
             window[turn, (np.arange(max(1, eighth // 2 + 1)) + k * n // places + turn) % n] = 1
     cue = block.info["cue"]
-    shown = np.abs(_clean_items(block, places)).sum(axis=2) > 0
-    shown[np.arange(trials), cue] = False
-    turn = np.where(shown[:, :, None], np.log(fit @ window.T + 1e-300), 0.0).sum(axis=1)
+    occupied = np.abs(_clean_items(block, places)).sum(axis=2) > 0
+    occupied[np.arange(trials), cue] = False
+    turn = np.where(occupied[:, :, None], np.log(fit @ window.T + 1e-300), 0.0).sum(axis=1)
     turn = np.exp(turn - logsumexp(turn, axis=1, keepdims=True))
     post = fit[np.arange(trials), cue] * (turn @ window)
     post /= post.sum(axis=1, keepdims=True)
-    apart = np.abs(np.arange(n)[:, None] - np.arange(n))
-    closeness = 1 - np.minimum(apart, n - apart) / (n / 2)
+    distances = np.abs(np.arange(n)[:, None] - np.arange(n))
+    closeness = 1 - np.minimum(distances, n - distances) / (n / 2)
     mean, error = mean_and_error((post @ closeness).max(axis=1))
     method = "posterior over colours and the turn of the wheel, simulated"
     return Ceiling(mean, mean * env.rewards["correct"], error, method)

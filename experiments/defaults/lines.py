@@ -50,8 +50,12 @@ def tasks_of(learner: str) -> list[str]:
     if learner == "default":
         return [id_ for id_ in every_task() if id_ != "Null-v0"]
     if learner == "recommended":
-        known = {id_ for id_ in every_task() if recommended(id_) and ngym.make(id_).unwrapped.ceiling() is not None}
-        return [id_ for id_ in every_task() if id_ in known or (recommended(id_) and id_ in with_ground_truth())]
+        recommended_tasks = {
+            id_ for id_ in every_task() if recommended(id_) and ngym.make(id_).unwrapped.ceiling() is not None
+        }
+        return [
+            id_ for id_ in every_task() if id_ in recommended_tasks or (recommended(id_) and id_ in with_ground_truth())
+        ]
     alg = LEARNERS[learner].get("alg")
     return [id_ for id_ in with_ground_truth() if alg is None or alg != usual_algorithm(id_)]
 
@@ -71,8 +75,8 @@ def command(learner: str, task: str, seed: int) -> str:
 
 def present(learner: str, task: str) -> dict[str, Any]:
     """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
-    own, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
-    return {"timesteps": config.timesteps or default_steps(config, task), **(own.settings if own else {})}
+    exceptions, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
+    return {"timesteps": config.timesteps or default_steps(config, task), **(exceptions.settings if exceptions else {})}
 
 
 def row(learner: str, task: str, seed: int, folder: Path) -> Row:
@@ -87,7 +91,7 @@ def row(learner: str, task: str, seed: int, folder: Path) -> Row:
     manifest = runs.RunFolder(folder).manifest()
     best = manifest["ceiling"]
     target = SHARE * (1.0 if best is None else best)
-    found = {
+    entry = {
         "reached": manifest["performance"] >= target,
         "of": "performance" if best is None else "ceiling",
         "target": target,
@@ -99,30 +103,30 @@ def row(learner: str, task: str, seed: int, folder: Path) -> Row:
         "machine": {name: manifest["machine"][name] for name in ("processor", "kernels")},
     }
     if learner != "default":
-        return found
-    found["curve"] = curve_of(folder / "trials") if seed < CURVES else []
-    return {**found, "figure": figure_of(folder) if seed == 0 else None}
+        return entry
+    entry["curve"] = curve_of(folder / "trials") if seed < CURVES else []
+    return {**entry, "figure": figure_of(folder) if seed == 0 else None}
 
 
-def is_present(learner: str, task: str, seed: int, found: Row) -> bool:
+def is_present(learner: str, task: str, seed: int, row: Row) -> bool:
     """Return whether a row is of the present line with the present defaults, on the task as it is now."""
-    if found.get("command") != command(learner, task, seed) or found.get("defaults") != present(learner, task):
+    if row.get("command") != command(learner, task, seed) or row.get("defaults") != present(learner, task):
         return False
-    return stamp.task_part(found["made"]["digest"]) == stamp.task_digest(task)
+    return stamp.task_part(row["made"]["digest"]) == stamp.task_digest(task)
 
 
 def curve_of(trials: Path) -> list[list[float]]:
     """Return steps and mean performance of equally many training trials, `POINTS` times."""
     table = read_trials(trials, ["step", "performance"])
-    parts = zip(*(np.array_split(table[name], POINTS) for name in ("step", "performance")), strict=True)
-    return [[int(step[-1]), round(float(np.mean(score)), 4)] for step, score in parts if len(step)]
+    pieces = zip(*(np.array_split(table[name], POINTS) for name in ("step", "performance")), strict=True)
+    return [[int(step[-1]), round(float(np.mean(score)), 4)] for step, score in pieces if len(step)]
 
 
 def figure_of(run: Path) -> Drawing | None:
     """Return the figure that says most of how the agent behaves, as numbers; None where there is none."""
     from ngym_cli.figures.requests import best_figure
 
-    found = best_figure(runs.find(str(run), run.parent), quick=False)
-    if found is None:
+    figure = best_figure(runs.find(str(run), run.parent), quick=False)
+    if figure is None:
         return None
-    return {"name": found[0], **as_numbers(found[1])}
+    return {"name": figure[0], **as_numbers(figure[1])}

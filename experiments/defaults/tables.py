@@ -37,7 +37,7 @@ def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> LineResult | 
     )
 
 
-def all_measured(default: Rows, others: Rows) -> dict[str, dict[str, LineResult]]:
+def all_measured(default: Rows, learner_rows: Rows) -> dict[str, dict[str, LineResult]]:
     """Return the results of every learner by task.
 
     Args:
@@ -48,7 +48,7 @@ def all_measured(default: Rows, others: Rows) -> dict[str, dict[str, LineResult]
     keyed = {("default", task): seeds for task, seeds in default.items()}
     for (learner, task), seeds in {
         **keyed,
-        **{tuple(item.split("/")): seeds for item, seeds in others.items()},
+        **{tuple(item.split("/")): seeds for item, seeds in learner_rows.items()},
     }.items():
         result = measured(learner, task, seeds)
         if result is not None:
@@ -56,13 +56,13 @@ def all_measured(default: Rows, others: Rows) -> dict[str, dict[str, LineResult]
     return found
 
 
-def package_data(default: Rows, others: Rows) -> str:
+def package_data(default: Rows, learner_rows: Rows) -> str:
     """Return the text of ``ngym_cli/agents/measured.json``: one line for each learner and task."""
-    parts = []
-    for learner, rows in all_measured(default, others).items():
+    entries = []
+    for learner, rows in all_measured(default, learner_rows).items():
         inner = ",\n".join(f"  {json.dumps(task)}: {json.dumps(dataclasses.asdict(row))}" for task, row in rows.items())
-        parts.append(f' "{learner}": {{\n{inner}\n }}' if inner else f' "{learner}": {{}}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+        entries.append(f' "{learner}": {{\n{inner}\n }}' if inner else f' "{learner}": {{}}')
+    return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
 def counts(rows: Rows) -> str:
@@ -90,43 +90,43 @@ def counts(rows: Rows) -> str:
 def tasks(rows: Rows) -> str:
     """Return every task that is measured with the default line, by seeds and time."""
     head = "| task | seeds that reach it | 95 % interval | performance | asked for | steps | seconds |"
-    found = [head, "|---" * 7 + "|"]
+    lines = [head, "|---" * 7 + "|"]
     results = {task: result for task, seeds in rows.items() if (result := measured("default", task, seeds))}
 
-    def order(part: tuple[str, LineResult]) -> tuple[bool, float, float]:
-        return part[1].hopeless, -part[1].reached / part[1].seeds, part[1].seconds
+    def order(item: tuple[str, LineResult]) -> tuple[bool, float, float]:
+        return item[1].hopeless, -item[1].reached / item[1].seeds, item[1].seconds
 
     for task, row in sorted(results.items(), key=order):
         share = mean_interval([1.0] * row.reached + [0.0] * (row.seeds - row.reached))
         only_chance = " (chance)" if row.hopeless else ""
-        found.append(
+        lines.append(
             f"| {task} | {row.share}{only_chance} | {share.low:.2f} to {share.high:.2f} | {row.performance:.3f} | "
             f"{row.target:.3f} | {row.steps:,} | {row.seconds:.0f} |"
         )
-    return "\n".join(found)
+    return "\n".join(lines)
 
 
 def earlier(rows: Rows) -> str:
     """Return the tasks that have rows of earlier lines alone, with the steps until 95 % of the ceiling was held."""
-    found = ["| task | seeds that reach it | performance | asked for | steps | command of seed 0 |", "|---" * 6 + "|"]
+    lines = ["| task | seeds that reach it | performance | asked for | steps | command of seed 0 |", "|---" * 6 + "|"]
     for task, seeds in rows.items():
         old = [row for row in seeds.values() if "error" not in row]
         if not old or measured("default", task, seeds):
             continue
         reached = sum(row["reached"] for row in old)
         middle = {name: np.median([row[name] or 0 for row in old]) for name in ("performance", "steps")}
-        found.append(
+        lines.append(
             f"| {task} | {reached} of {len(old)} | {middle['performance']:.3f} | {old[0]['target'] or 1:.3f} | "
             f"{middle['steps']:,.0f} | `{old[0]['command']}` |"
         )
-    return "\n".join(found) if len(found) > 2 else "Every task is measured with its present default line."
+    return "\n".join(lines) if len(lines) > 2 else "Every task is measured with its present default line."
 
 
 def elsewhere(rows: Rows) -> str:
     """Return who learned the tasks that no line here learns."""
-    found = ["| task | learned by | what is missing here |", "|---" * 3 + "|"]
-    found += [f"| {task} | {other['by']} | {other['missing']} |" for task, other in ELSEWHERE.items()]
-    return "\n".join(found)
+    lines = ["| task | learned by | what is missing here |", "|---" * 3 + "|"]
+    lines += [f"| {task} | {entry['by']} | {entry['missing']} |" for task, entry in ELSEWHERE.items()]
+    return "\n".join(lines)
 
 
 def learners(rows: Rows) -> str:
@@ -134,8 +134,8 @@ def learners(rows: Rows) -> str:
     others = [name for name in LEARNERS if name != "default"]
     results = all_measured({}, rows)
     names = sorted({task for table in results.values() for task in table}, key=str.lower)
-    found = [f"| task | {' | '.join(others)} |", "|---" * (len(others) + 1) + "|"]
+    lines = [f"| task | {' | '.join(others)} |", "|---" * (len(others) + 1) + "|"]
     for task in names:
         cells = [results[learner][task].share if task in results[learner] else "" for learner in others]
-        found.append(f"| {task} | {' | '.join(cells)} |")
-    return "\n".join(found) if names else "Nothing is measured yet."
+        lines.append(f"| {task} | {' | '.join(cells)} |")
+    return "\n".join(lines) if names else "Nothing is measured yet."

@@ -73,11 +73,11 @@ def visited(system: System, rng: np.random.Generator) -> np.ndarray:
     """Return the states visited in trials with pulses as in training, shape (states, units)."""
     pulses = (rng.random((128, TRIALS, 3)) < 0.05) * rng.choice([-1.0, 1.0], size=(128, TRIALS, 3))
     pulses[0] = rng.choice([-1.0, 1.0], size=(TRIALS, 3))
-    states, found = np.zeros((TRIALS, system.units)), []
+    states, visited_states = np.zeros((TRIALS, system.units)), []
     for now in pulses:
         states = system.step(states, now)
-        found.append(states)
-    return np.concatenate(found)
+        visited_states.append(states)
+    return np.concatenate(visited_states)
 
 
 def flip_flop(cell: str, seed: int) -> Row:
@@ -86,18 +86,18 @@ def flip_flop(cell: str, seed: int) -> Row:
     actor: Any = Source(run.run).actor
     states = visited(system, np.random.default_rng(seed))
     began = time.process_time()
-    found = search_points(system, [states], np.zeros((1, 3)), STARTS, slow=None, between=BETWEEN)
+    points = search_points(system, [states], np.zeros((1, 3)), STARTS, slow=None, between=BETWEEN)
     seconds = time.process_time() - began
-    signs = np.sign(actor.heads([found.points.astype(np.float32)] * 2)[0]).astype(int)
-    _, ends = connections(system, found)
+    signs = np.sign(actor.heads([points.points.astype(np.float32)] * 2)[0]).astype(int)
+    _, ends = connections(system, points)
     ends = ends[(ends >= 0).all(axis=1)]
     near = ends[(signs[ends[:, 0]] != signs[ends[:, 1]]).sum(axis=1) == 1]
-    counts = np.bincount(found.n_unstable, minlength=4)
+    counts = np.bincount(points.n_unstable, minlength=4)
     return {
         "unstable": counts.tolist(),
-        "patterns": len(np.unique(signs[found.stable], axis=0)),
+        "patterns": len(np.unique(signs[points.stable], axis=0)),
         "edges": len({frozenset((tuple(signs[a]), tuple(signs[b]))) for a, b in near}),
-        "largest_speed": float(found.speed.max()),
+        "largest_speed": float(points.speed.max()),
         "search_seconds": seconds,
     }
 
@@ -112,13 +112,13 @@ def built() -> Row:
         turned = known.Rotated(net, known.random_rotation(BUILT_UNITS, rng))
         near = points[rng.integers(len(points), size=500)]
         starts = (near + 0.5 * rng.standard_normal((500, BUILT_UNITS))) @ turned.rotation.T
-        found = find_between(turned, find_fixed_points(turned, starts, np.zeros(3)))
-        apart = np.linalg.norm(found.points[:, None] - (points @ turned.rotation.T)[None], axis=2)
-        nearest = apart.argmin(axis=1)
-        invented += int((apart.min(axis=1) > 1e-6).sum())
-        lost += len(points) - len(set(nearest[apart.min(axis=1) <= 1e-6]))
-        position = max(position, float(apart.min(axis=1).max()))
-        errors = np.sort(np.abs(found.eigenvalues)) - np.sort(values[nearest])
+        search = find_between(turned, find_fixed_points(turned, starts, np.zeros(3)))
+        distances = np.linalg.norm(search.points[:, None] - (points @ turned.rotation.T)[None], axis=2)
+        nearest = distances.argmin(axis=1)
+        invented += int((distances.min(axis=1) > 1e-6).sum())
+        lost += len(points) - len(set(nearest[distances.min(axis=1) <= 1e-6]))
+        position = max(position, float(distances.min(axis=1).max()))
+        errors = np.sort(np.abs(search.eigenvalues)) - np.sort(values[nearest])
         eigenvalue = max(eigenvalue, float(np.abs(errors).max()))
     return {
         "repeats": REPEATS, "points": 27, "lost": lost, "invented": invented, "position_error": position,
@@ -136,14 +136,14 @@ def descend(network: Any, starts: np.ndarray, inputs: np.ndarray, limit: float) 
         Speed of each start, CPU seconds, and iterations.
     """
     states = torch.from_numpy(starts.astype(np.float32)).requires_grad_()
-    given = torch.from_numpy(inputs.astype(np.float32))
+    drive = torch.from_numpy(inputs.astype(np.float32))
     adam = torch.optim.Adam([states], lr=1.0)
     rate = torch.optim.lr_scheduler.ReduceLROnPlateau(adam, factor=0.95, patience=5)
     began = time.process_time()
     speed, steps = torch.full((len(starts),), torch.inf), 0
     while steps < 5000 and time.process_time() - began < limit and bool((speed > TOLERANCE).any()):
         adam.zero_grad()
-        after, _ = network.one_step(given, (states[None],))
+        after, _ = network.one_step(drive, (states[None],))
         speed = 0.5 * ((after - states) ** 2).sum(1)
         speed.mean().backward()
         adam.step()
@@ -161,13 +161,13 @@ def speed() -> Row:
     starts = states[rng.integers(len(states), size=(INPUTS, STARTS))]
     starts = starts + 0.1 * states.std(axis=0) * rng.standard_normal(starts.shape)
     began = time.process_time()
-    found = find_fixed_points(system, starts, inputs, tolerance=TOLERANCE)
+    search = find_fixed_points(system, starts, inputs, tolerance=TOLERANCE)
     seconds = time.process_time() - began
-    held = np.repeat(inputs, STARTS, axis=0)
-    slow, took, steps = descend(run.policy.networks[0], starts.reshape(-1, system.units), held, MULTIPLE * seconds)
+    repeated = np.repeat(inputs, STARTS, axis=0)
+    slow, took, steps = descend(run.policy.networks[0], starts.reshape(-1, system.units), repeated, MULTIPLE * seconds)
     return {
-        "units": system.units, "inputs": INPUTS, "starts": STARTS, "search_seconds": seconds, "points": len(found),
-        "converged": float(np.mean([found.of(k).share.sum() for k in range(INPUTS)])),
+        "units": system.units, "inputs": INPUTS, "starts": STARTS, "search_seconds": seconds, "points": len(search),
+        "converged": float(np.mean([search.of(k).share.sum() for k in range(INPUTS)])),
         "torch_seconds": took, "torch_steps": steps, "torch_converged": float(np.mean(slow <= TOLERANCE)),
         "torch_median_speed": float(np.median(slow)),
     }  # fmt: skip
@@ -198,14 +198,14 @@ def similarity(make_population: Callable[[str, int], PopulationTrials], n: int) 
     populations = [make_population(kind, seed) for kind in ("line", "point") for seed in range(n)]
     row: Row = {"networks": len(populations)}
     for metric in ("dsa", "input-dsa"):
-        apart = compare_populations(populations, metric).distance  # type: ignore[arg-type]
+        distances = compare_populations(populations, metric).distance  # type: ignore[arg-type]
         pairs = list(combinations(range(len(populations)), 2))
-        other = [apart[i, j] for i, j in pairs if (i < n) != (j < n)]
-        same = [apart[i, j] for i, j in pairs if (i < n) == (j < n)]
-        higher = np.subtract.outer(other, same)
+        between = [distances[i, j] for i, j in pairs if (i < n) != (j < n)]
+        same = [distances[i, j] for i, j in pairs if (i < n) == (j < n)]
+        higher = np.subtract.outer(between, same)
         row[metric] = float((higher > 0).mean() + 0.5 * (higher == 0).mean())
-        row[f"{metric}_medians"] = [float(np.median(other)), float(np.median(same))]
-        row[f"{metric}_floor"] = float(np.median(np.diag(apart)))
+        row[f"{metric}_medians"] = [float(np.median(between)), float(np.median(same))]
+        row[f"{metric}_floor"] = float(np.median(np.diag(distances)))
     return row
 
 

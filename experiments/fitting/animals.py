@@ -26,8 +26,8 @@ def rat(model: str) -> Callable[[int], Row]:
 
     def measured(seed: int) -> Row:
         with tempfile.TemporaryDirectory() as runs:
-            found = fit(DATA / "akrami_2018_rat_w053.csv", model, seed=seed, runs=runs)
-        score = found["scores"][model]["log_likelihood"]
+            fitted = fit(DATA / "akrami_2018_rat_w053.csv", model, seed=seed, runs=runs)
+        score = fitted["scores"][model]["log_likelihood"]
         return {
             "log-likelihood": round(score["value"], 4),
             "interval": [round(score["low"], 4), round(score["high"], 4)],
@@ -39,10 +39,11 @@ def rat(model: str) -> Callable[[int], Row]:
 def monkeys(seed: int) -> Row:
     """Fit drift diffusion to both monkeys."""
     with tempfile.TemporaryDirectory() as runs:
-        found = fit(DATA / "roitman_shadlen_2002.csv", "ddm", seed=seed, runs=runs, subjects="pooled")
-    own = found["models"]["ddm"]["parameters"]["all"]
-    return {name: round(own[name]["value"], 4) for name in ("k", "A", "t_R")} | {
-        f"interval of {name}": [round(own[name][end], 4) for end in ("low", "high")] for name in ("k", "A", "t_R")
+        fitted = fit(DATA / "roitman_shadlen_2002.csv", "ddm", seed=seed, runs=runs, subjects="pooled")
+    parameters = fitted["models"]["ddm"]["parameters"]["all"]
+    return {name: round(parameters[name]["value"], 4) for name in ("k", "A", "t_R")} | {
+        f"interval of {name}": [round(parameters[name][end], 4) for end in ("low", "high")]
+        for name in ("k", "A", "t_R")
     }
 
 
@@ -56,8 +57,8 @@ def trained_agent(seed: int) -> Row:
         trials = run.evaluate(trials=6000, deterministic=False, name="choices")
         table = trials.folder / "trials.parquet"
         performance = trials.performance
-        found = fit(table, "q-learning-forgetting,gru", units=2, seed=seed, runs=folder, stimuli="none")
-    return {name: round(row["log_likelihood"]["value"], 4) for name, row in found["scores"].items()} | {
-        "trials": found["scores"]["bias"]["trials"],
+        fitted = fit(table, "q-learning-forgetting,gru", units=2, seed=seed, runs=folder, stimuli="none")
+    return {name: round(row["log_likelihood"]["value"], 4) for name, row in fitted["scores"].items()} | {
+        "trials": fitted["scores"]["bias"]["trials"],
         "performance of the agent": performance and round(performance, 3),
     }

@@ -38,9 +38,9 @@ def recovered(fits: list[Fitted], truth: dict[str, FloatArray]) -> Row:
     row: Row = {}
     inside = []
     for name, values in truth.items():
-        found = [fit.parameters[name] for fit in fits]
-        row[f"correlation {name}"] = round(float(np.corrcoef([each.value for each in found], values)[0, 1]), 4)
-        inside += [value in each for value, each in zip(values, found, strict=True)]
+        estimates = [fit.parameters[name] for fit in fits]
+        row[f"correlation {name}"] = round(float(np.corrcoef([each.value for each in estimates], values)[0, 1]), 4)
+        inside += [value in each for value, each in zip(values, estimates, strict=True)]
     return {**row, "coverage": round(float(np.mean(inside)), 4), "intervals": len(inside)}
 
 
@@ -87,15 +87,15 @@ def two_step_models(seed: int, n: int = 20, trials: int = 1000) -> Row:
         tables = []
         for _ in range(n):
             values = _planner(rng, float(rng.uniform(0.35, 0.65)))
-            own = {key: value for key, value in values.items() if key in {p.name for p in model.own}}
-            tables.append(subject(model, TWO_STEP, TwoStepWorld(1, trials, rng), rng, **own))
+            parameters = {key: value for key, value in values.items() if key in {p.name for p in model.own}}
+            tables.append(subject(model, TWO_STEP, TwoStepWorld(1, trials, rng), rng, **parameters))
         problems = [Problem(each, seed) for each in tables]
         criteria = {
-            other: [len(fit.parameters) * np.log(trials) - 2 * fit.score for fit in candidate.fit(problems)]
-            for other, candidate in models.items()
+            candidate_name: [len(fit.parameters) * np.log(trials) - 2 * fit.score for fit in candidate.fit(problems)]
+            for candidate_name, candidate in models.items()
         }
         best = np.array(list(criteria.values())).argmin(0)
-        row[f"from {name}"] = {other: float((best == k).mean()) for k, other in enumerate(criteria)}
+        row[f"from {name}"] = {candidate_name: float((best == k).mean()) for k, candidate_name in enumerate(criteria)}
     shares = [row[f"from {name}"][name] for name in models]
     return {"diagonal": float(np.mean(shares)), "lowest": float(min(shares)), **row}
 
@@ -104,7 +104,7 @@ def hidden_states(seed: int, sessions: int = 100, trials: int = 90) -> Row:
     """Assign trials to the states of a chain of three: engaged, biased to either side."""
     rng = np.random.default_rng([seed, 4])
     weights = np.array([[0.0, 6], [-2, 2], [2, 2]])
-    found: Row = {}
+    row: Row = {}
     for stay in (0.95, 0.98):
         transitions = np.full((3, 3), (1 - stay) / 2) + (1.5 * stay - 0.5) * np.eye(3)
         chain = Chain(weights, transitions, np.ones(3) / 3)
@@ -122,12 +122,12 @@ def hidden_states(seed: int, sessions: int = 100, trials: int = 90) -> Row:
         ideal = expected_states(chain, x, choice).states.argmax(-1)
         share = float((fit.details["states"].argmax(-1) == states).mean())
         end = "" if stay == 0.98 else f", stay {stay}"
-        found |= {
+        row |= {
             f"states{end}": round(share, 4),
             f"states by the true chain{end}": float((ideal == states).mean()),
             f"largest error of a weight{end}": float(np.abs(fit.policy.chain.weights - weights).max()),
         }
-    return found
+    return row
 
 
 def drifting(seed: int, trials: int = 5000) -> Row:

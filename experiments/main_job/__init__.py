@@ -36,8 +36,8 @@ def ngym(*arguments: str, folder: str) -> str:
 def printed(rows: Rows) -> str:
     """What the evaluation of seed 0 prints, as a block of a text."""
     lines = rows.get(ITEM, {}).get("0", {}).get("printed", "").rstrip().splitlines()
-    shown = [line for line in lines if "runs/" not in line]
-    return "\n".join(f"    {line}".rstrip() for line in shown)
+    printed_lines = [line for line in lines if "runs/" not in line]
+    return "\n".join(f"    {line}".rstrip() for line in printed_lines)
 
 
 RECORD = Record(

@@ -44,17 +44,17 @@ def chosen(only: list[str]) -> dict[str, set[str]]:
     Raises:
         UserError: If there is no such record or item.
     """
-    found: dict[str, set[str]] = {}
+    items_by_record: dict[str, set[str]] = {}
     for word in only or list(RECORDS):
         name, _, item = word.partition("/")
         if name not in RECORDS:
             raise unknown("record", name, RECORDS)
-        known = list(RECORDS[name].items())
-        meant = [each for each in known if item in ("", each, each.partition("/")[0])]
+        available = list(RECORDS[name].items())
+        meant = [each for each in available if item in ("", each, each.partition("/")[0])]
         if not meant:
-            raise unknown(f"item of record {name}", item, known)
-        found.setdefault(name, set()).update(meant)
-    return found
+            raise unknown(f"item of record {name}", item, available)
+        items_by_record.setdefault(name, set()).update(meant)
+    return items_by_record
 
 
 def at_least_one(text: str) -> int:
@@ -79,40 +79,40 @@ def main() -> None:
     parser.add_argument("--on", help="where runs are made, as for ngym sweep")
     parser.add_argument("--slurm", action="append", metavar="NAME=VALUE", help="as for ngym sweep")
     parser.add_argument("--texts", action="store_true", help="write the tables in the texts anew")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        asked = chosen(given.only)
-        slurm = parse_assignments(given.slurm or (), "--slurm", parse_option)
-        settings = {"on": given.on, "workers": given.jobs, "slurm": slurm}
+        requested = chosen(arguments.only)
+        slurm = parse_assignments(arguments.slurm or (), "--slurm", parse_option)
+        settings = {"on": arguments.on, "workers": arguments.jobs, "slurm": slurm}
         launch = checked(LaunchSettings, {name: value for name, value in settings.items() if value})
-        if given.make:
+        if arguments.make:
             launchers.find(launch)
     except UserError as error:
         parser.exit(2, f"{one_line(error)}\n")
     missing = {}
-    only_texts = given.texts and not (given.make or given.collect)
-    for name, items in () if only_texts else asked.items():
+    only_texts = arguments.texts and not (arguments.make or arguments.collect)
+    for name, items in () if only_texts else requested.items():
         rows = missing[name] = RECORDS[name].missing([item for item in RECORDS[name].items() if item in items])
         total = sum(map(RECORDS[name].seeds_of, items))
         print(f"{name:<12} {total - len(rows):>4} of {total:>4} rows are up to date  {RECORDS[name].what}", flush=True)
     failed = 0
-    if given.collect:
-        wanted = sweeping.needed(jobs_of(missing, asked, given.seeds))
+    if arguments.collect:
+        wanted = sweeping.needed(jobs_of(missing, requested, arguments.seeds))
         sweeping.collect(wanted, SweepFolder(sweeping.PLACE, Recipe(), ()))
-    if given.make:
-        work = jobs_of(missing, asked, given.seeds)
-        failed += make_all(work, launch, given.jobs)
-    if given.make or given.collect or given.texts:
+    if arguments.make:
+        work = jobs_of(missing, requested, arguments.seeds)
+        failed += make_all(work, launch, arguments.jobs)
+    if arguments.make or arguments.collect or arguments.texts:
         for path in quotes.renew():
             print(f"tables anew in {path.relative_to(quotes.ROOT)}")
     if failed:
         sys.exit(f"{failed} rows could not be made")
 
 
-def jobs_of(missing: dict[str, list[tuple[str, int]]], asked: dict[str, set[str]], seeds: int) -> list[Job]:
+def jobs_of(missing: dict[str, list[tuple[str, int]]], requested: dict[str, set[str]], seeds: int) -> list[Job]:
     """Return the missing rows of the first seeds that are requested, the first seed of each item first."""
-    found = [(name, item, seed) for name, rows in missing.items() for item, seed in rows if item in asked[name]]
+    found = [(name, item, seed) for name, rows in missing.items() for item, seed in rows if item in requested[name]]
     return sorted((job for job in found if job[2] < seeds), key=lambda job: job[2])
 
 
@@ -136,17 +136,17 @@ def make(work: list[Job], jobs: int) -> int:
     with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:
         try:
             waiting = {pool.submit(measure, *job): job for job in work}
-            for done, future in enumerate(as_completed(waiting), start=1):
+            for count, future in enumerate(as_completed(waiting), start=1):
                 name, item, seed = waiting[future]
-                said = f"{done} of {len(work)}: {name}/{item}, seed {seed}"
+                text = f"{count} of {len(work)}: {name}/{item}, seed {seed}"
                 try:
                     row, seconds = future.result()
                 except Exception as error:  # the others can still be made
                     failed += 1
-                    print(f"{said}: {type(error).__name__}: {error}", flush=True)
+                    print(f"{text}: {type(error).__name__}: {error}", flush=True)
                     continue
                 RECORDS[name].keep(item, seed, {**row, "seconds_to_make": round(seconds, 1)})
-                print(f"{said}: {seconds:.0f} s", flush=True)
+                print(f"{text}: {seconds:.0f} s", flush=True)
         except KeyboardInterrupt:
             print("ended; what was made is kept", file=sys.stderr)
             for worker in multiprocessing.active_children():

@@ -50,9 +50,9 @@ def rounded(values: Any) -> list[str]:
     return [f"{value + 0.0:.2e}" for value in np.where(np.abs(flat) < 1e-12, 0.0, flat)]
 
 
-def hashed(parts: Any) -> str:
+def hashed(data: Any) -> str:
     """Return eight characters that change with plain data."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:8]
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
 def of_tasks(names: Sequence[str]) -> str:
@@ -90,8 +90,8 @@ def session(id_: str) -> Iterator[list[str]]:
 
 def _reports(info: Mapping[str, Any]) -> list[str]:
     """Return whether a trial has ended, how it was scored, and the right action."""
-    known = [info[name] for name in ("new_trial", "performance", "gt") if info.get(name) is not None]
-    return [text for value in known for text in rounded(value)]
+    reported = [info[name] for name in ("new_trial", "performance", "gt") if info.get(name) is not None]
+    return [text for value in reported for text in rounded(value)]
 
 
 def of_trainings(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -123,17 +123,17 @@ def training(settings: Mapping[str, Any]) -> list[Any]:
         if outcome.status == "interrupted":  # by a signal, which is meant for the whole program
             raise KeyboardInterrupt
         path = Path(outcome.run.path)
-        found = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        results = {name: rounded(found[name]) for name in RESULTS if found.get(name) is not None}
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        results = {name: rounded(manifest[name]) for name in RESULTS if manifest.get(name) is not None}
         return [config.timesteps, config.n_envs, results, trials_of(path), weights_of(path)]
 
 
 def _update(config: Any) -> int:
     """Return the number of steps that an update learns from."""
-    known = config.hyperparameters
-    if "seq_len" in known:
-        return int(known["batch_size"] * known["seq_len"])
-    return int(config.n_envs or 1) * int(known.get("n_steps") or 1_000)
+    hyperparameters = config.hyperparameters
+    if "seq_len" in hyperparameters:
+        return int(hyperparameters["batch_size"] * hyperparameters["seq_len"])
+    return int(config.n_envs or 1) * int(hyperparameters.get("n_steps") or 1_000)
 
 
 def trials_of(run: Path) -> dict[str, list[str]]:
@@ -141,10 +141,10 @@ def trials_of(run: Path) -> dict[str, list[str]]:
     import pyarrow.parquet as pq
 
     tables = [pq.read_table(path) for path in sorted((run / "trials").glob("*.parquet"))]
-    known = [name for name in COLUMNS if all(name in table.column_names for table in tables)]
+    columns = [name for name in COLUMNS if all(name in table.column_names for table in tables)]
     return {
         name: summary([0 if value is None else value for table in tables for value in table.column(name).to_pylist()])
-        for name in known
+        for name in columns
     }
 
 
@@ -168,9 +168,9 @@ def answers(question: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
         question: ``tasks``, a list of lists of ids; ``trainings``, a list of lists of settings.
     """
 
-    def attempt(ask: Any, given: Any) -> str:
+    def attempt(ask: Any, question: Any) -> str:
         try:
-            return ask(given)
+            return ask(question)
         except Exception as error:  # an earlier checkout may lack the task or a setting
             return f"{type(error).__name__}: {error}"
 

@@ -45,8 +45,8 @@ def from_numbers(drawing: Drawing) -> Any:
     handles = {label: handle for axes in figure.axes for handle, label in zip(*_entries(axes), strict=True)}
     for number, below in enumerate(drawing["below"]):
         side = "left" if number == 0 else "right"
-        known = [handles.get(" ".join(words.split("\n")), _nothing()) for words in below["words"]]
-        figure.legend(known, below["words"], loc=f"outside lower {side}", ncols=below["columns"], handlelength=1.5)
+        entries = [handles.get(" ".join(words.split("\n")), _nothing()) for words in below["words"]]
+        figure.legend(entries, below["words"], loc=f"outside lower {side}", ncols=below["columns"], handlelength=1.5)
     return figure
 
 
@@ -63,12 +63,12 @@ def _nothing() -> Any:
 
 def _panel(axes: Any) -> dict[str, Any]:
     """Return what one panel shows."""
-    place = axes.get_subplotspec()
-    grid = place.get_gridspec()
+    cell = axes.get_subplotspec()
+    grid = cell.get_gridspec()
     legend = axes.get_legend()
     return {
         "place": [
-            grid.nrows, grid.ncols, place.rowspan.start, place.rowspan.stop, place.colspan.start, place.colspan.stop
+            grid.nrows, grid.ncols, cell.rowspan.start, cell.rowspan.stop, cell.colspan.start, cell.colspan.stop
         ],
         "ratios": {
             name: _rounded(ratios)
@@ -86,7 +86,7 @@ def _axis(axes: Any, name: str) -> dict[str, Any]:
     from matplotlib.ticker import FixedFormatter, FuncFormatter, NullLocator
 
     axis = getattr(axes, f"{name}axis")
-    found = {
+    axis_data = {
         "label": axis.get_label_text(),
         "range": _rounded(getattr(axes, f"get_{name}lim")(), 6),
         "scale": axis.get_scale(),
@@ -95,11 +95,11 @@ def _axis(axes: Any, name: str) -> dict[str, Any]:
     if isinstance(axis.get_major_formatter(), FixedFormatter | FuncFormatter):
         ticks = axis.get_major_ticks(len(axis.get_majorticklocs()))
         words = [text.get_text() for text in axis.get_majorticklabels()]
-        found["ticks"] = _rounded(axis.get_majorticklocs())
-        found["words"] = words
-        found["rotation"] = float(ticks[0].label1.get_rotation()) if ticks else 0.0
-    found["minor"] = not isinstance(axis.get_minor_locator(), NullLocator)
-    return found
+        axis_data["ticks"] = _rounded(axis.get_majorticklocs())
+        axis_data["words"] = words
+        axis_data["rotation"] = float(ticks[0].label1.get_rotation()) if ticks else 0.0
+    axis_data["minor"] = not isinstance(axis.get_minor_locator(), NullLocator)
+    return axis_data
 
 
 def _parts(axes: Any) -> Iterator[dict[str, Any]]:
@@ -138,12 +138,12 @@ def _parts(axes: Any) -> Iterator[dict[str, Any]]:
 
 def _labels_of_groups(axes: Any) -> dict[Any, str]:
     """Return the label of points with intervals and of bars, which stands on the group, for its first part."""
-    found = {}
+    labels = {}
     for group in axes.containers:
         first = group.lines[0] if hasattr(group, "lines") else group.patches[0] if len(group.patches) else None
         if first is not None:
-            found[first] = group.get_label()
-    return found
+            labels[first] = group.get_label()
+    return labels
 
 
 def _opacity(artist: Any) -> dict[str, float]:
@@ -157,8 +157,8 @@ def _line(line: Any, axes: Any) -> dict[str, Any]:
     across = {"across": "x"} if line.get_transform() == axes.get_xaxis_transform(which="grid") else across
     marker = str(line.get_marker())
     if marker == "None" and len(x) > POINTS:
-        kept = np.unique(np.linspace(0, len(x) - 1, POINTS).astype(int))
-        x, y = x[kept], y[kept]
+        indices = np.unique(np.linspace(0, len(x) - 1, POINTS).astype(int))
+        x, y = x[indices], y[indices]
     style = {"colour": _colour(line.get_color()), "style": line.get_linestyle(), "width": float(line.get_linewidth())}
     marks = {} if marker == "None" else {"marker": marker, "size": float(line.get_markersize())}
     return {**style, **marks, **across, "x": _rounded(x), "y": _rounded(y)}
@@ -169,8 +169,8 @@ def _area(path: Any) -> dict[str, Any]:
     corners = path.vertices
     n = (len(corners) - 3) // 2
     lower, upper = corners[1 : n + 1], corners[n + 2 : 2 * n + 2][::-1]
-    kept = np.unique(np.linspace(0, n - 1, min(n, POINTS)).astype(int))
-    return {"x": _rounded(lower[kept, 0]), "low": _rounded(lower[kept, 1]), "high": _rounded(upper[kept, 1])}
+    indices = np.unique(np.linspace(0, n - 1, min(n, POINTS)).astype(int))
+    return {"x": _rounded(lower[indices, 0]), "low": _rounded(lower[indices, 1]), "high": _rounded(upper[indices, 1])}
 
 
 def _words(note: Any) -> dict[str, Any]:
@@ -202,69 +202,82 @@ def _draw(axes: Any, panel: dict[str, Any]) -> None:
     """Draw one panel again."""
     for name in ("x", "y"):
         getattr(axes, f"set_{name}scale")(panel[name]["scale"])
-    for part in panel["parts"]:
-        _PARTS[part["kind"]](axes, part, _usual(part))
+    for artist in panel["parts"]:
+        _PARTS[artist["kind"]](axes, artist, _usual(artist))
     axes.set_title(panel["title"])
     for name in ("x", "y"):
-        kept, axis = panel[name], getattr(axes, f"{name}axis")
-        axis.set_label_text(kept["label"])
-        getattr(axes, f"set_{name}lim")(kept["range"])
-        if "ticks" in kept:
-            slanted = 0 < kept["rotation"] < 90
-            turned = {"rotation": kept["rotation"], **({"ha": "right", "rotation_mode": "anchor"} if slanted else {})}
-            axis.set_ticks(kept["ticks"], kept["words"], **turned)
-        if not kept["named"]:
+        axis_data, axis = panel[name], getattr(axes, f"{name}axis")
+        axis.set_label_text(axis_data["label"])
+        getattr(axes, f"set_{name}lim")(axis_data["range"])
+        if "ticks" in axis_data:
+            slanted = 0 < axis_data["rotation"] < 90
+            turned = {
+                "rotation": axis_data["rotation"],
+                **({"ha": "right", "rotation_mode": "anchor"} if slanted else {}),
+            }
+            axis.set_ticks(axis_data["ticks"], axis_data["words"], **turned)
+        if not axis_data["named"]:
             axis.set_tick_params(labelbottom=False, labelleft=False)
-        if not kept["minor"]:
+        if not axis_data["minor"]:
             axis.minorticks_off()
     if panel["legend"]:
         axes.legend()
 
 
-def _usual(part: dict[str, Any]) -> dict[str, Any]:
-    found = {"zorder": part["order"], "color": part.get("colour")}
-    found |= {"alpha": part["alpha"]} if "alpha" in part else {}
-    return found | ({"label": part["label"]} if part["label"] else {})
+def _usual(artist: dict[str, Any]) -> dict[str, Any]:
+    options = {"zorder": artist["order"], "color": artist.get("colour")}
+    options |= {"alpha": artist["alpha"]} if "alpha" in artist else {}
+    return options | ({"label": artist["label"]} if artist["label"] else {})
 
 
-def _draw_line(axes: Any, part: dict[str, Any], usual: dict[str, Any]) -> None:
-    style = {"linestyle": part["style"], "linewidth": part["width"], **usual}
-    if part.get("across") == "y":
-        axes.axhline(part["y"][0], **style)
-    elif part.get("across") == "x":
-        axes.axvline(part["x"][0], **style)
+def _draw_line(axes: Any, artist: dict[str, Any], usual: dict[str, Any]) -> None:
+    style = {"linestyle": artist["style"], "linewidth": artist["width"], **usual}
+    if artist.get("across") == "y":
+        axes.axhline(artist["y"][0], **style)
+    elif artist.get("across") == "x":
+        axes.axvline(artist["x"][0], **style)
     else:
-        marks = {"marker": part["marker"], "markersize": part["size"]} if "marker" in part else {}
-        axes.plot(_numbers(part["x"]), _numbers(part["y"]), **marks, **style)
+        marks = {"marker": artist["marker"], "markersize": artist["size"]} if "marker" in artist else {}
+        axes.plot(_numbers(artist["x"]), _numbers(artist["y"]), **marks, **style)
 
 
-def _draw_area(axes: Any, part: dict[str, Any], usual: dict[str, Any]) -> None:
-    axes.fill_between(*(_numbers(part[name]) for name in ("x", "low", "high")), linewidth=0, **usual)
+def _draw_area(axes: Any, artist: dict[str, Any], usual: dict[str, Any]) -> None:
+    axes.fill_between(*(_numbers(artist[name]) for name in ("x", "low", "high")), linewidth=0, **usual)
 
 
-def _draw_intervals(axes: Any, part: dict[str, Any], usual: dict[str, Any]) -> None:
+def _draw_intervals(axes: Any, artist: dict[str, Any], usual: dict[str, Any]) -> None:
     from matplotlib.collections import LineCollection
 
-    segments = [_numbers(ends).reshape(-1, 2) for ends in part["ends"]]
-    axes.add_collection(LineCollection(segments, linewidths=part["width"], **usual))
+    segments = [_numbers(ends).reshape(-1, 2) for ends in artist["ends"]]
+    axes.add_collection(LineCollection(segments, linewidths=artist["width"], **usual))
 
 
-def _draw_points(axes: Any, part: dict[str, Any], usual: dict[str, Any]) -> None:
-    axes.scatter(_numbers(part["x"]), _numbers(part["y"]), **usual)
+def _draw_points(axes: Any, artist: dict[str, Any], usual: dict[str, Any]) -> None:
+    axes.scatter(_numbers(artist["x"]), _numbers(artist["y"]), **usual)
 
 
-def _draw_words(axes: Any, part: dict[str, Any], usual: dict[str, Any]) -> None:
-    at, beside = (
-        tuple(part[name]) if isinstance(part[name], list) else part[name] for name in ("coordinates", "beside")
+def _draw_words(axes: Any, artist: dict[str, Any], usual: dict[str, Any]) -> None:
+    at, coordinates = (
+        tuple(artist[name]) if isinstance(artist[name], list) else artist[name] for name in ("coordinates", "beside")
     )
-    axes.annotate(part["text"], part["at"], part["from"], xycoords=at, textcoords=beside, ha=part["ha"], va=part["va"],
-                  fontsize=part["size"], zorder=part["order"], color=part["colour"])  # fmt: skip
+    axes.annotate(
+        artist["text"],
+        artist["at"],
+        artist["from"],
+        xycoords=at,
+        textcoords=coordinates,
+        ha=artist["ha"],
+        va=artist["va"],
+        fontsize=artist["size"],
+        zorder=artist["order"],
+        color=artist["colour"],
+    )
 
 
-def _draw_bar(axes: Any, part: dict[str, Any], usual: dict[str, Any]) -> None:
+def _draw_bar(axes: Any, artist: dict[str, Any], usual: dict[str, Any]) -> None:
     from matplotlib.patches import Rectangle
 
-    left, bottom, width, height = _numbers(part["box"])
+    left, bottom, width, height = _numbers(artist["box"])
     axes.add_patch(Rectangle((left, bottom), width, height, **usual))
 
 

@@ -30,10 +30,10 @@ def renewed(path: Path) -> str:
         KeyError: If it quotes a record or a table that does not exist.
     """
 
-    def quoted(found: re.Match[str]) -> str:
-        record = RECORDS[found[2]]
-        table = record.tables[found[3]](record.rows()).strip("\n")
-        return f"{found[1]}\n{table}\n\n{found[5]}"
+    def quoted(match: re.Match[str]) -> str:
+        record = RECORDS[match[2]]
+        table = record.tables[match[3]](record.rows()).strip("\n")
+        return f"{match[1]}\n{table}\n\n{match[5]}"
 
     return BLOCK.sub(quoted, path.read_text(encoding="utf-8"))
 
@@ -41,7 +41,7 @@ def renewed(path: Path) -> str:
 def renew() -> list[Path]:
     """Write all tables and data files anew; return the files that changed."""
     changed = []
-    for path, text in [*((path, renewed(path)) for path in texts()), *((path, made()) for path, made in DATA.items())]:
+    for path, text in [*((path, renewed(path)) for path in texts()), *((path, make()) for path, make in DATA.items())]:
         if text != path.read_text(encoding="utf-8"):
             path.write_text(text, encoding="utf-8")
             changed.append(path)

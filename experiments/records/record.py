@@ -69,11 +69,11 @@ class Record:
 
     def rows(self) -> Rows:
         """Return what is kept, without items and seeds that are not measured any more."""
-        kept = json.loads(self.file.read_text(encoding="utf-8")) if self.file.exists() else {}
+        rows = json.loads(self.file.read_text(encoding="utf-8")) if self.file.exists() else {}
         return {
-            item: {seed: row for seed, row in kept[item].items() if int(seed) < self.seeds_of(item)}
+            item: {seed: row for seed, row in rows[item].items() if int(seed) < self.seeds_of(item)}
             for item in self.items()
-            if item in kept
+            if item in rows
         }
 
     def digest(self, item: str) -> str:
@@ -102,14 +102,14 @@ class Record:
         Args:
             items: items to look at; all where left out.
         """
-        kept, found = self.rows(), []
+        rows, missing = self.rows(), []
         for item in self.items() if items is None else items:
-            seeds = kept.get(item, {})
+            seeds = rows.get(item, {})
             now = self.digest(item) if seeds else None
             for seed in range(self.seeds_of(item)):
                 if str(seed) not in seeds or seeds[str(seed)].get("made", {}).get("digest") != now:
-                    found.append((item, seed))
-        return found
+                    missing.append((item, seed))
+        return missing
 
     def keep(self, item: str, seed: int, row: Row) -> None:
         """Write one row, with what made it; the file is complete at any time.
@@ -119,12 +119,12 @@ class Record:
             seed: with which seed.
             row: plain data; may say under ``made`` what made it where that is not the present code.
         """
-        kept = self.rows()
-        kept.setdefault(item, {})[str(seed)] = {**row, "made": row.get("made") or stamp.stamp(self.digest(item))}
-        self.write(kept)
+        rows = self.rows()
+        rows.setdefault(item, {})[str(seed)] = {**row, "made": row.get("made") or stamp.stamp(self.digest(item))}
+        self.write(rows)
 
-    def write(self, kept: Rows) -> None:
+    def write(self, rows: Rows) -> None:
         """Replace all rows, in the order of the items; the file is complete at any time."""
-        order = [name for name in self.items() if name in kept]
-        text = written({name: dict(sorted(kept[name].items(), key=lambda row: int(row[0]))) for name in order})
+        order = [name for name in self.items() if name in rows]
+        text = written({name: dict(sorted(rows[name].items(), key=lambda row: int(row[0]))) for name in order})
         write_text(self.file, text)

@@ -6,7 +6,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments import bandit, defaults, dynamics, fitting, main_job, recipes, reproductions, stories, supervised
+from experiments import (
+    bandit,
+    coverage,
+    defaults,
+    dynamics,
+    fitting,
+    main_job,
+    recipes,
+    reproductions,
+    stories,
+    supervised,
+)
 from experiments.records.record import Record, Row
 from ngym_cli.agents import per_task
 
@@ -14,7 +25,7 @@ RECORDS: dict[str, Record] = {
     record.name: record
     for record in (
         main_job.RECORD, defaults.RECORD, defaults.OTHER, supervised.RECORD, recipes.RECORD, reproductions.RECORD,
-        bandit.RECORD, dynamics.RECORD, stories.RECORD, fitting.RECORD,
+        bandit.RECORD, dynamics.RECORD, stories.RECORD, fitting.RECORD, coverage.RECORD,
     )
 }  # fmt: skip
 

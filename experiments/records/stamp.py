@@ -2,7 +2,7 @@
 
 A digest has three parts: settings, sessions of tasks, and short trainings (`experiments.records.behaviour`). A row is
 out of date when one of them is not the present one. A refactoring changes none. Analyses of a record count by their
-source, without comments, docstrings and layout.
+source, without comments, docstrings, layout and the names of local variables.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    found = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-    return found.stdout.strip() if found.returncode == 0 else ""
+    process = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return process.stdout.strip() if process.returncode == 0 else ""
 
 
 def digest(tasks: Iterable[str], settings: Any, runs: Iterable[Mapping[str, Any]] = ()) -> str:
@@ -85,12 +85,12 @@ def _run_digest(runs: list[Mapping[str, Any]]) -> str:
     return _known(behaviour.of_trainings, runs) if runs else "0"
 
 
-def _known(ask: Callable[[Any], str], given: Any) -> str:
+def _known(ask: Callable[[Any], str], question: Any) -> str:
     """Return an answer about behaviour, from a file if the same code has given it before."""
-    path = ANSWERS / _sources() / f"{ask.__name__}-{behaviour.hashed(given)}"
+    path = ANSWERS / _sources() / f"{ask.__name__}-{behaviour.hashed(question)}"
     if path.exists():
         return path.read_text(encoding="utf-8")
-    answer = ask(given)
+    answer = ask(question)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, answer)
     return answer
@@ -99,20 +99,20 @@ def _known(ask: Callable[[Any], str], given: Any) -> str:
 @functools.cache
 def _sources() -> str:
     """Return a name that changes with every file that could decide behaviour."""
-    found = hashlib.sha256(Path(behaviour.__file__).read_bytes())
-    found.update(json.dumps([importlib.metadata.version(name) for name in LIBRARIES]).encode())
-    found.update(kernels.variant().encode())
+    digest = hashlib.sha256(Path(behaviour.__file__).read_bytes())
+    digest.update(json.dumps([importlib.metadata.version(name) for name in LIBRARIES]).encode())
+    digest.update(kernels.variant().encode())
     packages = (path for name in ("neurogym", "ngym_cli") for path in (ROOT / name).rglob("*"))
-    parts = (path for path in (ROOT / "experiments" / "papers").glob("*/*.py") if path.name != SCRIPT)
+    scripts = (path for path in (ROOT / "experiments" / "papers").glob("*/*.py") if path.name != SCRIPT)
     decide = [path for path in packages if path.suffix in SOURCES and path.name not in WRITTEN]
-    for path in sorted([*decide, *parts]):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:12]
+    for path in sorted([*decide, *scripts]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 @functools.cache
 def plain(path: Path) -> str:
-    """Return a source without what the program does not see."""
+    """Return a source without comments, docstrings, layout and the names of local variables."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return text
@@ -121,4 +121,34 @@ def plain(path: Path) -> str:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
-    return ast.dump(tree)
+    return ast.dump(_NumberedLocals().visit(tree))
+
+
+class _NumberedLocals(ast.NodeTransformer):
+    """Replace the parameters and local variables of functions by numbers in the order of their appearance."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, str] = {}
+
+    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> ast.AST:
+        outer = self.numbers
+        shared = {name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+        bound = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
+        bound += [each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
+        names = [name for name in dict.fromkeys(bound) if name not in shared]
+        self.numbers = outer | {name: f"local {len(outer) + k}" for k, name in enumerate(names)}
+        self.generic_visit(node)
+        self.numbers = outer
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _visit_function
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Replace the name of a variable."""
+        return ast.Name(self.numbers.get(node.id, node.id), node.ctx)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Replace the name of a parameter."""
+        self.generic_visit(node)
+        node.arg = self.numbers.get(node.arg, node.arg)
+        return node

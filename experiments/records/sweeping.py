@@ -42,15 +42,15 @@ class Needed:
 
 def needed(jobs: Iterable[tuple[str, str, int]]) -> list[Needed]:
     """Return the runs of rows, given as name of the record, item and seed; rows of other records are left out."""
-    found = []
+    rows = []
     for name, item, seed in jobs:
         record = RECORDS[name]
         if record.run is None:
             continue
         run = f"{name}.{item.replace('/', '.')}.s{seed}.{record.digest(item)}"
         job = int(hashlib.sha256(run.encode()).hexdigest()[:7], 16)
-        found.append(Needed(record, item, seed, Entry(job, run, {**record.run(item), "seed": seed})))
-    return found
+        rows.append(Needed(record, item, seed, Entry(job, run, {**record.run(item), "seed": seed})))
+    return rows
 
 
 def make(rows: list[Needed], launch: LaunchSettings, place: Path = PLACE) -> tuple[int, bool]:

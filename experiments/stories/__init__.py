@@ -33,8 +33,12 @@ def make(item: str, seed: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         line = [sys.executable, str(HERE / f"{item}.py"), "--seed", str(seed), "--out", folder]
         environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
-        done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True, env=environment)
-    return {"reported": {what: [float(value), reference] for what, value, reference in REPORTED.findall(done.stdout)}}
+        process = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True, env=environment)
+    return {
+        "reported": {
+            measure: [float(value), reference] for measure, value, reference in REPORTED.findall(process.stdout)
+        }
+    }
 
 
 def tasks(item: str) -> list[str]:
@@ -47,10 +51,10 @@ def table(rows: Rows) -> str:
     """Every number that a story reports: mean and range over seeds."""
     lines = ["| story | what | here | reference |", "|---|---|---|---|"]
     for item, seeds in rows.items():
-        for what, (_, reference) in next(iter(seeds.values()))["reported"].items():
-            found = [row["reported"][what][0] for row in seeds.values()]
-            here = f"{np.mean(found):.3f} ({min(found):.3f} to {max(found):.3f})"
-            lines.append(f"| `{item}` | {what} | {here} | {reference} |")
+        for quantity, (_, reference) in next(iter(seeds.values()))["reported"].items():
+            values = [row["reported"][quantity][0] for row in seeds.values()]
+            summary = f"{np.mean(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+            lines.append(f"| `{item}` | {quantity} | {summary} | {reference} |")
     return "\n".join(lines)
 
 

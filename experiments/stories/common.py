@@ -29,9 +29,9 @@ def arguments(description: str | None) -> argparse.Namespace:
     return chosen
 
 
-def report(what: str, found: float, reference: str) -> None:
+def report(quantity: str, value: float, reference: str) -> None:
     """Print a result next to the reference's."""
-    print(f"{what}: {found:.3f} (reference {reference})", flush=True)
+    print(f"{quantity}: {value:.3f} (reference {reference})", flush=True)
 
 
 def train(
@@ -67,15 +67,15 @@ def evaluate(
     agent = agent_for(model.policy, n_envs, seed) if model is not None else None
     venv.action_space.seed(seed)
     obs, _ = venv.reset(seed=10_000 + seed)
-    starts, parts, count = np.ones(n_envs, bool), [], 0
+    starts, batches, count = np.ones(n_envs, bool), [], 0
     while count < trials:
         actions = venv.action_space.sample() if agent is None else agent.act(obs, starts).actions
         obs, _, terminated, truncated, infos = venv.step(actions)
         starts = terminated | truncated | (infos["new_trial"] if reset_state == "trial" else False)
         if venv.finished is not None:
-            parts.append(venv.finished)
-            count += len(parts[-1]["env"])
-    return {name: np.concatenate([part[name] for part in parts])[:trials] for name in parts[0]}
+            batches.append(venv.finished)
+            count += len(batches[-1]["env"])
+    return {name: np.concatenate([batch[name] for batch in batches])[:trials] for name in batches[0]}
 
 
 class Predictor:
@@ -106,7 +106,7 @@ def supervised(dataset: Dataset, updates: int, units: int, seed: int, rate: floa
     loss_of = nn.CrossEntropyLoss(weight=None if weights is None else torch.tensor(weights))
     running = 0.0
     for update in range(1, updates + 1):
-        x, y = (torch.from_numpy(part) for part in dataset())
+        x, y = (torch.from_numpy(array) for array in dataset())
         loss = loss_of(net["read"](net["lstm"](x)[0]).flatten(0, 1), y.flatten())
         optimiser.zero_grad()
         loss.backward()

@@ -17,6 +17,8 @@ def make():
 ngym.plot_env(make(), num_steps=100, ob_traces=traces, fname=chosen.out / "rdm_before")
 model = train(make, 6_000 if chosen.fast else 100_000, chosen.seed)
 ngym.plot_env(make(), num_steps=100, ob_traces=traces, model=Predictor(model), fname=chosen.out / "rdm_after")
-found = evaluate(model, make, 500 if chosen.fast else 2000, chosen.seed)
+result = evaluate(model, make, 500 if chosen.fast else 2000, chosen.seed)
 ceiling = make().unwrapped.ceiling()["performance"]
-report("recurrent PPO on random dots, performance", found["performance"].mean(), f"none printed; ceiling {ceiling:.3f}")
+report(
+    "recurrent PPO on random dots, performance", result["performance"].mean(), f"none printed; ceiling {ceiling:.3f}"
+)

@@ -39,5 +39,5 @@ def dots():
 
 
 model = train(dots, steps, chosen.seed, "recurrent_ppo", reset_state="never")
-found = evaluate(model, dots, 4000, chosen.seed, reset_state="never")
-report("random dots in repeating and alternating blocks, performance", found["performance"].mean(), "0.845, 0.851")
+result = evaluate(model, dots, 4000, chosen.seed, reset_state="never")
+report("random dots in repeating and alternating blocks, performance", result["performance"].mean(), "0.845, 0.851")

@@ -21,9 +21,9 @@ def curves(trials: dict[str, np.ndarray], fname: str) -> None:
     for context, ax in enumerate(axes):
         use = answered & (trials["context"] == context)
         truth = np.where(trials["ground_truth"] == 2, 1, -1)
-        other = np.where(trials["other_choice"] == 2, 1, -1)
+        other_side = np.where(trials["other_choice"] == 2, 1, -1)
         for modality in (0, 1):
-            evidence = trials[f"coh_{modality + 1}"] * (truth if modality == context else other)
+            evidence = trials[f"coh_{modality + 1}"] * (truth if modality == context else other_side)
             beta, _ = ngym.plot_psychometric(
                 evidence[use], right[use].astype(int), ax, legend=f"modality {modality + 1}"
             )
@@ -47,10 +47,10 @@ for name, delay in DELAYS.items():
     random = evaluate(None, make, 1000, chosen.seed)["performance"].mean()
     report(f"{name}, random agent", random, "0.312 to 0.345" if printed else "none printed")
     model = train(make, steps, chosen.seed, units=128, n_envs=32)
-    found = evaluate(model, make, 1000, chosen.seed)
+    result = evaluate(model, make, 1000, chosen.seed)
     reference = "0.815 to 0.926" if printed else "none printed"
-    report(f"{name}, recurrent PPO, {steps} steps, performance", found["performance"].mean(), reference)
-    curves(found, f"context_rl_{name.replace(' ', '_')}.png")
+    report(f"{name}, recurrent PPO, {steps} steps, performance", result["performance"].mean(), reference)
+    curves(result, f"context_rl_{name.replace(' ', '_')}.png")
 
     data = Dataset(make(), batch_size=32, seq_len=int(2 * stats["percentile_95"]), seed=chosen.seed)
     net = supervised(data, updates, 128, chosen.seed, decay=1e-5, weights=[0.05, 1.0, 1.0], log=500)

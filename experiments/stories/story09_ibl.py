@@ -20,8 +20,8 @@ ngym.plot_env(make(), num_trials=5, fname=chosen.out / "ibl_random")
 report("random agent", evaluate(None, make, 1000, chosen.seed)["performance"].mean(), "0.481")
 steps = 10_000 if chosen.fast else 70_000
 model = train(make, steps, chosen.seed, units=128, reset_state="never")
-found = evaluate(model, make, 3000, chosen.seed, reset_state="never")
-report(f"recurrent PPO, {steps} steps, performance", found["performance"].mean(), "0.784")
+result = evaluate(model, make, 3000, chosen.seed, reset_state="never")
+report(f"recurrent PPO, {steps} steps, performance", result["performance"].mean(), "0.784")
 
 config = {"local_dir": chosen.out, "monitor": {"interval": 100, "verbose": False, "plot": {"step": 70}}}
 env = Monitor(make(), config=config)
@@ -33,10 +33,10 @@ env.plot_training_history()
 
 figure = plt.figure(figsize=(4, 3.5), layout="constrained")
 ax = figure.add_subplot()
-right = found["choice"] == 2
-evidence = found["coh"] * np.where(found["ground_truth"] == 1, 1, -1)
+right = result["choice"] == 2
+evidence = result["coh"] * np.where(result["ground_truth"] == 1, 1, -1)
 for block, favoured in ((0, "right"), (1, "left")):
-    use = (found["choice"] != 0) & (found["side_bias_block"] == block)
+    use = (result["choice"] != 0) & (result["side_bias_block"] == block)
     beta, alpha = ngym.plot_psychometric(evidence[use], right[use].astype(int), ax, legend=f"{favoured} more often")
     print(f"  block in which {favoured} is more frequent: slope {beta:.3f}, bias {alpha:+.3f}")
 figure.savefig(chosen.out / "ibl_psychometric.png")

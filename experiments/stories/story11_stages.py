@@ -23,8 +23,8 @@ for stage, session in enumerate(STAGES, start=1):
 
         model.set_env(TrialVecEnv(make_vec(make, 64), "trial"))
         model.learn(steps)
-    found = evaluate(model, make, 1000, chosen.seed)
-    report(f"stage {stage}, {session}, performance", found["performance"].mean(), "none printed")
+    result = evaluate(model, make, 1000, chosen.seed)
+    report(f"stage {stage}, {session}, performance", result["performance"].mean(), "none printed")
     traces = ["fixation", "start", "v", "a"]
     ngym.plot_env(
         make(), num_trials=10, model=Predictor(model), ob_traces=traces, fname=chosen.out / f"annubes_stage{stage}"

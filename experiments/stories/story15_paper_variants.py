@@ -7,9 +7,9 @@ import neurogym as ngym
 
 chosen = arguments(__doc__)
 for name in ("perceptualdecisionmaking.ibl20-v0", "perceptualdecisionmaking.roitman02-v0", "yang19.ctxdm1-v0"):
-    found = evaluate(None, lambda name=name: ngym.make(name), 500, chosen.seed)
+    result = evaluate(None, lambda name=name: ngym.make(name), 500, chosen.seed)
     ngym.plot_env(name, num_trials=3, fname=chosen.out / name.split("-")[0].replace(".", "_"))
-    report(f"{name}, random agent", found["performance"].mean(), "none printed")
+    report(f"{name}, random agent", result["performance"].mean(), "none printed")
 env = ngym.make("perceptualdecisionmaking.ibl20-v0")
 env.reset(seed=chosen.seed)
 trials = [env.unwrapped.new_trial() for _ in range(2000)]

@@ -19,10 +19,10 @@ def make():
 
 ceiling = make().unwrapped.ceiling()["performance"]
 model = train(make, 20_000 if chosen.fast else 600_000, chosen.seed, reset_state="never")
-found = evaluate(model, make, 10_000, chosen.seed, reset_state="never")
-report("performance with history", found["performance"].mean(), f"at most {ceiling:.3f} without")
-order = found["env"].argsort(kind="stable")
-answered = {name: column[order] for name, column in found.items()}
+result = evaluate(model, make, 10_000, chosen.seed, reset_state="never")
+report("performance with history", result["performance"].mean(), f"at most {ceiling:.3f} without")
+order = result["env"].argsort(kind="stable")
+answered = {name: column[order] for name, column in result.items()}
 side = answered["ground_truth"] * 2 - 1
 choice = (answered["choice"] == 2).astype(float)
 choice[answered["choice"] == 0] = float("nan")

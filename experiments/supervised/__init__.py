@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from experiments.records.record import Record, Row, Rows
-from ngym_cli.agents.algorithms.rollout import PackedRollout
+from ngym_cli.agents.algorithms.sequences import PackedRollout
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.supervised.learner import Supervised
 from ngym_cli.agents.supervised.material import TrialStream
@@ -78,10 +78,13 @@ def run(settings: dict[str, Any], trials: int) -> dict[str, Any]:
     wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
     several = "task" in facts.conditions
     test = fresh_trials.EvaluationSettings(trials * (20 if several else 1), 10_000 + seed)
-    found = fresh_trials.evaluate(model.policy, config, facts, test)
-    numbers: dict[str, Any] = {"performance": found.summary["performance"], "ceiling": found.summary["ceiling"]}
+    evaluation = fresh_trials.evaluate(model.policy, config, facts, test)
+    numbers: dict[str, Any] = {
+        "performance": evaluation.summary["performance"],
+        "ceiling": evaluation.summary["ceiling"],
+    }
     if several:
-        scores, tasks = found.table["performance"], found.table["task"]
+        scores, tasks = evaluation.table["performance"], evaluation.table["task"]
         numbers["tasks"] = {str(task): round(float(scores[tasks == task].mean()), 4) for task in np.unique(tasks)}
     loss = cross_entropy(model, 20_000 + seed)
     return {**numbers, "nats_per_step": loss, "updates": model.updates, "seconds": wall, "cpu_seconds": cpu}
@@ -103,8 +106,8 @@ def table(rows: Rows) -> str:
         ceiling = next(iter(seeds.values()))["ceiling"]
         numbers = [np.mean([row[name] for row in seeds.values()]) for name in ("nats_per_step", "cpu_seconds")]
         each = f"{np.mean(scores):.4f} ({min(scores):.4f} to {max(scores):.4f})"
-        known = "-" if ceiling is None else f"{ceiling:.4f}"
-        lines.append(f"| {case} | {each} | {known} | {lowest} | {numbers[0]:.4f} | {numbers[1]:.0f} |")
+        reference = "-" if ceiling is None else f"{ceiling:.4f}"
+        lines.append(f"| {case} | {each} | {reference} | {lowest} | {numbers[0]:.4f} | {numbers[1]:.0f} |")
     return "\n".join(lines)
 
 

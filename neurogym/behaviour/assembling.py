@@ -401,13 +401,15 @@ def _within_states(choice2: IntArray, state: IntArray) -> IntArray:
     return within
 
 
-def sessions_of(trials: Trials, groups: Sequence[tuple[str, str, np.ndarray]],
-                conditions: Mapping[str, np.ndarray]) -> tuple[Session, ...]:  # fmt: skip
-    """Return the sessions of trials, given subject, name and rows of each."""
-    return tuple(
-        Session(
-            subject, name, **{key: value[rows] for key, value in trials.arrays.items()},
-            conditions={key: value[rows] for key, value in conditions.items()},
-        )
-        for subject, name, rows in groups
-    )  # fmt: skip
+def sessions_of(
+    trials: Trials, groups: Sequence[tuple[str, str, np.ndarray]], conditions: Mapping[str, np.ndarray]
+) -> tuple[Session, ...]:
+    """Return the sessions of trials, given subject, name and rows of each; rows in a row are not copied."""
+    sessions = []
+    for subject, name, rows in groups:
+        together = len(rows) == rows[-1] - rows[0] + 1 and bool(np.all(np.diff(rows) == 1))
+        index = slice(int(rows[0]), int(rows[-1]) + 1) if together else rows
+        arrays = {key: value[index] for key, value in trials.arrays.items()}
+        further = {key: value[index] for key, value in conditions.items()}
+        sessions.append(Session(subject, name, conditions=further, **arrays))
+    return tuple(sessions)

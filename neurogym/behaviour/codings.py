@@ -333,12 +333,12 @@ def read_times(values: FloatArray, name: str = "", choice: IntArray | None = Non
     candidates, counts = np.unique(values[np.isfinite(values)], return_counts=True)
     top = np.quantile(usual[~np.isin(usual, TIME_CODES)], 0.99) if (~np.isin(usual, TIME_CODES)).any() else np.inf
     repeated = counts.max() if len(candidates) < 4 else np.sort(counts)[-max(4, len(counts) // 20)]
-    for value, count in zip(candidates.tolist(), counts.tolist(), strict=True):
-        stands_out = count > 2 and (value > 2 * top or count > 5 * repeated)
-        code = value == 0 or (value < 0 and count > 1) or (value in TIME_CODES and (stands_out or value > 3 * top))
-        if code or (value > 100 * np.median(usual) and count > 1):
-            times.codes[label(value)] = count
-    rows = np.isin(values, [float(code) for code in times.codes])
+    stands_out = (counts > 2) & ((candidates > 2 * top) | (counts > 5 * repeated))
+    written = np.isin(candidates, TIME_CODES) & (stands_out | (candidates > 3 * top))
+    code = (candidates == 0) | ((candidates < 0) & (counts > 1)) | written
+    code |= (candidates > 100 * np.median(usual)) & (counts > 1)
+    times.codes = {label(value): int(count) for value, count in zip(candidates[code], counts[code], strict=True)}
+    rows = np.isin(values, candidates[code])
     times.negative = int((negative & ~rows).sum())
     values = np.where(rows | (values < 0), np.nan, values)
     known = values[np.isfinite(values)]

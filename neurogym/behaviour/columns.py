@@ -258,13 +258,13 @@ def from_mapping(table: Mapping[Any, Any]) -> Columns:
 
 
 def from_records(records: Iterable[Mapping[str, Any]]) -> Columns:
-    """Return columns from a list of dictionaries, one for each trial; keys that a trial lacks are missing."""
+    """Return columns from a list of dictionaries, one for each trial; absent keys and lists are missing entries."""
     rows = list(records)
     names = dict.fromkeys(name for row in rows for name in row)
     table = {}
     for name in names:
         values: list[object] = [row.get(name) for row in rows]
-        table[name] = [str(v) if isinstance(v, list | dict | tuple) else v for v in values]
+        table[name] = [None if isinstance(value, list | dict | tuple) else value for value in values]
     return from_mapping({name: np.array(values, object) for name, values in table.items()})
 
 
@@ -288,6 +288,20 @@ def from_arrow(table: Any) -> Columns:
         elif pa.types.is_temporal(kind):
             columns[name] = _from_dictionary(chunks.cast(pa.string()))
     return columns
+
+
+def to_arrow(columns: Mapping[str, Column]) -> Any:
+    """Return columns as a ``pyarrow.Table``: numbers, or words kept once each."""
+    import pyarrow as pa
+
+    arrays = {}
+    for name, column in columns.items():
+        if column.codes is None:
+            arrays[name] = pa.array(column.numbers, mask=np.isnan(column.numbers))
+        else:
+            codes = pa.array(column.codes.astype(np.int32), mask=column.codes < 0)
+            arrays[name] = pa.DictionaryArray.from_arrays(codes, pa.array(column.words, pa.string()))
+    return pa.table(arrays)
 
 
 def _from_dictionary(chunks: Any) -> Column:

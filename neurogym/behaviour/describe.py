@@ -1,27 +1,47 @@
-"""Statistics of a table of behaviour: accuracy, bias, lapses, psychometric and chronometric curves, history weights."""
+"""Statistics of a table of behaviour: accuracy, bias, psychometric numbers, history, learning, stages, confidence."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from neurogym.analysis.intervals import mean_curve, mean_interval, proportion_curve, rows_of
-from neurogym.analysis.psychometric import fit_psychometric
+from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.results import Curve, Estimate, Result
-from neurogym.array_types import FloatArray, IntArray
+from neurogym.array_types import FloatArray
+from neurogym.behaviour.metacognition import ConfidenceNumbers, confidence_numbers
 from neurogym.behaviour.models.base import Problem
-from neurogym.behaviour.models.logistic import Logistic
+from neurogym.behaviour.models.logistic import Features, Logistic
+from neurogym.behaviour.psychometrics import (
+    TOO_FEW,
+    ConditionNumbers,
+    PsychometricNumbers,
+    by_condition,
+    psychometric_numbers,
+)
+from neurogym.behaviour.sequences import (
+    StayNumbers,
+    TwoStepNumbers,
+    learning_curve,
+    stay_numbers,
+    two_step_numbers,
+)
 from neurogym.behaviour.table import Behaviour
 
-#: Previous trials whose weights are shown, most levels of a stimulus that stay apart, and bins of others.
-HISTORY, LEVELS, BINS = 5, 13, 9
-TOO_FEW = 50  #: trials below which no regression is fitted
+HISTORY = 5  #: previous trials whose weights are estimated
+MANY = 12  #: subjects above which parameters of each get no interval and weights a prior of fixed width
+ENOUGH = 5  #: subjects from which numbers of all are means over subjects
+GROUP = "all"  #: name of all subjects together
 
 
 @dataclass(frozen=True)
 class SubjectDescription(Result):
     """Statistics of a single subject, or of all subjects together.
+
+    Of five or more subjects together, numbers are means over subjects with intervals over subjects, and curves are
+    pooled; of fewer, which do not show how subjects vary, all is pooled over trials.
 
     Attributes:
         subject: name, or "all".
@@ -29,15 +49,25 @@ class SubjectDescription(Result):
         trials: number of trials.
         misses: number of trials without a choice.
         accuracy: share of correct choices; None if unknown.
-        rewards: mean reward of a choice; None if unknown.
+        rewards: mean reward of a choice; None if the table has no rewards.
         choices: share of each choice, by its word.
+        reaction_time: mean reaction time (s); None without reaction times.
         bias: intercept of the regression on stimuli alone (logit for the second of two choices).
+        pse: evidence at which both choices are equally frequent but for lapses.
+        threshold: distance from the PSE to 75 % of the range between the lapses.
+        slope: of the psychometric function, logit per unit of evidence.
         lapse_low: lapses at the low end of the psychometric function; None without a stimulus.
         lapse_high: lapses at the high end.
         psychometric: share of second choices against the evidence.
+        accuracy_by_level: share of correct choices against the size of the evidence.
         chronometric: mean reaction time (s) against the size of the evidence.
         history: weights of stimuli and of choices, outcomes and choices x outcomes of previous trials.
         evidence: meaning of the axis of the curves.
+        conditions: psychometric numbers by a condition.
+        learning: accuracy by session.
+        stay: probability of the same choice after wins and losses.
+        two_step: transitions and stay probabilities of a two-step task.
+        confidence: calibration and metacognitive sensitivity.
         separable: whether the history regression tells the choices apart without error, so that its weights are bounds.
     """
 
@@ -48,23 +78,57 @@ class SubjectDescription(Result):
     accuracy: Estimate | None
     rewards: Estimate | None
     choices: dict[str, Estimate]
+    reaction_time: Estimate | None = None
     bias: Estimate | None = None
+    pse: Estimate | None = None
+    threshold: Estimate | None = None
+    slope: Estimate | None = None
     lapse_low: Estimate | None = None
     lapse_high: Estimate | None = None
     psychometric: Curve | None = None
+    accuracy_by_level: Curve | None = None
     chronometric: Curve | None = None
     history: dict[str, Estimate] | None = None
     evidence: str = ""
+    conditions: tuple[ConditionNumbers, ...] = field(default_factory=tuple)
+    learning: Curve | None = None
+    stay: StayNumbers | None = None
+    two_step: TwoStepNumbers | None = None
+    confidence: ConfidenceNumbers | None = None
     separable: bool = False
 
 
-def describe(table: Behaviour) -> list[SubjectDescription]:
-    """Return the statistics of each subject and, of several subjects, of all together first."""
-    each = [_describe(name, table.of(name)) for name in table.subjects]
-    return each if len(each) == 1 else [_describe("all", table), *each]
+#: Numbers of a description whose means over subjects describe a group.
+SCALARS = ("accuracy", "rewards", "reaction_time", "bias", "pse", "threshold", "slope", "lapse_low", "lapse_high")
+SHARES = ("accuracy", "lapse_low", "lapse_high")
 
 
-def _describe(name: str, table: Behaviour) -> SubjectDescription:
+def describe(table: Behaviour, by: str | None = None) -> list[SubjectDescription]:
+    """Return the statistics of each subject and, of several subjects, of all together first.
+
+    Args:
+        table: the table.
+        by: further column of the table to split psychometric functions by.
+
+    Raises:
+        ValueError: if the column has too many values.
+    """
+    many = len(table.subjects) > MANY
+    each = [describe_pooled(own, name, None if many else by, fast=many) for name, own in table.by_subject().items()]
+    return each if len(each) == 1 else [_group(table, each, by, many), *each]
+
+
+def describe_pooled(
+    table: Behaviour, name: str = GROUP, by: str | None = None, fast: bool = False
+) -> SubjectDescription:
+    """Return the statistics of a table as of one subject.
+
+    Args:
+        table: the table.
+        name: of the subject.
+        by: further column to split psychometric functions by.
+        fast: leave out intervals of psychometric parameters, and give weights a prior of fixed width.
+    """
     choice = table.join("choice")
     valid = choice >= 0
     groups = table.interval_groups(valid) if valid.any() else None
@@ -75,61 +139,103 @@ def _describe(name: str, table: Behaviour) -> SubjectDescription:
             return None
         return mean_interval(values[valid][known], None if groups is None else groups[known], bounded=bounded)
 
-    correct, reward = table.join("correct"), table.join("reward")
-    known = reward[np.isfinite(reward)]
+    reward = table.join("reward")
+    known = reward[np.isfinite(reward) & valid]
     bounded = bool(known.size) and known.min() >= 0 and known.max() <= 1
+    rewarded = not table.roles or bool({"reward", "gain"} & set(table.roles))
     shares = {word: mean((choice == k).astype(float), True) for k, word in enumerate(table.choices)}
     found = SubjectDescription(
         name,
         len(table.sessions),
         len(choice),
         int((~valid).sum()),
-        mean(correct, True),
-        mean(reward, bounded),
+        mean(table.join("correct"), True),
+        mean(reward, bounded) if rewarded else None,
         {word: share for word, share in shares.items() if share is not None},
+        reaction_time=mean(table.join("rt"), False),
+        learning=learning_curve(table),
+        stay=None if table.stimuli else stay_numbers(table),
+        two_step=two_step_numbers(table),
+        confidence=confidence_numbers(table),
     )
     if valid.sum() < TOO_FEW or len(np.unique(choice[valid])) < 2:
         return found
-    return SubjectDescription(**{**vars(found), **_fitted(table, valid, groups)})
+    return replace(found, **_fitted(table, by, fast))
 
 
-def _fitted(table: Behaviour, valid: np.ndarray, groups: IntArray | None) -> dict[str, object]:
+def _fitted(table: Behaviour, by: str | None, fast: bool) -> dict[str, Any]:
     """Return the fields that come from regressions."""
-    history = Logistic(HISTORY, past_stimuli=False).fit([Problem(table)])[0]
-    out: dict[str, object] = {"history": history.parameters, "separable": history.details["separable"]}
+    out = _history(table, fast)
     if len(table.choices) != 2:
         return out
     plain = Logistic(0).fit([Problem(table)])[0].parameters
     out["bias"] = plain["bias"]
     if not table.stimuli:
         return out
-    stimuli, choice = np.nan_to_num(table.join("stimuli")), table.join("choice")
-    if len(table.stimuli) == 1:
-        evidence, words = stimuli[:, 0], table.stimuli[0]
-    else:
-        weights = np.array([plain[key].value for key in table.stimuli])
-        evidence = stimuli @ weights
-        words = " ".join(f"{w:+.2f} {key}" for w, key in zip(weights, table.stimuli, strict=True)) + " (logit)"
-    levels, index = _levels(evidence[valid])
-    out["evidence"] = words
-    out["psychometric"] = proportion_curve(levels, index, choice[valid], groups)
-    fit = fit_psychometric(levels[index], choice[valid], model="logistic", n_boot=0, max_lapse=0.45, groups=groups)
-    out["lapse_low"], out["lapse_high"] = fit.guess, fit.lapse
-    rt = table.join("rt")[valid]
-    if np.isfinite(rt).any():
-        size, at = _levels(np.abs(evidence[valid]))
-        out["chronometric"] = mean_curve(
-            size, at[np.isfinite(rt)], rt[np.isfinite(rt)], rows_of(groups, np.isfinite(rt))
-        )
+    evidence, out["evidence"] = evidence_of(table, plain)
+    numbers = psychometric_numbers(table, evidence, intervals=not fast)
+    out |= {name: getattr(numbers, name) for name in vars(PsychometricNumbers(0)) if name != "trials"}
+    if by is not None:
+        out["conditions"] = by_condition(table, evidence, by)
     return out
 
 
-def _levels(values: FloatArray) -> tuple[FloatArray, np.ndarray]:
-    """Return the levels of a stimulus and the level of each trial; continuous values go to bins of equal numbers."""
-    levels, index = np.unique(values, return_inverse=True)
-    if len(levels) <= LEVELS:
-        return levels, index
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
-    index = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
-    index = np.unique(index, return_inverse=True)[1]
-    return np.bincount(index, values) / np.bincount(index), index
+def evidence_of(table: Behaviour, weights: Mapping[str, Estimate]) -> tuple[FloatArray, str]:
+    """Return the evidence of each trial for the second choice, and its meaning.
+
+    Args:
+        table: the table; several stimuli are added with their weights.
+        weights: of the stimuli.
+    """
+    stimuli = np.where(table.join("choice")[:, None] < 0, np.nan_to_num(table.join("stimuli")), table.join("stimuli"))
+    if len(table.stimuli) == 1:
+        return stimuli[:, 0], table.stimuli[0]
+    values = np.array([weights[key].value for key in table.stimuli])
+    words = " ".join(f"{w:+.2f} {key}" for w, key in zip(values, table.stimuli, strict=True))
+    return stimuli @ values, f"{words} (logit)"
+
+
+def _history(table: Behaviour, fast: bool) -> dict[str, Any]:
+    """Return the weights of previous trials; those of lags that no session reaches are left out."""
+    model = Logistic(HISTORY, past_stimuli=False)
+    problem = Problem(table)
+    if fast:
+        names = Features.of(table, HISTORY, past_stimuli=False, plain_outcomes=True).names
+        size = len(names) * (len(table.choices) - 1)
+        problem = Problem(table, prior=(np.zeros(size), np.ones(size)))
+    longest = max(len(each) for each in table.sessions)
+    fit = model.fit([problem])[0]
+    weights = {name: value for name, value in fit.parameters.items() if _lag(name) < longest}
+    return {"history": weights, "separable": fit.details["separable"]}
+
+
+def _lag(name: str) -> int:
+    number = name.partition(", ")[2].partition(" back")[0]
+    return int(number) if number.isdecimal() else 0
+
+
+def _group(table: Behaviour, each: Sequence[SubjectDescription], by: str | None, many: bool) -> SubjectDescription:
+    """Return the statistics of all subjects: means over subjects, and curves of all trials."""
+    pooled = describe_pooled(table, GROUP, by, fast=many)
+    if len(each) < ENOUGH:
+        return pooled
+    changes: dict[str, Any] = {
+        name: _mean([getattr(own, name) for own in each], bounded=name in SHARES) for name in SCALARS
+    }
+    words = {word: _mean([own.choices.get(word) for own in each], bounded=True) for word in table.choices}
+    changes["choices"] = {word: share for word, share in words.items() if share is not None}
+    names = [name for own in each for name in own.history or {}]
+    history = {name: _mean([(own.history or {}).get(name) for own in each]) for name in dict.fromkeys(names)}
+    changes["history"] = {name: weight for name, weight in history.items() if weight is not None} or None
+    return replace(pooled, **changes)
+
+
+def _mean(values: Sequence[Estimate | None], bounded: bool = False) -> Estimate | None:
+    """Return the mean over subjects that have a number, with the interval over these."""
+    known = [value.value for value in values if value is not None and np.isfinite(value.value)]
+    if known and np.ptp(known) == 0:  # subjects that do not differ say nothing about others
+        return Estimate(known[0], np.nan, np.nan, np.nan)
+    mean = Estimate.mean(known) if known else None
+    if mean is None or not bounded:
+        return mean
+    return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0))

@@ -174,6 +174,13 @@ class Behaviour:
         """Return the sessions of a given subject."""
         return self.only([each for each in self.sessions if each.subject == subject])
 
+    def by_subject(self) -> dict[str, Behaviour]:
+        """Return the sessions of each subject, by name."""
+        groups: dict[str, list[Session]] = {}
+        for each in self.sessions:
+            groups.setdefault(each.subject, []).append(each)
+        return {name: self.only(sessions) for name, sessions in groups.items()}
+
     def join(self, name: str) -> np.ndarray:
         """Return an attribute of all sessions, concatenated."""
         return np.concatenate([getattr(each, name) for each in self.sessions])

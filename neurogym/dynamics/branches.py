@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import FloatArray, Result
-from neurogym.dynamics.points import find_fixed_points, minimise_speed
+from neurogym.dynamics.points import find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.systems import System
 
 #: Small steps of the input between two places, for points that move far from one to the other.
 FINER = 16
+
+AT_ONE = "pitchfork or transcritical"  #: name of a crossing at 1 while no other branch is known to take part
+MEETING = 1.6  #: places between two changes that are one event, at most
+COMPLEX = 1e-4  #: imaginary share of an eigenvalue from which it is one of a complex pair
+
+MERGED = 1e-3  #: distance of two points, times ``sqrt(units)``, at which a branch meets another one
+
+#: Position, state, number of unstable directions and eigenvalues of a place of a branch.
+Place = tuple[float, FloatArray, int, np.ndarray]
+PathInput = Callable[[np.ndarray], np.ndarray]  #: from positions, shape (n, 1), to inputs, shape (n, inputs)
 
 
 @dataclass(frozen=True)
@@ -24,12 +35,14 @@ class Branch(Result):
         points: states, shape (places, units).
         n_unstable: number of unstable directions, shape (places,).
         leading: largest eigenvalue, complex, shape (places,).
+        eigenvalues: all eigenvalues, matched along the branch, complex, shape (places, units).
     """
 
     place: FloatArray
     points: FloatArray
     n_unstable: np.ndarray
     leading: np.ndarray
+    eigenvalues: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -38,9 +51,9 @@ class Bifurcation(Result):
 
     Attributes:
         place: position along the path.
-        kind: ``saddle-node`` (points appear or vanish), ``pitchfork or transcritical`` (a real eigenvalue crosses 1),
-            ``flip`` (crosses
-            -1) or ``Neimark-Sacker`` (a complex pair leaves or enters the unit circle).
+        kind: ``saddle-node`` (points appear or vanish), ``pitchfork`` (a real eigenvalue crosses 1 where two branches
+            begin or end), ``transcritical`` (two branches cross), ``pitchfork or transcritical`` (no other branch was
+            found), ``flip`` (an eigenvalue crosses -1) or ``Neimark-Sacker`` (a complex pair crosses the unit circle).
         state: where, shape (units,).
     """
 
@@ -74,26 +87,70 @@ def follow(
         **search: keyword arguments of `find_fixed_points`.
     """
     a, b, begin = (np.asarray(part, float) for part in (first, last, starts))
-    every: list[list[tuple[float, FloatArray, int, complex]]] = []
-    going: list[list[tuple[float, FloatArray, int, complex]]] = []  # branches that reached the place before
+    every: list[list[Place]] = []
+    going: list[list[Place]] = []  # branches that reached the place before
     for place in np.linspace(0, 1, n):
-        before = np.array([branch[-1][1] for branch in going]).reshape(-1, system.units)
+        before = np.array([_predicted(branch) for branch in going]).reshape(-1, system.units)
         found = find_fixed_points(system, np.concatenate([before, begin]), a + place * (b - a), **search)  # type: ignore[arg-type]
         limit = distance * np.sqrt(system.units)
         old, new = _nearest(before, found.points, limit)
         lost = np.setdiff1d(np.arange(len(before)), old)
         if len(lost) and len(new) < len(found):  # points that move far from one place to the next look like others
             inputs = a + np.linspace(place - 1 / (n - 1), place, FINER + 1)[1:, None] * (b - a)
-            before[lost] = _track(system, before[lost], inputs, limit, search.get("tolerance", 1e-16))
+            last = np.array([going[k][-1][1] for k in lost])
+            before[lost] = _track(system, last, inputs, limit, search.get("tolerance", 1e-16))
             old, new = _nearest(before, found.points, limit)
         continued = [going[k] for k in old]
-        begun: list[list[tuple[float, FloatArray, int, complex]]] = [[] for _ in range(len(found) - len(continued))]
+        begun: list[list[Place]] = [[] for _ in range(len(found) - len(continued))]
         rows = [*new, *np.setdiff1d(np.arange(len(found)), new)]
         every, going = every + begun, continued + begun
         for branch, j in zip(going, rows, strict=True):
-            branch.append((float(place), found.points[j], found.n_unstable[j], found.eigenvalues[j, 0]))
-    branches = [Branch(*(np.array(column) for column in zip(*branch, strict=True))) for branch in every]
+            branch.append((float(place), found.points[j], found.n_unstable[j], found.eigenvalues[j]))
+    for branch in every:
+        _extend(system, branch, every, lambda at: a + at * (b - a), n, search.get("tolerance", 1e-16))
+    branches = [_branch(branch) for branch in every]
     return branches, _bifurcations(branches, 1 / (n - 1))
+
+
+def _predicted(branch: list[Place]) -> FloatArray:
+    """Return where a branch goes on in a straight line, by which branches that cross are told apart."""
+    if len(branch) < 2:
+        return branch[-1][1]
+    return 2 * branch[-1][1] - branch[-2][1]
+
+
+def _extend(
+    system: System, branch: list[Place], every: list[list[Place]], inputs: PathInput, n: int, tolerance: float
+) -> None:
+    """Follow a branch beyond its first and last place, where its points exist but were not found by the search."""
+    gap, limit = 1 / (n - 1), MERGED * np.sqrt(system.units)
+    for side, step in ((0, -gap), (-1, gap)):
+        while -0.5 * gap < branch[side][0] + step < 1 + 0.5 * gap:
+            place = branch[side][0] + step
+            path = inputs(np.linspace(place - step, place, FINER + 1)[1:, None])
+            moved = _track(system, branch[side][1][None], path, np.inf, tolerance)
+            there = [each[1] for other in every for each in other if abs(each[0] - place) < 0.5 * gap]
+            if not np.isfinite(moved).all() or any(np.linalg.norm(moved[0] - point) < limit for point in there):
+                break
+            values = modes(system.jacobian(moved, path[-1:]))[0][0]
+            entry = (float(place), moved[0], int((np.abs(values) >= 1).sum()), values)
+            branch.insert(0 if side == 0 else len(branch), entry)
+
+
+def _branch(places: list[Place]) -> Branch:
+    place, points, n_unstable, values = (np.array(column) for column in zip(*places, strict=True))
+    matched = values.copy()
+    for k in range(1, len(matched)):
+        matched[k] = _matched(matched[k - 1], values[k])
+    return Branch(place, points, n_unstable, values[:, 0], matched)
+
+
+def _matched(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return eigenvalues in the order of those of the place before."""
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(np.abs(before[:, None] - after[None]))
+    return after[columns[np.argsort(rows)]]
 
 
 def _nearest(before: FloatArray, after: FloatArray, limit: float) -> tuple[np.ndarray, np.ndarray]:
@@ -127,17 +184,99 @@ def _track(system: System, points: FloatArray, inputs: FloatArray, limit: float,
     return moved
 
 
+@dataclass(frozen=True)
+class _Ending:
+    """A branch that begins or ends along the path: place of the change, state of the last point, and which of both."""
+
+    place: float
+    state: FloatArray
+    begins: bool
+
+
 def _bifurcations(branches: list[Branch], gap: float) -> list[Bifurcation]:
-    """Return the places at which branches begin, end or change stability."""
+    """Return the places at which branches begin, end, meet or change stability, one event for branches that meet."""
+    crossings = [event for branch in branches for event in _crossings(branch, gap)]
+    longer = [branch for branch in branches if len(branch.place) > 1]  # a single point is a place where others meet
+    endings = [
+        _Ending(float(branch.place[side] + shift), branch.points[side], begins)
+        for branch in longer
+        for side, shift, begins in ((0, -gap / 2, True), (-1, gap / 2, False))
+        if gap / 2 < branch.place[side] + shift < 1 - gap / 2
+    ]
+    pairs = _pairs(endings, gap)
+    events: list[Bifurcation] = []
+    used: set[int] = set()
+    for a, b in pairs:
+        middle, apart = (a.state + b.state) / 2, float(np.linalg.norm(a.state - b.state))
+        trunk = [
+            k
+            for k, event in enumerate(crossings)
+            if k not in used and event.kind == AT_ONE and abs(event.place - a.place) <= MEETING * gap
+            and np.linalg.norm(event.state - middle) <= apart / 2 + 10 * MERGED * np.sqrt(len(middle))
+        ]  # fmt: skip
+        if trunk:
+            nearest = min(trunk, key=lambda k: float(np.linalg.norm(crossings[k].state - middle)))
+            used.add(nearest)
+            kind = "pitchfork" if a.begins == b.begins else "transcritical"
+            events.append(Bifurcation(crossings[nearest].place, kind, crossings[nearest].state))
+        elif a.begins == b.begins:  # otherwise a branch goes on
+            events.append(Bifurcation(a.place, "saddle-node", middle))
+    paired = {id(each) for pair in pairs for each in pair}
+    events += [Bifurcation(each.place, "saddle-node", each.state) for each in endings if id(each) not in paired]
+    events += _transcritical([event for k, event in enumerate(crossings) if k not in used], gap)
+    return sorted(events, key=lambda each: each.place)
+
+
+def _crossings(branch: Branch, gap: float) -> list[Bifurcation]:
+    """Return the places at which an eigenvalue of a branch crosses the unit circle, a complex pair once."""
+    size = np.abs(branch.eigenvalues)
     found = []
-    for branch in branches:
-        if branch.place[0] > 0:
-            found.append(Bifurcation(float(branch.place[0] - gap / 2), "saddle-node", branch.points[0]))
-        if branch.place[-1] < 1:
-            found.append(Bifurcation(float(branch.place[-1] + gap / 2), "saddle-node", branch.points[-1]))
-        for k in np.flatnonzero(np.diff(branch.n_unstable)):
-            crossing = branch.leading[k : k + 2][np.argmin(np.abs(np.abs(branch.leading[k : k + 2]) - 1))]
-            kind = "flip" if crossing.real < 0 else "pitchfork or transcritical"
-            kind = "Neimark-Sacker" if abs(crossing.imag) > 1e-6 else kind
-            found.append(Bifurcation(float(branch.place[k] + gap / 2), kind, branch.points[k]))
-    return sorted(found, key=lambda each: each.place)
+    for k, unit in zip(*np.nonzero((size[:-1] >= 1) != (size[1:] >= 1)), strict=True):
+        sides, distances = branch.eigenvalues[k : k + 2, unit], 1 - size[k : k + 2, unit]
+        share = float(distances[0] / (distances[0] - distances[1]))
+        value = sides[0] + share * (sides[1] - sides[0])
+        if abs(value.imag) > COMPLEX * abs(value):
+            kind = "Neimark-Sacker"
+            if value.imag < 0:  # the pair counts once
+                continue
+        else:
+            kind = AT_ONE if value.real > 0 else "flip"
+        state = branch.points[k] + share * (branch.points[k + 1] - branch.points[k])
+        found.append(Bifurcation(float(branch.place[k] + share * gap), kind, state))
+    folds = [place for place in branch.place[[0, -1]] if 0.5 * gap < place < 1 - 0.5 * gap]
+    near = MEETING * gap  # within which the eigenvalue at 1 is that of the fold in which the branch begins or ends
+    return [each for each in found if each.kind != AT_ONE or all(abs(each.place - fold) > near for fold in folds)]
+
+
+def _pairs(endings: list[_Ending], gap: float) -> list[tuple[_Ending, _Ending]]:
+    """Return pairs of branches that begin or end together, nearest first."""
+    near = [
+        (float(np.linalg.norm(a.state - b.state)), j, k)
+        for j, a in enumerate(endings)
+        for k, b in enumerate(endings[:j])
+        if abs(a.place - b.place) <= MEETING * gap
+    ]
+    pairs: list[tuple[_Ending, _Ending]] = []
+    used: set[int] = set()
+    for _, j, k in sorted(near):
+        if not {j, k} & used:
+            used |= {j, k}
+            pairs.append((endings[j], endings[k]))
+    return pairs
+
+
+def _transcritical(crossings: list[Bifurcation], gap: float) -> list[Bifurcation]:
+    """Return crossings in which two branches that exchange stability at one place and state are one event."""
+    events: list[Bifurcation] = []
+    for event in crossings:
+        twin = next(
+            (k for k, each in enumerate(events)
+             if each.kind == event.kind == AT_ONE and abs(each.place - event.place) <= MEETING * gap
+             and np.linalg.norm(each.state - event.state) <= MEETING * gap * np.sqrt(len(event.state))),
+            None,
+        )  # fmt: skip
+        if twin is None:
+            events.append(event)
+        else:
+            events[twin] = Bifurcation(events[twin].place, "transcritical", events[twin].state)
+    return events

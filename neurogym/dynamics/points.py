@@ -30,7 +30,11 @@ STALLED, STALLED_FAR, FAR = 0.5, 1e-4, 2.0
 
 
 #: Attributes of `FixedPoints` with an entry for each point.
-PER_POINT = ("points", "inputs", "condition", "speed", "eigenvalues", "right", "left", "share")
+PER_POINT = ("points", "inputs", "condition", "speed", "eigenvalues", "right", "left", "share", "on_kink", "slopes")
+
+#: Displacement at which the Jacobian beside a point is taken, number of directions, and relative change of the Jacobian
+#: from which a point lies on a kink of the activation function.
+BESIDE, DIRECTIONS, KINK = 1e-6, 6, 1e-3
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,9 @@ class FixedPoints(Result):
         share: share of the starts whose search ended in the point, shape (points,).
         n_starts: number of starts for each input.
         n_outliers: number of distinct points that were dropped since they lie far from all starts.
+        on_kink: whether the Jacobian differs between the sides of a point, as on the kink of a rectifier, shape
+            (points,). Eigenvalues and modes are then those of the side with the largest eigenvalue.
+        slopes: smallest and largest size of the leading eigenvalue on the sides of a point, shape (points, 2).
     """
 
     points: FloatArray
@@ -61,6 +68,8 @@ class FixedPoints(Result):
     share: FloatArray
     n_starts: int
     n_outliers: int
+    on_kink: np.ndarray
+    slopes: FloatArray
 
     def __len__(self) -> int:
         """Number of points."""
@@ -130,6 +139,7 @@ class FixedPoints(Result):
             "stable": self.stable,
             "n_unstable": self.n_unstable,
             "share": self.share,
+            "on_kink": self.on_kink,
             "eigenvalue_real": leading.real,
             "eigenvalue_imag": leading.imag,
             "time_constant": self.time_constants(dt)[:, 0] if len(self) else np.zeros(0),
@@ -201,9 +211,35 @@ def find_fixed_points(
                 kept.append(members[0])
                 shares.append(len(members) / n)
     points, held = found[kept], given[kept]
-    values, right, left = modes(system.jacobian(points, held) if kept else np.zeros((0,) + (system.units,) * 2))
+    jacobians, on_kink, slopes = _sides(system, points, held)
     condition, share = np.array(kept, int) // n, np.array(shares)
-    return FixedPoints(points, held, condition, speed[kept], values, right, left, share, n, outliers)
+    return FixedPoints(
+        points, held, condition, speed[kept], *modes(jacobians), share, n, outliers, on_kink, slopes
+    )  # fmt: skip
+
+
+def _sides(system: System, points: FloatArray, inputs: FloatArray) -> tuple[FloatArray, np.ndarray, FloatArray]:
+    """Return the Jacobian of each point, whether it lies on a kink, and the leading eigenvalues of its sides.
+
+    On a kink the Jacobian is that of the side with the largest eigenvalue, along which a trajectory may leave.
+    """
+    n, units = points.shape if points.size else (0, system.units)
+    if not n:
+        return np.zeros((0, units, units)), np.zeros(0, bool), np.zeros((0, 2))
+    middle = system.jacobian(points, inputs)
+    directions = np.random.default_rng(0).normal(size=(DIRECTIONS, units))
+    directions = np.concatenate([directions, -directions]) / np.linalg.norm(directions[:1], axis=1)
+    scale = BESIDE * (1 + np.abs(points).max(axis=1, keepdims=True))
+    beside = np.stack([middle, *(system.jacobian(points + scale * each, inputs) for each in directions)], axis=1)
+    change = np.abs(beside - middle[:, None]).max(axis=(1, 2, 3))
+    on_kink = change > KINK * np.maximum(np.abs(middle).max(axis=(1, 2)), 1.0)
+    leading = np.abs(np.linalg.eigvals(middle)).max(axis=1)
+    slopes, jacobians = np.stack([leading, leading], axis=1), middle.copy()
+    for k in np.flatnonzero(on_kink):
+        sizes = np.abs(np.linalg.eigvals(beside[k])).max(axis=1)
+        slopes[k] = sizes.min(), sizes.max()
+        jacobians[k] = beside[k, sizes.argmax()]
+    return jacobians, on_kink, slopes
 
 
 def minimise_speed(

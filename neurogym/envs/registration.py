@@ -65,7 +65,7 @@ def register(id_: str, **kwargs: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Maker of batches for the id after ``make_vec of ``."""
+    """Maker of batches for the id after ``make_vec of``."""
     if name.startswith(_VECTOR_OF):
         return functools.partial(make_vec, name.removeprefix(_VECTOR_OF))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

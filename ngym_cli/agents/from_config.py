@@ -13,7 +13,7 @@ from ngym_cli.agents.device.selection import choose
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure, read_areas
 from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
-from ngym_cli.config import EvaluationConfig, RunConfig, options, streams
+from ngym_cli.config import EvaluationConfig, ResolvedConfig, ResolvedEvaluation, RunConfig, options, streams
 from ngym_cli.config.tasks import is_supervised_by_default
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, message_of, one_line
@@ -40,7 +40,7 @@ EVALUATE_EVERY = 100_000
 EVALUATION_SHARE = 4
 
 
-def complete(config: RunConfig, facts: Facts) -> RunConfig:
+def complete(config: RunConfig, facts: Facts) -> ResolvedConfig:
     """Complete the defaults of the algorithm and the network, and refuse incompatible settings.
 
     Raises:
@@ -71,17 +71,17 @@ def complete(config: RunConfig, facts: Facts) -> RunConfig:
         raise UserError(f"draw=batch needs reset_state=trial, not {config.reset_state}, which continues sessions")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
     network_args = complete_arguments(network, here, config.network_args)
-    return config.model_copy(
-        update={
-            "network": network.name,
-            "network_args": network_args,
-            "units": config.units or units_of_areas(network_args) or UNITS,
-            "n_envs": n_envs,
-            "timesteps": timesteps,
-            "evaluation": evaluation(config.evaluation, facts, timesteps),
-            "hyperparameters": complete_hyperparameters(algorithm, usual, config.hyperparameters),
-        }
-    )
+    completed = {
+        "dt": facts.dt if config.dt is None else config.dt,
+        "network": network.name,
+        "network_args": network_args,
+        "units": config.units or units_of_areas(network_args) or UNITS,
+        "n_envs": n_envs,
+        "timesteps": timesteps,
+        "evaluation": evaluation(config.evaluation, facts, timesteps),
+        "hyperparameters": complete_hyperparameters(algorithm, usual, config.hyperparameters),
+    }
+    return ResolvedConfig.model_construct(**{**dict(config), **completed})  # every value is checked already
 
 
 def complete_hyperparameters(algorithm: AlgorithmSpec, usual: Values, given: Mapping[str, object]) -> Values:
@@ -146,7 +146,7 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
     return n_envs, usual
 
 
-def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> EvaluationConfig:
+def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> ResolvedEvaluation:
     """Complete the times and lengths of evaluations; settings of the user have priority.
 
     Args:
@@ -158,7 +158,7 @@ def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> Evaluat
     every = given.every
     if every is None:  # with long trials an evaluation would otherwise take longer than what is learned in between
         every = EVALUATE_EVERY * max(1, -(-trials * facts.trial_steps // EVALUATE_EVERY))
-    return given.model_copy(update={"trials": trials, "every": every})
+    return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic)
 
 
 def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
@@ -182,7 +182,7 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     Raises:
         UserError: if a hyperparameter does not exist, is of another type or is refused, or there is no such device.
     """
-    choice = choose(config.device, str(config.network), int(config.units or UNITS), int(config.n_envs or 1))
+    choice = choose(config.device, str(config.network), int(config.units or UNITS), sequences_side_by_side(config))
     try:
         model = make_model(
             config.alg,
@@ -201,6 +201,12 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     if hasattr(model, "device_reason"):
         model.device_reason = choice.reason
     return model
+
+
+def sequences_side_by_side(config: RunConfig) -> int:
+    """Return the number of sequences that a learner computes side by side: environments, or sequences of a batch."""
+    batch = config.hyperparameters.get("batch_size") if find_algorithm(config.alg).needs_truth else None
+    return int(batch or config.n_envs or 1)
 
 
 def make_model(

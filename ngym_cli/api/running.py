@@ -11,7 +11,7 @@ from ngym_cli.agents import threads
 from ngym_cli.training.progress import Display, LiveDisplay
 
 if TYPE_CHECKING:
-    from ngym_cli.config import RunConfig
+    from ngym_cli.config import ResolvedConfig, RunConfig
     from ngym_cli.environments.facts import Facts
     from ngym_cli.training.main_loop import Hooks, RunResult
 
@@ -48,8 +48,8 @@ def hooks(progress: bool) -> Hooks:
     from ngym_cli.agents.algorithms import find_algorithm
     from ngym_cli.training.main_loop import Hooks
 
-    def display(resolved: RunConfig, facts: Facts, path: Path) -> Display:
-        total = int(resolved.timesteps or 0)
+    def display(resolved: ResolvedConfig, facts: Facts, path: Path) -> Display:
+        total = resolved.timesteps
         if not progress:
             return Display()
         taught = find_algorithm(resolved.alg).needs_truth

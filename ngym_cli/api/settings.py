@@ -143,17 +143,18 @@ def frame_of_trials(table: Mapping[str, np.ndarray]) -> DataTable:
     """Return a trial table as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
     import pyarrow as pa
 
-    return _frame(to_arrow(table) if table else pa.table({}))
+    return frame_of_table(to_arrow(table) if table else pa.table({}))
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, object]]) -> DataTable:
     """Return rows as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
     import pyarrow as pa
 
-    return _frame(pa.Table.from_pylist([dict(row) for row in rows]))
+    return frame_of_table(pa.Table.from_pylist([dict(row) for row in rows]))
 
 
-def _frame(table: pa.Table) -> DataTable:
+def frame_of_table(table: pa.Table) -> DataTable:
+    """Return a pyarrow.Table as a pandas.DataFrame, or as it is without pandas."""
     try:
         import pandas  # noqa: F401
     except ModuleNotFoundError:

@@ -118,7 +118,8 @@ class Run(WithFigures):
 
         Args:
             trials: number of trials (2,000; for images 200).
-            **request: options of ``ngym eval``; settings of the task that differ from training are dictionaries.
+            **request: options of ``ngym eval``; settings of the task that differ from training are dictionaries;
+                ``compare`` may be a DataFrame, a dict of arrays or a list of dicts.
 
         Returns:
             An `Evaluation`, or a list for ``checkpoints``.
@@ -126,8 +127,11 @@ class Run(WithFigures):
         Raises:
             UserError: if something does not exist or does not fit.
         """
-        from ngym_cli.evaluation.requests import evaluate
+        from ngym_cli.evaluation.service import evaluate
+        from ngym_cli.fitting.stored_tables import stored_table
 
+        if request.get("compare") is not None:
+            request["compare"] = stored_table(request["compare"], runs.ROOT)
         made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", OF_THE_COMMAND, eval_value)
         made = made.model_copy(update={"trust": self._trust})
         evaluations = [Evaluation(folder, self._trust) for _, folder in evaluate([str(self.path)], runs.ROOT, made)]

@@ -108,10 +108,13 @@ def simulate(
     """
     from ngym_cli.evaluation import simulation
     from ngym_cli.fitting import folder as fits
+    from ngym_cli.fitting.stored_tables import stored_table
 
     root = Path(runs_root)
+    if request.get("compare") is not None:
+        request["compare"] = stored_table(request["compare"], root)
     given = {"simulate": settings.reference_of("task", task), "wrappers": wrappers, **request}
     made = read_keywords(EvalRequest, given, convert=eval_value)
-    fitted = fits.find(str(fit["path"] if isinstance(fit, dict) else fit), root)
+    fitted = fits.find(str(fit["path"] if isinstance(fit, Mapping) else fit), root)
     _, evaluation = simulation.simulate(fitted, root, made)
     return Run(evaluation.parent.parent)

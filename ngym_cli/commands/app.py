@@ -1,11 +1,12 @@
 """Entry point of the command line and table of all commands.
 
-The modules of commands import little; what a command needs is imported when the command is called.
+The module of a command is imported when the command is called or listed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import sys
@@ -77,8 +78,32 @@ def _epilog(examples: Iterable[str]) -> str:
     return "\n\n".join(("Examples:", *examples))
 
 
-class SynonymGroup(typer.core.TyperGroup):
-    """Group of commands that names the command for another word."""
+@functools.cache
+def _command(name: str, group: str) -> Any:
+    """Return the command of a name, whose module is imported now."""
+    holder = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    holder.callback()(lambda: None)
+    module, epilog = import_module(f"ngym_cli.commands.{name}"), _epilog(COMMANDS[name])
+    if hasattr(module, "app"):
+        holder.add_typer(module.app, name=name, epilog=epilog, rich_help_panel=group)
+    else:
+        command = shell.command(get_type_hints(module.execute)["request"], module.execute)
+        holder.command(name, epilog=epilog, rich_help_panel=group)(command)
+    commands: Any = typer.main.get_command(holder)
+    return commands.commands[name]
+
+
+class CommandGroup(typer.core.TyperGroup):
+    """Group of commands that are imported when they are needed, and that names the command for another word."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by name, or None."""
+        group = next((title for title, commands in GROUPS.items() if cmd_name in commands), None)
+        return None if group is None else _command(cmd_name, group)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first word.
@@ -94,7 +119,7 @@ class SynonymGroup(typer.core.TyperGroup):
 
 app = typer.Typer(
     name="ngym",
-    cls=SynonymGroup,
+    cls=CommandGroup,
     help="Train, evaluate and analyse recurrent networks on the tasks of systems and cognitive neuroscience.",
     epilog=_epilog(
         ["ngym run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo", "ngym list tasks"]
@@ -122,21 +147,6 @@ def _root(
 ) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-def _add(name: str, group: str, examples: Iterable[str]) -> None:
-    module = import_module(f"ngym_cli.commands.{name}")
-    if hasattr(module, "app"):
-        app.add_typer(module.app, name=name, epilog=_epilog(examples), rich_help_panel=group)
-    else:
-        request = get_type_hints(module.execute)["request"]
-        command = shell.command(request, module.execute)
-        app.command(name, epilog=_epilog(examples), rich_help_panel=group)(command)
-
-
-for _group, _commands in GROUPS.items():
-    for _name, _examples in _commands.items():
-        _add(_name, _group, _examples)
 
 
 def main() -> None:

@@ -10,12 +10,10 @@ from typing import Annotated, Any
 import typer
 from pydantic_core import PydanticUndefined
 
-from ngym_cli.commands import completion
 from ngym_cli.config.fields import AnyRequest, Flag, Option, options_of, read_options
-from ngym_cli.config.options import kinds_in
 
 #: Placeholders of numbers and switches.
-METAVARS = {"whole": "INTEGER", "number": "NUMBER", "switch": ""}
+METAVARS = {"whole": "INTEGER", "number": "NUMBER", "switch": "", "path": "PATH"}
 #: Widest range of numbers that the help shows.
 SHOWN_RANGE = 100
 
@@ -54,10 +52,10 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     """Return the parameter of an option: type and default of the shell, and what Typer shows."""
     flag, several = option.flag, option.kind in ("words", "table") or (option.many and option.kind == "wrappers")
     kind: Any = list[str] if several else bool if option.kind == "switch" and not option.many else str
-    complete = getattr(completion, flag.completes) if flag.completes else None
-    default, required = _default(option), option.field.is_required() and not option.table
+    complete = _completion(flag.completes)
+    default, required = _default(option), option.info.is_required() and not option.table
     if flag.positional:
-        kind = Path if not several and Path in kinds_in(option.field.annotation) else kind
+        kind = Path if option.kind == "path" else kind
         info = typer.Argument(help=flag.help, metavar=flag.metavar or None, autocompletion=complete)
     else:
         text = ALTERNATIVE_STACKS if option.many and option.kind == "wrappers" else flag.help
@@ -70,9 +68,21 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=Annotated[accepted, info])
 
 
+def _completion(name: str) -> Callable[[str], list[str]] | None:
+    """Return a function of `ngym_cli.commands.completion`, imported when it is called; None without a name."""
+
+    def complete(incomplete: str) -> list[str]:
+        from ngym_cli.commands import completion
+
+        completions: list[str] = getattr(completion, name)(incomplete)
+        return completions
+
+    return complete if name else None
+
+
 def _default(option: Option) -> object:
     """Return the default that the help shows, as typed; None for options that are not set unless given."""
-    default = option.field.get_default(call_default_factory=True)
+    default = option.info.get_default(call_default_factory=True)
     if option.table or default is PydanticUndefined or default is None or isinstance(default, list | dict):
         return None
     if isinstance(default, tuple):
@@ -83,9 +93,9 @@ def _default(option: Option) -> object:
 def _metavar(option: Option) -> str:
     """Return the placeholder of a value, with the range of small numbers."""
     if option.many or option.kind not in METAVARS:
-        return "PATH" if Path in kinds_in(option.field.annotation) else "TEXT"
+        return "TEXT"
     limits = {sign: getattr(entry, name) for sign, name in (("<=", "le"), (">=", "ge"))
-              for entry in option.field.metadata if getattr(entry, name, None) is not None}  # fmt: skip
+              for entry in option.info.metadata if getattr(entry, name, None) is not None}  # fmt: skip
     if option.table or not limits or max(limits.values()) > SHOWN_RANGE:
         return METAVARS[option.kind]
     low, high = limits.get(">="), limits.get("<=")

@@ -5,7 +5,7 @@ Imports no torch.
 
 from ngym_cli.config.fields import Section, checked
 from ngym_cli.config.loading import from_dict, load, read_toml
-from ngym_cli.config.model import STREAMS, ResetState, RunConfig, streams
+from ngym_cli.config.model import STREAMS, ResetState, ResolvedConfig, ResolvedEvaluation, RunConfig, streams
 from ngym_cli.config.nested import flatten, leaves, lookup, merge, nest, plain_text
 from ngym_cli.config.sections import (
     CheckpointConfig,

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
-from ngym_cli.config.nested import merge, nest
+from ngym_cli.config.nested import nest
 from ngym_cli.config.options import kinds_in, refused
 from ngym_cli.config.values import (
     Value,
@@ -32,7 +33,7 @@ from ngym_cli.config.values import (
 from ngym_cli.errors import UserError, unknown
 
 Spelling = Literal["shell", "python", "file"]
-OptionType = Literal["word", "names", "words", "number", "whole", "switch", "wrappers", "table"]
+OptionType = Literal["word", "path", "names", "words", "number", "whole", "switch", "wrappers", "table"]
 
 
 def split_names(names: object) -> object:
@@ -126,8 +127,11 @@ class Option:
             repeated.
         flag: presentation.
         panel: group of options in the help.
-        field: the pydantic field.
+        info: the pydantic field.
         many: whether several values are taken, as in a sweep.
+        key: dotted key of the value in the data of the request.
+        spelling: name in the shell.
+        name: name as a keyword argument in Python.
     """
 
     table: str
@@ -135,25 +139,23 @@ class Option:
     kind: OptionType
     flag: Flag
     panel: str | None
-    field: FieldInfo
+    info: FieldInfo
     many: bool = False
+    key: str = field(init=False)
+    spelling: str = field(init=False)
+    name: str = field(init=False)
 
-    @property
-    def key(self) -> str:
-        """Dotted key of the value in the data of the request."""
-        return f"{self.table}{self.entry}"
-
-    @property
-    def spelling(self) -> str:
-        """Spelling in the shell."""
-        if self.flag.positional:
-            return self.entry.upper()
-        return self.flag.names[0].partition("/")[0] if self.flag.names else f"--{self.entry.replace('_', '-')}"
-
-    @property
-    def name(self) -> str:
-        """Name as a keyword argument in Python."""
-        return self.spelling.strip("-").replace("-", "_") if "." in self.entry else self.entry
+    def __post_init__(self) -> None:
+        """Derive the names."""
+        flag = self.flag
+        word = flag.names[0].partition("/")[0] if flag.names else f"--{self.entry.replace('_', '-')}"
+        spelling = self.entry.upper() if flag.positional else word
+        for name, value in (
+            ("key", f"{self.table}{self.entry}"),
+            ("spelling", spelling),
+            ("name", spelling.strip("-").replace("-", "_") if "." in self.entry else self.entry),
+        ):
+            object.__setattr__(self, name, value)
 
     def name_in(self, spelling: Spelling) -> str:
         """Return the name as the user writes it in the shell, in Python or in a file."""
@@ -202,17 +204,16 @@ def options_of(model: type[BaseModel], table: str = "", prefix: str = "", option
         options: presentation of the table.
     """
     options = options or Options(())
-    for name, field in model.model_fields.items():
-        flag, of_table = metadata_of(field, Flag), metadata_of(field, Options)
-        inner = section_of(field)
+    for name, info in model.model_fields.items():
+        flag, of_table = metadata_of(info, Flag), metadata_of(info, Options)
         if of_table is not None:
             sections = [options_of(section, f"{table}{name}.", "", of_table) for section in of_table.sections]
             yield from sorted(itertools.chain(*sections), key=lambda option: option.entry != "task")  # the task first
         elif flag is not None:
             if options.chosen(flag):
                 entry, panel = flag.key or f"{prefix}{name}", options.panel or flag.panel
-                yield Option(table, entry, _type(name, field), flag, panel, field, options.many)
-        elif inner is not None and get_origin(field.annotation) is not list:
+                yield Option(table, entry, _type(name, info), flag, panel, info, options.many)
+        elif get_origin(info.annotation) is not list and (inner := section_of(info)) is not None:
             yield from options_of(inner, table, f"{prefix}{name}.", options)
 
 
@@ -241,6 +242,8 @@ def _type(name: str, field: FieldInfo) -> OptionType:
         return "words"
     if dict in origins:
         return "table"
+    if Path in origins:
+        return "path"
     return "switch" if bool in origins else "whole" if int in origins else "number" if float in origins else "word"
 
 
@@ -257,19 +260,20 @@ def read_options(
     Raises:
         UserError: on anything that does not fit, in the words of the shell.
     """
-    data: dict[str, object] = {}
+    values: dict[str, object] = {}
+    varied: dict[str, dict[str, object]] = {}  # parameters of a sweep are listed by dotted key
     for option in options or options_of(model):
         text = typed.get(option.key)
         if text is None or text == []:
             continue
         value = option.read(text)
         if not option.many:
-            data = merge(data, nest({option.key: value}))
-        else:  # parameters of a sweep are listed by dotted key
+            values[option.key] = value
+        else:
             rows = value if isinstance(value, dict) else {"": value}
             entries = {f"{option.entry}.{entry}".rstrip("."): items for entry, items in rows.items()}
-            data = merge(data, {option.table.rstrip("."): entries})
-    return checked(model, data, spelling="shell")
+            varied.setdefault(option.table.rstrip("."), {}).update(entries)
+    return checked(model, {**nest(values), **varied}, spelling="shell")
 
 
 def checked(

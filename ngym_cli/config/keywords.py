@@ -46,7 +46,7 @@ def with_keywords(request: type[Request], without: Collection[str] = ()) -> Call
         options = keyword_options(request, (*without, *(each.name for each in named)))
         added = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(option),
-                              annotation=option.field.annotation)
+                              annotation=option.info.annotation)
             for name, option in options.items()
         ]  # fmt: skip
         lines = "".join(f"\n    {name}: {option.flag.help}" for name, option in options.items())
@@ -64,7 +64,7 @@ def with_keywords(request: type[Request], without: Collection[str] = ()) -> Call
 
 def _default(option: Option) -> object:
     """Return the default that a signature shows."""
-    default = option.field.get_default(call_default_factory=True)
+    default = option.info.get_default(call_default_factory=True)
     return None if default is PydanticUndefined else default
 
 

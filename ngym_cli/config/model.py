@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from ngym_cli.config.fields import Flag, Options, Section
 from ngym_cli.config.sections import (
@@ -77,7 +84,7 @@ class RunConfig(TaskSettings):
         Field(ge=1, le=10**15),
     ] = None
     seed: Annotated[int, Flag("Random seed (0).", RUN), Field(ge=0, lt=2**63)] = 0
-    device: Annotated[str, Flag("Device: auto (CPU), cpu or cuda.", RUN)] = "auto"
+    device: Annotated[str, Flag("Device: auto (CPU, or a GPU measured to be faster), cpu or cuda.", RUN)] = "auto"
     init_from: Annotated[
         str | None,
         Flag("Run whose weights initialise the network.", AGENT, completes="run_folders"),
@@ -195,6 +202,26 @@ def streams(seed: int) -> dict[str, int]:
 
     children = np.random.SeedSequence(seed).spawn(len(STREAMS))
     return {name: int(child.generate_state(1)[0]) for name, child in zip(STREAMS, children, strict=True)}
+
+
+class ResolvedEvaluation(EvaluationConfig):
+    """Evaluation settings of a complete configuration."""
+
+    every: int
+    trials: int
+
+
+class ResolvedConfig(RunConfig):
+    """Complete configuration of a run, as in ``config.toml``: nothing that a run needs is left open."""
+
+    model_config = ConfigDict(frozen=True)
+
+    dt: float
+    network: str
+    units: int
+    n_envs: int
+    timesteps: int
+    evaluation: ResolvedEvaluation
 
 
 class Shorthand(Section):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect as inspection
 import math
 from collections.abc import Callable
+from typing import Any
 
 import gymnasium as gym
 
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
-from ngym_cli.config import RunConfig, from_dict
+from ngym_cli.config import RunConfig
 from ngym_cli.config.durations import written_duration
 from ngym_cli.config.parts import keyword_parameters
 from ngym_cli.config.tasks import Task, built_in, find_task
@@ -35,29 +36,46 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     task = find_task(config.task)
     facts = inspect(config, trained=True)
     inner = inner_task(make_env(task, config.model_copy(update={"wrappers": []})))
-    found = config.model_dump()
-    found["dt"] = facts.dt
-    found["task_args"] = {**_plain_defaults(task), **config.task_args}
+    resolved: dict[str, Any] = {"dt": int(facts.dt) if facts.dt.is_integer() else facts.dt}
+    resolved["task_args"] = {**_plain_defaults(task), **config.task_args}
     if task.several and isinstance(config.task_args.get("instructions"), str):  # a run keeps the table, not its place
         assert isinstance(inner, ScheduleEnvs) and inner.rule_input.rows is not None
-        found["task_args"]["instructions"] = inner.rule_input.rows.tolist()
+        resolved["task_args"]["instructions"] = inner.rule_input.rows.tolist()
     takes = keyword_parameters(task.entry)
     if not task.several and (takes is None or "timing" in takes):
         written = {period: written_duration(value) for period, value in inner.timing.items()}
-        found["timing"] = {period: value for period, value in written.items() if value is not None} | config.timing
+        resolved["timing"] = {period: value for period, value in written.items() if value is not None} | config.timing
     if not task.several and (takes is None or "rewards" in takes):
-        found["rewards"] = {
-            key: value
+        resolved["rewards"] = {
+            key: float(value)
             for key, value in inner.rewards.items()
             if isinstance(key, str) and isinstance(value, int | float) and math.isfinite(value)
         } | config.rewards
-    found["wrappers"] = [
-        {"name": entry.name, **_wrapper_defaults(entry.name), **entry.args} for entry in config.wrappers
+    resolved["wrappers"] = [
+        entry.model_copy(update={"args": {**_wrapper_defaults(entry.name), **entry.args}}) for entry in config.wrappers
     ]
     if config.reset_state == "auto":
         remembered = facts.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
-        found["reset_state"] = "never" if remembered else "trial"
-    return from_dict(found), facts
+        resolved["reset_state"] = "never" if remembered else "trial"
+    return config.model_copy(update=resolved), facts
+
+
+def rounding(config: RunConfig, facts: Facts) -> str | None:
+    """Return a line about durations that are not whole steps, with the durations of the trials; None if all are.
+
+    Args:
+        config: complete configuration.
+        facts: known properties of the task; the environment has been reset.
+    """
+    starts, ends = (getattr(facts.inner, name, None) or {} for name in ("start_t", "end_t"))
+    changed = []
+    for period, written in config.timing.items():
+        if isinstance(written, bool) or not isinstance(written, int | float) or period not in starts:
+            continue
+        actual = float(ends[period] - starts[period])
+        if abs(actual - written) > 1e-6 * facts.dt and actual > 0:
+            changed.append(f"{period} {written:g} ms becomes {actual:g} ms")
+    return f"durations are whole steps of {facts.dt:g} ms: {', '.join(changed)}" if changed else None
 
 
 def _stage_links_trials(config: RunConfig, index: int) -> bool:

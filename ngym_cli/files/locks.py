@@ -74,6 +74,21 @@ def lock(folder: Path) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def exclusive(file: Path) -> Iterator[None]:
+    """Wait for and hold the lock of a file that is never replaced, while another file is read, changed and written.
+
+    Without effect where files cannot be locked or there is no such file.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            handle = os.open(file, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
 def in_use(folder: Path) -> bool:
     """Return whether a process holds the lock of a folder."""
     try:

@@ -2,76 +2,151 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from neurogym.analysis.psychometric import psychometric_function
+from neurogym.analysis.results import Curve
 from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.figures.files import save_figure
-from ngym_cli.figures.style import guide, interval_points, new_figure, styled
+from ngym_cli.figures.style import COLOURS, guide, interval_bars, interval_points, new_figure, styled
+
+FIGURES = ("psychometric", "conditions", "chronometric", "history", "stay", "learning", "confidence")
+#: Most subjects with a curve, and most predictors with a line.
+SUBJECTS, PREDICTORS = 7, 14
 
 
-def draw(table: Behaviour, found: list[SubjectDescription], folder: Path, form: str = "png") -> list[str]:
+def draw(table: Behaviour, statistics: Sequence[SubjectDescription], folder: Path, form: str = "png") -> list[str]:
     """Draw all figures that a table allows and return the paths of the figures."""
     paths = []
+    for name, figure in figures_of(table, statistics).items():
+        paths.append(str(folder / f"{name}.{form}"))
+        with styled():
+            save_figure(figure, Path(paths[-1]))
+    return paths
+
+
+def figures_of(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, Figure]:
+    """Return all figures that a table allows, by name."""
+    second = table.choices[1] if len(table.choices) > 1 else ""
+    choices = {"ylabel": f"P({second})", "ylim": (-0.02, 1.02)}
+    times = {"ylabel": "reaction time (s)", "ylim": (0, None)}
     with styled():
-        choices = {"ylabel": f"P({table.choices[1]})", "ylim": (-0.02, 1.02)}
-        psychometric = _curves(found, "psychometric", xlabel="evidence: {}", **choices)
-        times = {"ylabel": "reaction time (s)", "ylim": (0, None)}
-        chronometric = _curves(found, "chronometric", xlabel="size of evidence: {}", **times)
-        for name, figure in (
-            ("psychometric", psychometric),
-            ("chronometric", chronometric),
-            ("history", _history(found)),
-        ):
-            if figure is not None:
-                paths.append(folder / f"{name}.{form}")
-                save_figure(figure, paths[-1])
-    return [str(path) for path in paths]
+        drawn = {
+            "psychometric": _curves(statistics, "psychometric", xlabel="evidence: {}", **choices),
+            "conditions": _conditions(statistics[0], **choices),
+            "chronometric": _curves(statistics, "chronometric", xlabel="size of evidence: {}", **times),
+            "history": _history(statistics[0]),
+            "stay": _stay(statistics[0]),
+            "learning": _curves(statistics, "learning", xlabel="session", ylabel="accuracy"),
+            "confidence": _confidence(statistics[0]),
+        }
+    return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def _curves(found: list[SubjectDescription], kind: str, **labels: Any) -> Figure | None:
+def _curves(statistics: Sequence[SubjectDescription], kind: str, **labels: Any) -> Figure | None:
     """Return a curve of each subject, or None if there is none.
 
     Args:
-        found: descriptions of the subjects.
-        kind: psychometric or chronometric.
+        statistics: descriptions of the subjects.
+        kind: psychometric, chronometric or learning.
         **labels: of the axes; ``{}`` stands for the evidence.
     """
-    shown = [each for each in found if getattr(each, kind) is not None]
-    if not shown:
+    drawn = [each for each in statistics if getattr(each, kind) is not None]
+    if not drawn:
         return None
     figure, axes = new_figure()
-    for each in shown[:7]:
+    for each, colour in zip(drawn[:SUBJECTS], COLOURS, strict=False):
         curve = getattr(each, kind)
         trials = each.trials - each.misses if kind == "psychometric" else curve.n.sum()
-        interval_points(axes, curve, fmt="o-", label=f"{each.subject}, {trials:,} trials")
+        label = f"{each.subject}, {trials:,} trials"
+        fitted = kind == "psychometric" and _fitted(axes, curve, each, colour)
+        interval_points(axes, curve, fmt="o" if fitted else "o-", color=colour, label=label)
     if kind == "psychometric":
         guide(axes, y=0.5)
-    axes.set(**{**labels, "xlabel": labels["xlabel"].format(shown[0].evidence)})
+    axes.set(**{**labels, "xlabel": labels["xlabel"].format(drawn[0].evidence)})
     axes.legend()
     return figure
 
 
-def _history(found: list[SubjectDescription]) -> Figure | None:
+def _fitted(axes: Axes, curve: Curve, numbers: Any, colour: str) -> bool:
+    """Draw the fitted function through the points of a curve; return whether there is one."""
+    values = [getattr(numbers, name) for name in ("pse", "slope", "lapse_low", "lapse_high")]
+    if any(value is None or not np.isfinite(value.value) for value in values):
+        return False
+    x = np.linspace(curve.x.min(), curve.x.max(), 200)
+    axes.plot(x, psychometric_function(x, "logistic", *(value.value for value in values)), color=colour, linewidth=1.2)
+    return True
+
+
+def _conditions(each: SubjectDescription, **labels: Any) -> Figure | None:
+    """Return a psychometric function for each value of a condition."""
+    drawn = [row for row in each.conditions if row.numbers.psychometric is not None]
+    if not drawn:
+        return None
+    figure, axes = new_figure()
+    for row, colour in zip(drawn, COLOURS, strict=False):
+        curve = row.numbers.psychometric
+        assert curve is not None
+        fitted = _fitted(axes, curve, row.numbers, colour)
+        label = f"{row.condition} {row.value}, {row.numbers.trials:,} trials"
+        interval_points(axes, curve, fmt="o" if fitted else "o-", color=colour, label=label)
+    guide(axes, y=0.5)
+    axes.set(xlabel=f"evidence: {each.evidence}", title=each.subject, **labels)
+    axes.legend()
+    return figure
+
+
+def _stay(each: SubjectDescription) -> Figure | None:
+    """Return stay probabilities after wins and losses, or of a two-step task."""
+    if each.two_step is not None and each.two_step.stay:
+        numbers = each.two_step.stay
+    elif each.stay is not None:
+        pairs = {"after win": each.stay.after_win, "after loss": each.stay.after_loss}
+        numbers = {name: value for name, value in pairs.items() if value is not None}
+    else:
+        return None
+    figure, axes = new_figure()
+    interval_bars(axes, list(numbers), list(numbers.values()), capsize=3)
+    title = f"{each.subject}, {each.trials - each.misses:,} trials"
+    axes.set(ylabel="P(same choice as before)", ylim=(0, 1), title=title)
+    return figure
+
+
+def _confidence(each: SubjectDescription) -> Figure | None:
+    """Return the share of correct choices against confidence."""
+    if each.confidence is None:
+        return None
+    figure, axes = new_figure()
+    curve = each.confidence.calibration
+    interval_points(axes, curve, fmt="o-", label=f"{each.subject}, {curve.n.sum():,} trials")
+    axes.set(xlabel="confidence", ylabel="accuracy", ylim=(None, 1.02))
+    axes.legend()
+    return figure
+
+
+def _history(each: SubjectDescription) -> Figure | None:
     """Weights of previous trials against the number of trials back, a line for each predictor."""
-    each = found[0]
     kinds: dict[str, list[tuple[int, float, float, float]]] = {}
     for name, value in (each.history or {}).items():
         kind, sign, rest = name.partition(", ")
         if sign and rest.split(" ")[0].isdecimal():
             label = kind + rest.partition(" back")[2]
             kinds.setdefault(label, []).append((int(rest.split(" ")[0]), value.value, value.low, value.high))
-    if not kinds or len(kinds) > 14:
+    if not kinds or len(kinds) > PREDICTORS:
         return None
     figure, axes = new_figure()
     for k, (kind, points) in enumerate(kinds.items()):
         lag, value, low, high = np.array(points).T
         lag = lag + 0.06 * (k - len(kinds) / 2)
-        axes.errorbar(lag, value, [value - low, high - value], fmt="o-", markersize=4, linewidth=1, label=kind)
+        widths = np.nan_to_num([value - low, high - value]).clip(0)
+        axes.errorbar(lag, value, widths, fmt="o-", markersize=4, linewidth=1, label=kind)
     guide(axes, y=0)
     axes.set(
         xlabel="trials back", ylabel="weight (logit)", title=f"{each.subject}, {each.trials - each.misses:,} trials"

@@ -10,12 +10,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
-from ngym_cli.errors import check_known
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
 from ngym_cli.fitting.figure_data import Fit
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
+from ngym_cli.fitting.time_figures import (
+    conditional_accuracy,
+    defective_densities,
+    delta,
+    quantile_probability,
+    trace,
+)
 from ngym_cli.runs.trial_table import Table
 
 #: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.
@@ -187,6 +194,11 @@ FIGURES: dict[str, Callable[[Fit], Figure]] = {
     "history": history,
     "simulated": simulated,
     "bottlenecks": bottlenecks,
+    "quantiles": quantile_probability,
+    "accuracy": conditional_accuracy,
+    "times": defective_densities,
+    "delta": delta,
+    "trace": trace,
 }
 
 
@@ -206,6 +218,24 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Fi
     fit, chosen = Fit(folder), list(dict.fromkeys(names or FIGURES))
     drawers = {name: partial(_drawn, FIGURES[name], fit) for name in chosen}
     return draw_each(drawers, files.places(folder.path, chosen), files.style, bool(names))
+
+
+def figure_of(folder: FitFolder, name: str) -> Figure:
+    """Return a figure of a fit.
+
+    Args:
+        folder: of the fit.
+        name: of ``FIGURES``.
+
+    Raises:
+        UserError: if the figure does not exist or cannot be drawn, with the reason.
+    """
+    check_known("figure of a fit", name, FIGURES)
+    try:
+        with styled():
+            return FIGURES[name](Fit(folder))
+    except Unavailable as error:
+        raise UserError(f"{name}: {error}") from None
 
 
 def _drawn(draws: Callable[[Fit], Figure], fit: Fit) -> tuple[Figure, Table]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError
 
 #: Groups of options in the help.
-COLUMNS, SCORES, OUTPUT = "Columns", "Scores", "Output"
+COLUMNS, SCORES, TIMES, OUTPUT = "Columns", "Scores", "Times and conditions", "Output"
 
 
 def _joined(names: object) -> object:
@@ -46,16 +47,20 @@ class ColumnRoles(Section):
 
 
 class TableRequest(Request):
-    """Table of behaviour, and how its rows and columns are read."""
+    """Ways in which the rows and columns of a table of behaviour are read."""
 
-    table: Annotated[Path, Flag("CSV, Parquet or NWB file with one row per trial.", positional=True)]
     columns: Annotated[Path | None, Flag("TOML file that maps the columns, as for ngym eval --compare.")] = None
     roles: Annotated[Values, Options((ColumnRoles,))] = {}
-    where: Annotated[Texts, Flag("Only rows with this condition, as in 'rt < 2'; repeat for several.", COLUMNS)] = []
-    derive: Annotated[
-        Texts, Flag("Make a column by a formula, as in 'choice = side == 2'; repeat for several.", COLUMNS)
+    where: Annotated[
+        Texts, Flag("Only rows with this condition, as in 'task == main' or 'rt < 2'; repeat for several.", COLUMNS)
     ] = []
-    missed: Annotated[Texts, Flag("Entry of the choice that means no answer; repeat for several.", COLUMNS)] = []
+    derive: Annotated[
+        Texts,
+        Flag("Make a column by a formula, as in signed=contrastRight-contrastLeft; repeat for several.", COLUMNS),
+    ] = []
+    missed: Annotated[
+        Texts, Flag("Entry of the choice that means no answer; 'none' for none; repeat for several.", COLUMNS)
+    ] = []
 
     @field_validator("roles")
     @classmethod
@@ -65,6 +70,45 @@ class TableRequest(Request):
     def reading(self) -> dict[str, list[str]]:
         """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.TableOptions`."""
         return {"where": self.where, "derive": self.derive, "missed": self.missed}
+
+
+def formulas(vary: Sequence[str]) -> dict[str, str]:
+    """Return the formula of each parameter of ``--vary``.
+
+    Args:
+        vary: texts as in ``drift=coh*block``; several in one text with commas, as in ``drift=coh,bound=speed``.
+
+    Raises:
+        UserError: for a text without a parameter or a formula, or a parameter that is named twice.
+    """
+    found: dict[str, str] = {}
+    for text in vary:
+        for entry in re.split(r",(?=\s*[A-Za-z_]+\s*=)", text):
+            name, sign, formula = (each.strip() for each in entry.partition("="))
+            if not sign or not name or not formula:
+                raise UserError(f"--vary: expected PARAMETER=FORMULA, as in 'drift=coh*block', not '{entry.strip()}'")
+            if name in found:
+                raise UserError(f"--vary names {name} twice")
+            found[name] = formula
+    return found
+
+
+def columns_in(formula: str, flag: str) -> list[str]:
+    """Return the columns that a formula names.
+
+    Args:
+        formula: right-hand side.
+        flag: option that holds the formula, for messages.
+
+    Raises:
+        UserError: if it is not a formula, or formulaic is not installed.
+    """
+    from neurogym.behaviour.models.formulas import required_columns
+
+    try:
+        return required_columns(formula)
+    except ValueError as error:
+        raise UserError(f"{flag}: {error}") from None
 
 
 class FitLaunch(LaunchSettings):
@@ -82,6 +126,7 @@ class FitLaunch(LaunchSettings):
 class FitSettings(TableRequest):
     """Settings of a fit, which its record keeps."""
 
+    table: Annotated[Path, Flag("File or folder of trials in any format that ngym data reads.", positional=True)]
     model: Annotated[
         Names,
         Flag("Models, as in psytrack,gru (see ngym list models), or your own file.py:name (what suits the table)."),
@@ -99,6 +144,23 @@ class FitSettings(TableRequest):
         Flag("Fit each subject, pooled over subjects, or hierarchical.", SCORES),
     ] = "each"
     seed: Annotated[int, Flag("Random seed.", SCORES), Field(ge=0)] = 0
+    times: Annotated[
+        Literal["ddm", "lba"] | None,
+        Flag("Reaction times as well: the models drive a diffusion (ddm) or, for more options, a race (lba).", TIMES),
+    ] = None
+    deadline: Annotated[
+        float | None, Flag("Time in s after which trials without an answer ended; omissions count.", TIMES), Field(gt=0)
+    ] = None
+    between: Annotated[
+        str | None, Flag("Covariates of subjects in a hierarchical fit, a formula as in 'age + group'.", TIMES)
+    ] = None
+    posterior: Annotated[
+        int, Flag("Draws of the posterior in each of two chains (NUTS, extra bayes); 0 for none.", SCORES), Field(ge=0)
+    ] = 0
+    vary: Annotated[
+        Texts,
+        Flag("Parameter of a diffusion by a formula of columns, as in 'drift=coh*block'; repeat for several.", TIMES),
+    ] = []
 
     @field_validator("model", mode="before")
     @classmethod
@@ -114,10 +176,24 @@ class FitSettings(TableRequest):
             return parse_whole_numbers(units, "--units")
         return [units] if isinstance(units, int | float) else units
 
+    @field_validator("vary", mode="after")
+    @classmethod
+    def _formulas(cls, vary: list[str]) -> list[str]:
+        formulas(vary)
+        return vary
+
+    def reading(self) -> dict[str, list[str]]:
+        """See `TableRequest.reading`; columns that formulas name are kept with the trials."""
+        texts = [(text, "--vary") for text in formulas(self.vary).values()]
+        texts += [(self.between, "--between")] if self.between else []
+        names = dict.fromkeys(name for text, flag in texts for name in columns_in(text, flag))
+        return {**super().reading(), "keep": list(names)}
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values; ways of reading that are not used are left out."""
+        """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
         settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
-        return {key: value for key, value in settings.items() if value or key not in self.reading()}
+        optional = {*TableRequest.reading(self), "times", "deadline", "vary", "between", "posterior"}
+        return {key: value for key, value in settings.items() if value or key not in optional}
 
 
 class FitRequest(FitSettings):
@@ -141,9 +217,19 @@ class FitRequest(FitSettings):
 class DataRequest(TableRequest):
     """Describe a table of choices: accuracy, bias, lapses, history.
 
-    Roles of columns are guessed from names and values, and shown. Missed trials keep their place.
+    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, JSON; data of IBL, BIDS, jsPsych, PsychoPy. Roles
+    of columns are guessed from names and values, and shown. Missed trials keep their place.
     """
 
+    table: Annotated[
+        list[Path],
+        Flag("Files or a folder with one row per trial, or a data set of ngym list data.", positional=True),
+    ]
+    data_dir: Annotated[Path | None, Flag("Folder of public data sets (default: a cache in the home folder).")] = None
+    download: Annotated[bool, Flag("Fetch a public data set that is not there.")] = False
+    by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
+    subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
+    save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
     out: Annotated[Path | None, Flag("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -146,7 +147,7 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
     path = place(request.runs, request.table, request.name)
     folder = FitFolder(path)
     settings = request.to_dict()
-    files = {str(file): digest(file) for file in (request.table, request.test) if file is not None}
+    files = {str(file): digest_of(file) for file in (request.table, request.test) if file is not None}
     if path.exists() and any(path.iterdir()):
         if request.overwrite:
             managing.remove([RunFolder(path)])
@@ -174,6 +175,14 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
     })  # fmt: skip
     folder.write(about)
     return folder, about
+
+
+def digest_of(path: Path) -> str:
+    """Return the digest of a file, or of all files in a folder."""
+    if not path.is_dir():
+        return digest(path)
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return hashlib.sha256("".join(f"{file.relative_to(path)} {digest(file)}\n" for file in files).encode()).hexdigest()
 
 
 def _about(table: Behaviour) -> TableRecord:
@@ -207,7 +216,7 @@ def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> di
         "subject": np.concatenate([np.full(len(each), each.subject, object) for each in sessions]),
         "session": np.concatenate([np.full(len(each), each.name, object) for each in sessions]),
         "trial": np.concatenate([np.arange(len(each)) for each in sessions]),
-        **{key: table.join(key) for key in ("choice", "reward", "correct", "truth")},
+        **{key: table.join(key) for key in ("choice", "reward", "correct", "truth", "rt")},
         **{f"stimulus {name}": table.join("stimuli")[:, k] for k, name in enumerate(table.stimuli)},
     }
     for label, p in predictions.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.from_config import UNITS, default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, LineResult, learner_of, measured
-from ngym_cli.config import RunConfig
+from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
 from ngym_cli.environments.facts import Facts
 from ngym_cli.errors import UserError
@@ -46,7 +46,7 @@ def advance_notice(config: RunConfig | None, facts: Facts) -> str | None:
     return f"no line learns this task yet ({best}); ngym info {facts.id} says what is missing"
 
 
-def advice(config: RunConfig, facts: Facts, found: Summary) -> str | None:
+def advice(config: ResolvedConfig, facts: Facts, found: Summary) -> str | None:
     """Return one line on a performance at chance or far below the ceiling, with what to try; None where all is well.
 
     Args:
@@ -87,7 +87,7 @@ def shortfall(found: Summary) -> str | None:
     return f"performance {score:.3f} is {score / ceiling:.0%} of the ceiling ({ceiling:.3f})"
 
 
-def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
+def _suggestions(config: ResolvedConfig, facts: Facts) -> Iterator[str]:
     """Yield what to try, the most promising first."""
     algorithm = find_algorithm(config.alg)
     needed = recommended(facts.id)
@@ -96,25 +96,25 @@ def _suggestions(config: RunConfig, facts: Facts) -> Iterator[str]:
     if not algorithm.recurrent and not algorithm.own_class:
         yield f"--alg {usual_algorithm(facts.id)} (a network with memory)"
         return
-    usual, steps = default_steps(config, facts.id), int(config.timesteps or 0)
+    usual, steps = default_steps(config, facts.id), config.timesteps
     if steps < usual:
         yield f"--timesteps {usual:_} (default of the task)"
-    if config.network not in (None, algorithm.networks[0]):
+    if config.network != algorithm.networks[0]:
         yield f"--network {algorithm.networks[0]}"
     row = measured(facts.id, learner_of(config) or "default")
     if row is not None and row.learned and steps >= usual:
         yield f"another --seed ({row.share} seeds learn the task)"
-    if (config.units or UNITS) < UNITS:
+    if config.units < UNITS:
         yield f"--units {UNITS}"
     if steps >= usual:
         yield f"--timesteps {2 * steps:_}"
     yield from _other_signal(config, facts)
 
 
-def _has(config: RunConfig, needed: Recommended) -> bool:
+def _has(config: ResolvedConfig, needed: Recommended) -> bool:
     """Return whether a run has the recommended wrappers, steps, hyperparameters and arguments of the network."""
     here = {entry.name for entry in config.wrappers}
-    if int(config.timesteps or 0) < needed.settings.get("timesteps", 0):
+    if config.timesteps < needed.settings.get("timesteps", 0):
         return False
     return all(entry["name"] in here for entry in needed.settings.get("wrappers", ())) and all(
         getattr(config, table).get(name) == value
@@ -123,7 +123,7 @@ def _has(config: RunConfig, needed: Recommended) -> bool:
     )
 
 
-def _other_signal(config: RunConfig, facts: Facts) -> Iterator[str]:
+def _other_signal(config: ResolvedConfig, facts: Facts) -> Iterator[str]:
     """Yield an algorithm that learns from another signal, unless measured not to learn the task."""
     taught = find_algorithm(config.alg).needs_truth
     other = "recurrent_ppo" if taught else "supervised"

@@ -15,7 +15,7 @@ from ngym_cli import runs, terminal
 from ngym_cli.agents import checkpoints, per_task, threads
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.networks import find_network
-from ngym_cli.config import RunConfig, merge
+from ngym_cli.config import ResolvedConfig, RunConfig, merge
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.runs import managing
@@ -86,7 +86,7 @@ def _resume(request: RunRequest, reference: str) -> int:
 def _plan(request: RunRequest) -> int:
     """Print the plan of a run, or its complete configuration as TOML for ``--config``; make nothing."""
     from ngym_cli.agents.from_config import complete
-    from ngym_cli.environments.defaults import resolve
+    from ngym_cli.environments.defaults import resolve, rounding
     from ngym_cli.training import timing
 
     config, facts = resolve(request.load())
@@ -108,6 +108,8 @@ def _plan(request: RunRequest) -> int:
         ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
         ("folder", f"{folder}{' (exists)' if exists else ''}"),
     ]
+    if (rounded := rounding(config, facts)) is not None:
+        rows.insert(1, ("timing", rounded))
     for row in rows:
         terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
     terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
@@ -153,10 +155,11 @@ class RunPrinter:
     def __init__(self, config: RunConfig | None, root: Path, json: bool):
         self.config, self.root, self.json = config, root, json
         self.err = terminal.console(stderr=True)
-        self._setting: tuple[RunConfig, Facts] | None = None
+        self._setting: tuple[ResolvedConfig, Facts] | None = None
 
-    def announce(self, resolved: RunConfig, facts: Facts) -> None:
+    def announce(self, resolved: ResolvedConfig, facts: Facts) -> None:
         """Print what is trained, for how many steps and for how long."""
+        from ngym_cli.environments.defaults import rounding
         from ngym_cli.training import timing
 
         self._setting = resolved, facts
@@ -165,14 +168,16 @@ class RunPrinter:
         seconds = timing.expected(resolved, facts) if self.config is not None else None
         about = f"; about {terminal.in_words(seconds)}" if seconds else ""
         origin = per_task.about_steps(self.config, facts.id) if self.config is not None else ""
-        steps = f"{int(resolved.timesteps or 0):,} steps{origin}"
+        steps = f"{resolved.timesteps:,} steps{origin}"
         what = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
         self.err.print(f"training {what}: {steps}{about}", soft_wrap=True)
+        if (rounded := rounding(resolved, facts)) is not None:
+            self.err.print(rounded, soft_wrap=True)
         if resolved.network and find_network(resolved.network).own_class is not None:
             self.err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
         threads.one_in_torch()
 
-    def display(self, resolved: RunConfig, facts: Facts, path: Path) -> Display:
+    def display(self, resolved: ResolvedConfig, facts: Facts, path: Path) -> Display:
         """Print the run folder and advice, and return the display of the progress."""
         from ngym_cli.training import advice
         from ngym_cli.training.progress import Display, LiveDisplay
@@ -181,11 +186,11 @@ class RunPrinter:
         if said := advice.advance_notice(self.config, facts):
             self.err.print(said, soft_wrap=True)
         taught = find_algorithm(resolved.alg).needs_truth
-        return Display() if self.json else LiveDisplay(self.err, int(resolved.timesteps or 0), facts.references, taught)
+        return Display() if self.json else LiveDisplay(self.err, resolved.timesteps, facts.references, taught)
 
     def finish(self, outcome: RunResult) -> int:
         """Print the results and return the exit code."""
-        from ngym_cli.evaluation import printing
+        from ngym_cli.evaluation import summary_text
         from ngym_cli.training import advice
 
         setting = self._setting if outcome.status == "finished" else None
@@ -194,7 +199,7 @@ class RunPrinter:
         if self.json:
             terminal.print_json({"id": str(path), "status": outcome.status, "advice": said, **outcome.summary})
         else:
-            printing.print_evaluation(outcome.summary, "evaluation at the end of training")
+            summary_text.print_evaluation(outcome.summary, "evaluation at the end of training")
             for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
                 out.print(line, soft_wrap=True)
             words = ("run", "--resume") if outcome.status == "interrupted" else ("plot",)

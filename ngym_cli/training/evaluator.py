@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ngym_cli import runs
-from ngym_cli.config import RunConfig, streams
-from ngym_cli.environments.facts import Facts
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
 from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.terminal import REFERENCES
 from ngym_cli.training.curriculum import Stage
 from ngym_cli.training.curves import Board
+from ngym_cli.training.prepare import ResolvedRun
 from ngym_cli.training.progress import Display, actions_in_words
 
 if TYPE_CHECKING:
@@ -27,38 +26,35 @@ if TYPE_CHECKING:
 class Evaluator:
     """Evaluates the agent during training and adds the results to curves and manifest.
 
+    Evaluations along training are of the last stage, with the performance on the tasks of all stages if these differ.
+
     Args:
         run: the folder.
-        config: complete configuration.
-        facts: known properties of the task to be learned.
+        resolved: the run.
         policy: gives the present policy.
         board: TensorBoard.
         display: live display of the run.
-        stages: of the run, in their order; evaluations along training are of the last stage, with the performance on
-            the tasks of all stages if these differ.
     """
 
     def __init__(
         self,
         run: runs.RunFolder,
-        config: RunConfig,
-        facts: Facts,
+        resolved: ResolvedRun,
         policy: Callable[[], BasePolicy],
         board: Board,
         display: Display,
-        stages: Sequence[Stage] = (),
     ):
-        self.run, self.config, self.facts, self.policy = run, config, facts, policy
-        self.board, self.display, self.stages = board, display, stages
-        self.trials = int(config.evaluation.trials or 0)
+        self.run, self.config, self.facts, self.policy = run, resolved.config, resolved.goal, policy
+        self.board, self.display, self.stages = board, display, resolved.stages
+        self.trials = self.config.evaluation.trials
         self.step = 0
+        self._seed = resolved.seeds["evaluation"]
         self._last: fresh_trials.EvaluatedTrials | None = None
         self.recorded: list[EvaluationRow] = []
 
     def due(self, step: int) -> bool:
         """Return whether an evaluation is due."""
-        every = self.config.evaluation.every
-        return every is not None and 0 < every <= step - self.step and step < (self.config.timesteps or 0)
+        return 0 < self.config.evaluation.every <= step - self.step and step < self.config.timesteps
 
     def at(self, step: int) -> fresh_trials.EvaluatedTrials | None:
         """Return the most recent evaluation if made at the given step, else None."""
@@ -114,7 +110,7 @@ class Evaluator:
             place: numbers that determine the random stream.
             stage: stage whose task is evaluated; default the last.
         """
-        seed = int(np.random.SeedSequence([streams(self.config.seed)["evaluation"], *place]).generate_state(1)[0])
+        seed = int(np.random.SeedSequence([self._seed, *place]).generate_state(1)[0])
         goal, facts = (stage.config, stage.facts) if stage else (self.config.in_stage(-1), self.facts)
         began = time.monotonic()
         settings = fresh_trials.EvaluationSettings(trials, seed, self.config.evaluation.deterministic, measured=False)

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving, threads
-from ngym_cli.agents.algorithms import find_algorithm
-from ngym_cli.agents.from_config import build_model, complete
-from ngym_cli.config import RunConfig, streams
+from ngym_cli.agents.from_config import build_model
+from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.parts import faulty_reference, find_own, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.facts import Facts, inspect
+from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.training import tracking
-from ngym_cli.training.curriculum import Curriculum, renew, stages_of
-from ngym_cli.training.curves import Curves
+from ngym_cli.training.curriculum import Curriculum, renew
+from ngym_cli.training.curves import Board, Curves
 from ngym_cli.training.evaluator import Evaluator
+from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
 from ngym_cli.training.session import CheckpointKeeper, TrainingSession, Watch
-from ngym_cli.training.stopping import Stop, Until, stopping_on_signals
+from ngym_cli.training.stopping import Stop, stopping_on_signals
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -57,14 +56,14 @@ class Hooks:
     """Functions that a run calls during training.
 
     Attributes:
-        announce: called with the complete configuration and the facts of the task, before torch is imported.
+        announce: called with the complete configuration and the properties of the task, before torch is imported.
         make_display: returns the display of the progress.
         watch: called after each evaluation; may end the run early.
         begun: called with the folder of a new run once it is complete enough to be listed.
     """
 
-    announce: Callable[[RunConfig, Facts], None] = lambda *_: None
-    make_display: Callable[[RunConfig, Facts, Path], Display] = lambda *_: Display()
+    announce: Callable[[ResolvedConfig, Facts], None] = lambda *_: None
+    make_display: Callable[[ResolvedConfig, Facts, Path], Display] = lambda *_: Display()
     watch: Watch | None = None
     begun: Callable[[runs.RunFolder], object] = lambda *_: None
 
@@ -75,63 +74,35 @@ def train(
     name: str | None = None,
     overwrite: bool = False,
     hooks: Hooks | None = None,
-    facts: Facts | None = None,
 ) -> RunResult:
+    """Prepare a run and train an agent; see `prepare` for the arguments and `start` for the course of a run."""
+    return start(prepare(config, root, name, overwrite), hooks)
+
+
+def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
     """Train an agent and write a run folder.
 
     The folder is made before torch is imported, so that a run that is killed early is listed and can be resumed. A
     mistake in the configuration leaves nothing behind, and a run that is replaced stays until the new one is built.
 
     Args:
-        config: configuration of the run.
-        root: folder of all runs.
-        name: name of the run; default from the time and the seed.
-        overwrite: replace a run of that name.
+        resolved: the run.
         hooks: functions that the run calls.
-        facts: facts of the task, if the task has been tried and the configuration is resolved.
 
     Raises:
-        UserError: if the configuration does not work, the folder cannot be made or written to, the user's task fails,
-            or a number is not finite.
+        UserError: if the learner cannot be built, the folder cannot be made or written to, the user's task fails, or a
+            number is not finite.
     """
     hooks = hooks or Hooks()
-    path = runs.folder_for(root, config.task, config.alg, name, config.seed)
-    if name is not None:
-        runs.refuse_existing(path, overwrite)
-    if facts is None:
-        config, facts = resolve(config)
-    tracking.check(config)
-    config = complete(config, facts)
-    hooks.announce(config, facts)
-    course = _course(config, facts)
-    goal = _goal(course, facts)
-    _until(config, goal)  # refused before anything is written
-    source = runs.find(config.init_from, root) if config.init_from else None
-    manifest = provenance.opening(config, goal, threads.learning()) | ({"stages": course.record()} if course else {})
-    if source is not None:  # a resumed run may be started elsewhere, and "latest" would be the run itself
-        manifest["init_from"] = {"run": str(source.path.resolve())}
-
-    def make() -> runs.RunFolder:
-        return runs.create(path, overwrite, config.to_toml(), manifest, rename=name is None)
-
-    missing = [folder for folder in path.parents if not folder.exists()]
-    run = None if path.exists() and name is not None else make()
-    try:
-        venv = build_venv(config.in_stage(0), int(config.n_envs or 1))
-        model = build_model(config, venv)
-        begun = saving.initialise_from(model, config, source) if source is not None else None
-        venv.seed(streams(config.seed)["environments"])
-        callbacks = _own_callbacks(config)
-        references = goal.references
-    except Exception:
-        if run is not None:
-            runs.discard(run, missing)
-        raise
-    run = run or make()
+    hooks.announce(resolved.config, resolved.facts)
+    with _new_folder(resolved) as make:
+        learning = _build(resolved)
+        references = resolved.goal.references
+    run = make()
     with locks.lock(run.path):
-        run.update(**references, **({"init_from": begun} if begun else {}))
+        run.update(**references, **learning.origin)
         hooks.begun(run)
-        return _go(_Parts(run, config, goal, model, venv, hooks, course, callbacks))
+        return _learn(run, resolved, learning, hooks)
 
 
 def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None) -> RunResult:
@@ -145,7 +116,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         hooks: functions that the run calls.
 
     Raises:
-        UserError: if the run is finished, in use, damaged, or fails as in ``train``.
+        UserError: if the run is finished, in use, damaged, or fails as in ``start``.
     """
     hooks = hooks or Hooks()
     with locks.lock(run.path):
@@ -154,50 +125,85 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         if manifest["status"] == "finished":
             raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
         runs.refuse_if_running_elsewhere(run, manifest)
-        config = run.config(trust)
-        facts = inspect(config)
-        find_algorithm(config.alg)
-        hooks.announce(config, facts)
+        resolved = reopen(run, trust)
+        hooks.announce(resolved.config, resolved.facts)
         saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
-        with checkpoints.fitting(saved):
-            course = _course(config, facts, saved)
-        venv = build_venv(course.stage.config if course else config, int(config.n_envs or 1))
-        model = build_model(config, venv)
-        goal = _goal(course, facts)
-        begun: dict[str, object] = {}
-        if saved is not None:
-            checkpoints.restore(saved, model, venv)
-        else:
-            if "chance" not in manifest:  # the run was killed while the learner was built
-                begun.update(goal.references)
-            if config.init_from:
-                recorded = (manifest.get("init_from") or {}).get("run", config.init_from)
-                begun["init_from"] = saving.initialise_from(model, config, runs.find(str(recorded)))
-            venv.seed(streams(config.seed)["environments"])
-        callbacks = _own_callbacks(config)
+        learning = _build(resolved, saved)
+        missing = {} if saved or "chance" in manifest else resolved.goal.references  # killed while it was built
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
-            run.update(**provenance.reopening(manifest, saved.step if saved else 0, threads.learning()), **begun)
-        return _go(_Parts(run, config, goal, model, venv, hooks, course, callbacks), saved, complaints)
+            again = provenance.reopening(manifest, saved.step if saved else 0, threads.learning())
+            run.update(**again, **missing, **learning.origin)
+        return _learn(run, resolved, learning, hooks, saved, complaints)
 
 
-def _course(config: RunConfig, facts: Facts, saved: checkpoints.Saved | None = None) -> Curriculum | None:
-    """Return the curriculum of a configuration, restored from a checkpoint if given; None without stages."""
-    if not config.stages:
-        return None
-    course = Curriculum(stages_of(config, facts))
-    if saved is not None:
-        course.set_state(saved.session["curriculum"])
-    return course
+@dataclass(frozen=True)
+class Learning:
+    """Learner of a run with everything that it learns from.
+
+    Attributes:
+        model: the learner.
+        venv: environments.
+        curriculum: course through the stages, or None.
+        callbacks: callbacks of the user.
+        origin: record of the run whose weights initialised the network, as the entry ``init_from``; or empty.
+    """
+
+    model: BaseAlgorithm
+    venv: VecEnv
+    curriculum: Curriculum | None
+    callbacks: Sequence[BaseCallback]
+    origin: dict[str, object]
 
 
-def _until(config: RunConfig, facts: Facts) -> Until | None:
-    """Return the criterion that ends a run, or None.
+@contextlib.contextmanager
+def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]:
+    """Make the folder of a run, at once unless it replaces another run, and discard it if the block fails.
+
+    Yields:
+        A function that returns the folder; a run that is replaced stays until it is called.
+    """
+    curriculum = resolved.curriculum()
+    manifest = provenance.opening(resolved.config, resolved.goal, threads.learning())
+    manifest |= {"stages": curriculum.record()} if curriculum else {}
+    manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
+
+    @functools.cache
+    def make() -> runs.RunFolder:
+        path, toml = resolved.path, resolved.config.to_toml()
+        return runs.create(path, resolved.overwrite, toml, manifest, rename=not resolved.is_named)
+
+    missing = [folder for folder in resolved.path.parents if not folder.exists()]
+    run = None if resolved.path.exists() and resolved.is_named else make()
+    try:
+        yield make
+    except Exception:
+        if run is not None:
+            runs.discard(run, missing)
+        raise
+
+
+def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Learning:
+    """Build environments and learner, as a checkpoint left them or with the weights of another run.
 
     Raises:
-        UserError: if it needs a ceiling that is not known.
+        UserError: if something does not exist or fit together, or the checkpoint does not fit.
     """
-    return Until.asked(config.until, config.until_performance, facts, int(config.timesteps or 0))
+    curriculum = resolved.curriculum()
+    if saved is not None and curriculum is not None:
+        with checkpoints.fitting(saved):
+            curriculum.set_state(saved.session["curriculum"])
+    config = resolved.config
+    venv = build_venv(curriculum.stage.config if curriculum else config, config.n_envs)
+    model = build_model(config, venv)
+    origin: dict[str, object] = {}
+    if saved is not None:
+        checkpoints.restore(saved, model, venv)
+    else:
+        if resolved.init_from is not None:
+            origin["init_from"] = saving.initialise_from(model, config, runs.find(resolved.init_from))
+        venv.seed(resolved.seeds["environments"])
+    return Learning(model, venv, curriculum, _own_callbacks(config), origin)
 
 
 def _own_callbacks(config: RunConfig) -> list[BaseCallback]:
@@ -218,96 +224,124 @@ def _own_callbacks(config: RunConfig) -> list[BaseCallback]:
     return found
 
 
-def _goal(course: Curriculum | None, facts: Facts) -> Facts:
-    """Return the properties of the task of the last stage, which is to be learned."""
-    return course.stages[-1].facts if course else facts
+def _learn(
+    run: runs.RunFolder,
+    resolved: ResolvedRun,
+    learning: Learning,
+    hooks: Hooks,
+    saved: checkpoints.Saved | None = None,
+    complaints: Sequence[str] = (),
+) -> RunResult:
+    """Learn until the end or until a stop is requested, and write the results.
+
+    Args:
+        run: the folder.
+        resolved: the run.
+        learning: learner and environments.
+        hooks: functions that the run calls.
+        saved: checkpoint from which the run continues, or None.
+        complaints: checkpoints that were passed over, with the reason.
+    """
+    with _failures(run, resolved.config) as failures, contextlib.closing(learning.venv), _writing(run):
+        with checkpoints.fitting(saved):
+            session = failures.session = _session(run, resolved, learning, hooks, saved)
+        with session.shown(), stopping_on_signals(session.stop, session.curves.display.say):
+            for line in _first_lines(resolved, learning, complaints):
+                session.curves.display.say(line)
+            _take_steps(resolved.config, learning, session)
+            learning.venv.close()  # frees the memory of its trials
+            status: RunState = "finished" if session.stop.is_end else "interrupted"
+            summary = session.close(learning.model, resolved.config, status)
+    return RunResult(run, status, summary)
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Parts of a run that exist before the start."""
-
-    run: runs.RunFolder
-    config: RunConfig
-    facts: Facts
-    model: BaseAlgorithm
-    venv: VecEnv
-    hooks: Hooks
-    course: Curriculum | None
-    callbacks: Sequence[BaseCallback]
-
-    def session(self, saved: checkpoints.Saved | None) -> TrainingSession:
-        """Return the session of a new run, or of a run that continues from a checkpoint."""
-        path, facts, state = self.run.path, self.facts, saved.session if saved else {}
-        recorder = TrialRecorder.of(path / runs.TRIALS, self.config, facts, self.venv.num_envs)
-        recorder.set_state(state.get("recorder"))
-        if self.course is not None:
-            stage = self.course.stage
-            recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
-        display = self.hooks.make_display(self.config, facts, path)
-        board = tracking.board_of(self.run, self.config, state.get("board"), display.say)
-        stages, folder = self.course.stages if self.course else (), path / checkpoints.FOLDER
-
-        def write(step: int, state: dict[str, object]) -> Path:
-            return checkpoints.write(folder, step, self.model, self.venv, state)
-
-        session = TrainingSession(
-            self.run,
-            facts,
-            change_stage=lambda stage: renew(self.model, self.venv, stage.config, stage.seed),
-            curves=Curves(recorder, board, display, int(self.config.timesteps or 0)),
-            evaluator=Evaluator(self.run, self.config, facts, lambda: self.model.policy, board, display, stages),
-            checkpoints=CheckpointKeeper(folder, self.config.checkpoint, write),
-            curriculum=self.course,
-            until=_until(self.config, facts),
-            watch=self.hooks.watch,
-        )
-        if saved is None:
-            board.hyperparameters(self.config.model_dump(), self.config.to_toml())
-            board.layout(summary.listed_conditions(facts.conditions))
-        else:
-            session.set_state(saved.step, state)
-        return session
+def _first_lines(resolved: ResolvedRun, learning: Learning, complaints: Sequence[str]) -> Iterator[str]:
+    """Yield what a user should know before learning begins."""
+    yield from (f"passed over: {complaint}" for complaint in complaints)
+    if note := getattr(learning.model, "note", ""):
+        yield note
+    fresh = dict(learning.origin.get("init_from") or ()).get("fresh")  # type: ignore[call-overload]
+    if fresh:
+        yield f"initial weights are those of {resolved.config.init_from}, except {', '.join(fresh)}"
 
 
-def _go(parts: _Parts, saved: checkpoints.Saved | None = None, complaints: list[str] | None = None) -> RunResult:
-    """Learn until the end or until a stop is requested, and write the results."""
+def _session(
+    run: runs.RunFolder, resolved: ResolvedRun, learning: Learning, hooks: Hooks, saved: checkpoints.Saved | None
+) -> TrainingSession:
+    """Return the session of a new run, or of a run that continues from a checkpoint."""
+    config, goal, curriculum = resolved.config, resolved.goal, learning.curriculum
+    state = saved.session if saved else {}
+    recorder = TrialRecorder.of(run.path / runs.TRIALS, config, goal, learning.venv.num_envs)
+    recorder.set_state(state.get("recorder"))
+    if curriculum is not None:
+        stage = curriculum.stage
+        recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
+    display = hooks.make_display(config, goal, run.path)
+    board = _board(run, config, state.get("board"), display)
+    model, venv, folder = learning.model, learning.venv, run.path / checkpoints.FOLDER
+
+    def write(step: int, state: dict[str, object]) -> Path:
+        return checkpoints.write(folder, step, model, venv, state)
+
+    session = TrainingSession(
+        run,
+        goal,
+        change_stage=lambda stage: renew(model, venv, stage.config, stage.seed),
+        curves=Curves(recorder, board, display, config.timesteps),
+        evaluator=Evaluator(run, resolved, lambda: model.policy, board, display),
+        checkpoints=CheckpointKeeper(folder, config.checkpoint, write),
+        curriculum=curriculum,
+        until=resolved.until(),
+        watch=hooks.watch,
+    )
+    if saved is None:
+        board.hyperparameters(config.model_dump(), config.to_toml())
+        board.layout(summary.listed_conditions(goal.conditions))
+    else:
+        session.set_state(saved.step, state)
+    return session
+
+
+def _board(run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, display: Display) -> Board:
+    """Return the writer of a run's curves."""
+    if config.track is None:
+        return Board(run.path, state)
+    from ngym_cli.training import tracking
+
+    return tracking.board_of(run, config, state, display.say)
+
+
+@dataclass
+class _Failures:
+    """Session whose results are saved when a run fails.
+
+    Attributes:
+        session: None before it exists.
+    """
+
     session: TrainingSession | None = None
+
+
+@contextlib.contextmanager
+def _failures(run: runs.RunFolder, config: RunConfig) -> Iterator[_Failures]:
+    """Save the present results of a run that fails, and name a user's own code that failed.
+
+    Raises:
+        UserError: if a user's code failed or ended the program.
+    """
+    failures = _Failures()
     try:
-        with _writing(parts.run):
-            with checkpoints.fitting(saved):
-                session = parts.session(saved)
-            display = session.curves.display
-            display.start(session.step)
-            for complaint in complaints or ():
-                display.say(f"passed over: {complaint}")
-            if note := getattr(parts.model, "note", ""):
-                display.say(note)
-            fresh = (parts.run.manifest().get("init_from") or {}).get("fresh") if saved is None else None
-            if fresh:
-                display.say(f"initial weights are those of {parts.config.init_from}, except {', '.join(fresh)}")
-            with stopping_on_signals(session.stop, display.say):
-                _learn(parts, session)
-                parts.venv.close()  # frees the memory of its trials
-                status: RunState = "finished" if session.stop.reason is None or session.stop.complete else "interrupted"
-                found = session.close(parts.model, parts.config, status)
+        yield failures
     except BaseException as error:
-        _abandon(parts.run, session, error)
+        _abandon(run, failures.session, error)
         if not isinstance(error, Exception | KeyboardInterrupt):  # from a user's task, never from our own code
-            raise UserError(f"task {parts.config.task} ended the program: {one_line(error)}") from error
-        own = [name for name in references(parts.config) if is_reference(name)]
+            raise UserError(f"task {config.task} ended the program: {one_line(error)}") from error
+        own = [name for name in references(config) if is_reference(name)]
         if isinstance(error, Exception) and own and not isinstance(error, UserError):
             name = faulty_reference(error, own)
-            noun = "task " if name == parts.config.task else ""
+            noun = "task " if name == config.task else ""
             raise UserError(f"{noun}{name} failed during training: {one_line(error)}{place_of(error)}") from error
         raise
-    finally:
-        if session is not None:
-            session.curves.display.stop()
-            with contextlib.suppress(OSError):
-                session.curves.board.close()
-        parts.venv.close()
-    return RunResult(parts.run, status, found)
 
 
 def _abandon(run: runs.RunFolder, session: TrainingSession | None, error: BaseException) -> None:
@@ -332,21 +366,20 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
         raise UserError(f"cannot write run folder {run.path}: {reason}") from error
 
 
-def _learn(parts: _Parts, session: TrainingSession) -> None:
-    """Let a Stable-Baselines3 learner report to the session."""
+def _take_steps(config: ResolvedConfig, learning: Learning, session: TrainingSession) -> None:
+    """Let a Stable-Baselines3 learner take its steps and report to the session."""
     from ngym_cli.training.sb3_callback import SessionCallback, keep_losses
 
-    model = parts.model
+    model, steps = learning.model, config.timesteps
     keep_losses(model)
-    steps = int(parts.config.timesteps or 0)
     try:
-        callbacks = [SessionCallback(session), *parts.callbacks]
+        callbacks = [SessionCallback(session), *learning.callbacks]
         first = session.checkpoints.last is None
         model.learn(steps - int(model.num_timesteps), callback=callbacks, reset_num_timesteps=first)
         if model.num_timesteps < steps and session.stop.reason is None:
             session.complete(f"{model.num_timesteps:,} steps: ended by a callback")
     except Stop:
-        for callback in parts.callbacks:  # the learner calls the ends of callbacks only when it takes all steps
+        for callback in learning.callbacks:  # the learner calls the ends of callbacks only when it takes all steps
             callback.on_training_end()
     except NotFinite as error:
         trial = session.curves.recorder.count(error.env) + 1

@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -241,6 +241,18 @@ class TrainingSession:
         """Stop the learner for good, with a reason for the record."""
         self.curves.display.say(why)
         self.stop.ask(why, complete=True)
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """Show the progress during a block, and close display and curves at its end."""
+        display = self.curves.display
+        try:
+            display.start(self.step)
+            yield
+        finally:
+            display.stop()
+            with contextlib.suppress(OSError):
+                self.curves.board.close()
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

@@ -157,6 +157,11 @@ class StopRequest:
         self.reason, self.complete, self._since = reason, complete, time.monotonic()
 
     @property
+    def is_end(self) -> bool:
+        """Whether the run is finished when the learner stops now, because nothing is left to do."""
+        return self.reason is None or self.complete
+
+    @property
     def is_overdue(self) -> bool:
         """Whether the learner should stop in the middle of a rollout, because the stop has waited too long."""
         return time.monotonic() - self._since >= PATIENCE

@@ -15,9 +15,11 @@ from ngym_cli import terminal
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.compiled.steps import ROWS
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.device import selection
+from ngym_cli.agents.device.selection import Crossover
+from ngym_cli.agents.from_config import build_model, complete, sequences_side_by_side
 from ngym_cli.agents.networks import find_network
-from ngym_cli.config import RunConfig
+from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.stack import build_venv
@@ -35,6 +37,9 @@ ENVIRONMENTS = (16, 64, 256)
 
 #: Largest duration of the measurement in seconds, and the share of this time for preparing the candidates.
 SECONDS, READY = 40.0, 0.5
+
+#: Rounds on a GPU, of which the median counts.
+DEVICE_TURNS = 3
 
 #: Share of the greatest speed that counts as equal, in favour of fewer environments.
 ALIKE = 0.9
@@ -67,7 +72,7 @@ class Timed:
 # -- by arithmetic ---------------------------------------------------------------------------------------------------
 
 
-def expected(config: RunConfig, facts: Facts) -> float | None:
+def expected(config: ResolvedConfig, facts: Facts) -> float | None:
     """Return the expected seconds of a run, from the arithmetic of the network and the rate of this machine.
 
     Args:
@@ -79,15 +84,15 @@ def expected(config: RunConfig, facts: Facts) -> float | None:
     """
     algorithm = find_algorithm(config.alg)
     features = int(np.prod(facts.observation_space.shape or (1,)))
-    built_in = algorithm.own_class is None and find_network(str(config.network)).own_class is None
+    built_in = algorithm.own_class is None and find_network(config.network).own_class is None
     if not built_in or not algorithm.recurrent or len(facts.observation_space.shape or (1,)) > 1:
         return None
-    units, layers = int(config.units or 1), int(config.network_args.get("layers", 1))
-    wide = ROWS.get(str(config.network), 1) * units
+    units, layers = config.units, int(config.network_args.get("layers", 1))
+    wide = ROWS.get(config.network, 1) * units
     weights = wide * (features + units) + (layers - 1) * wide * 2 * units
     passes = 3 if algorithm.needs_truth else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
     per_step = 2 * weights * passes / (REACHED * _rate()) + STEP
-    return START + per_step * int(config.timesteps or 0)
+    return START + per_step * config.timesteps
 
 
 def _rate() -> float:
@@ -111,7 +116,7 @@ def try_out(
     n_threads: int | None = None,
     seconds: float = SECONDS,
     clock: Callable[[], float] = time.perf_counter,
-) -> tuple[RunConfig, list[Timed], float]:
+) -> tuple[ResolvedConfig, list[Timed], float]:
     """Train with different numbers of environments and threads, in turns, and time each.
 
     Args:
@@ -132,10 +137,10 @@ def try_out(
     kept = threads.learning()
     threads.one_in_torch()
     resolved, facts = resolve(config)
-    numbers = [int(config.n_envs)] if config.n_envs else ENVIRONMENTS
+    numbers = [config.n_envs] if config.n_envs else ENVIRONMENTS
     counts = [n_threads] if n_threads else range(1, threads.cores() + 1)
     turns: dict[Candidate, Callable[[], float]] = {}
-    configs: dict[int, RunConfig] = {}
+    configs: dict[int, ResolvedConfig] = {}
     try:
         for n_envs in numbers:
             if turns and clock() - began > READY * seconds:
@@ -158,10 +163,10 @@ def try_out(
     return best, found, besides_learning(best, facts)
 
 
-def _turn(config: RunConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
+def _turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
     """Return a function that trains briefly and returns the steps per second; the first turn is already done."""
     threads.learn_with(n_threads)
-    venv = build_venv(config, int(config.n_envs or 1))
+    venv = build_venv(config, config.n_envs)
     model = build_model(config, venv)
     venv.seed(config.seed)
     each = steps_of_a_turn(model) * model.n_envs
@@ -197,16 +202,16 @@ def speed(config: RunConfig) -> float:
     return try_out(config, 1, 0.0, time.process_time)[1][0].speed
 
 
-def besides_learning(config: RunConfig, facts: Facts) -> float:
+def besides_learning(config: ResolvedConfig, facts: Facts) -> float:
     """Return the expected seconds of a run besides learning: start, and evaluations from the number of steps.
 
     Args:
         config: complete.
         facts: known properties of the task.
     """
-    steps, every = int(config.timesteps or 0), config.evaluation.every
+    steps, every = config.timesteps, config.evaluation.every
     count = 1 + (steps - 1) // every if every and steps else 1
-    return START + count * int(config.evaluation.trials or 0) * max(facts.trial_steps, 1) * 2 * STEP
+    return START + count * config.evaluation.trials * max(facts.trial_steps, 1) * 2 * STEP
 
 
 def bench(request: BenchRequest) -> dict[str, object]:
@@ -217,23 +222,53 @@ def bench(request: BenchRequest) -> dict[str, object]:
 
     Returns:
         ``flags`` to add to the line, ``expected_seconds`` of the run with them, of which ``learning_seconds``,
-        ``timesteps``, and ``tried``, the best first.
+        ``timesteps``, ``tried``, the best first, and ``device``, the comparison with the GPU; None without a GPU or
+        where another device than ``auto`` was requested.
 
     Raises:
         UserError: if the configuration does not work.
     """
     config = configuration.load(request.config, request.settings, request.trust)
-    best, found, rest = try_out(config, request.threads, request.seconds)
-    learning = int(best.timesteps or 0) / found[0].speed
+    card = installed_card() if config.device == "auto" else None
+    on_cpu = config if card is None else config.model_copy(update={"device": "cpu"})
+    best, found, rest = try_out(on_cpu, request.threads, request.seconds)
+    crossover = None if card is None else measure_device(best, found[0].speed, card)
+    faster = crossover is not None and crossover.gpu > crossover.cpu
+    learning = best.timesteps / (crossover.gpu if crossover is not None and faster else found[0].speed)
     return {
         "task": best.task,
         "alg": best.alg,
-        "flags": f"--n-envs {found[0].n_envs} --threads {found[0].threads}",
+        "flags": f"--n-envs {found[0].n_envs} --threads {found[0].threads}" + " --device cuda" * faster,
+        "device": None if crossover is None else asdict(crossover),
         "timesteps": best.timesteps,
         "learning_seconds": round(learning, 1),
         "expected_seconds": round(learning + rest, 1),
         "tried": [asdict(timed) for timed in found],
     }
+
+
+def installed_card() -> str | None:
+    """Return the name of this machine's GPU; None if there is none."""
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+
+
+def measure_device(config: ResolvedConfig, cpu: float, card: str, device: str = selection.CUDA) -> Crossover:
+    """Measure the speed of a run on a device, and keep the comparison for ``--device auto``.
+
+    Args:
+        config: configuration of the run.
+        cpu: steps per second on the CPU.
+        card: name of the device's card.
+        device: name of the device in torch.
+    """
+    take = _turn(config.model_copy(update={"device": device}), threads.learning(), time.perf_counter)
+    gpu = float(np.median([take() for _ in range(DEVICE_TURNS)]))
+    sequences = sequences_side_by_side(config)
+    crossover = Crossover(card, str(config.network), config.units, sequences, cpu, gpu)
+    selection.store(crossover)
+    return crossover
 
 
 def print_timed(found: Mapping[str, Any]) -> None:
@@ -248,6 +283,9 @@ def print_timed(found: Mapping[str, Any]) -> None:
     whole, learning = in_words(found["expected_seconds"]), in_words(found["learning_seconds"])
     about = f"{steps:,} steps take about {whole}, of which learning {learning}"
     out.print(f"\nbest: {found['flags']}; {about}", soft_wrap=True)
+    if device := found["device"]:
+        speeds = f"{device['gpu']:,.0f} steps a second on {device['card']}, {device['cpu']:,.0f} on the CPU"
+        out.print(f"{speeds}; --device auto follows this from now on", soft_wrap=True)
     if len({row["n_envs"] for row in found["tried"]}) > 1:
         more = "More environments mean longer rollouts and fewer updates in as many steps"
         out.print(f"{more}; the number of threads changes nothing but time.", soft_wrap=True)

@@ -117,20 +117,19 @@ def _library(name: str) -> Any:
     return library(name, f"--track {name} needs {name}", name)
 
 
-def check(config: RunConfig) -> None:
+def require(service: str) -> None:
     """Refuse a service whose library is not installed, before anything is made.
 
     Raises:
         UserError: names what to install.
     """
-    if config.track is not None:
-        _library(config.track)
+    _library(service)
 
 
 def board_of(
     run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, say: Callable[[str], None]
 ) -> Board:
-    """Return the writer of a run's curves.
+    """Return the writer of a run's curves, which also go to a tracking service.
 
     Args:
         run: the run.
@@ -138,8 +137,6 @@ def board_of(
         state: of the board up to a checkpoint.
         say: reports problems of a service to the user; the run continues.
     """
-    if config.track is None:
-        return Board(run.path, state)
     key = hashlib.sha256(f"{run.path.resolve()} {run.manifest().get('started')}".encode()).hexdigest()[:16]
     return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key), say)
 

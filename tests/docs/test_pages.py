@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,8 @@ from ngym_cli.papers import collection
 SOME = ("GoNogo-v0", "VisualSearch-v0", "yang19.dm1-v0", "ReversalLearning-v0", "CueSetGo-v0", "Bandit-v0", "Null-v0",
         "NBack-v0")  # fmt: skip
 
+ROOT = Path(__file__).parents[2]
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)")
 FIGURE = re.compile(r"```\{figure\} (\S+)\n:alt: (.*)\n")
 
@@ -190,3 +194,26 @@ def test_only_what_changed_is_written(tmp_path):
     second.remove_others()
     assert (tmp_path / "a/b.md").stat().st_mtime_ns == before
     assert not (tmp_path / "old").exists()
+
+
+def test_literals_of_docstrings_are_closed_and_have_no_spaces_at_their_ends():
+    """Sphinx, for which warnings are errors, reads such a literal as text that never ends."""
+    wrong = []
+    for path in [*(ROOT / "neurogym").rglob("*.py"), *(ROOT / "ngym_cli").rglob("*.py")]:
+        source = path.read_text(encoding="utf-8")
+        nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, DOCUMENTED)]
+        texts = [*(ast.get_docstring(node) or "" for node in nodes), *re.findall(r"#: (.*)", source)]
+        for text in texts:
+            pieces = text.split("``")
+            wrong += [f"{path.name}: {text[:60]}"] if len(pieces) % 2 == 0 else []
+            wrong += [f"{path.name}: ``{each}``" for each in pieces[1::2] if each != each.strip()]
+    assert not wrong
+
+
+def test_a_site_that_fails_to_build_leaves_the_old_one():
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\ndocs:")[1].split("\n\n")[0].splitlines()
+    built, removed = (
+        next(k for k, line in enumerate(recipe) if text in line) for text in ("sphinx", "rm -rf build/docs/html")
+    )
+    assert "build/docs/new" in recipe[built] and built < removed
+    assert recipe[removed + 1].strip() == "mv build/docs/new build/docs/html"

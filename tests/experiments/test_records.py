@@ -59,6 +59,20 @@ def test_comments_and_docstrings_do_not_make_a_record_old(tmp_path):
     assert digest('"""One."""\n\n\ndef f(x):\n    """Two."""\n    return x + 2\n') != first
 
 
+def test_names_of_local_variables_do_not_make_a_record_old(tmp_path):
+    source = tmp_path / "a.py"
+
+    def digest(text):
+        source.write_text(text)
+        stamp.plain.cache_clear()
+        return stamp.plain(source)
+
+    first = digest("def f(x, n):\n    y = [g(z) for z in x]\n    return lambda u: y[n] + u\n")
+    assert digest("def f(a, b):\n    c = [g(d) for d in a]\n    return lambda e: c[b] + e\n") == first
+    assert digest("def f(a, b):\n    c = [g(d) for d in b]\n    return lambda e: c[b] + e\n") != first
+    assert digest("def f(a, b):\n    c = [h(d) for d in a]\n    return lambda e: c[b] + e\n") != first
+
+
 def test_the_digest_follows_the_task_and_the_settings():
     first = stamp.digest(["GoNogo-v0"], {"units": 64})
     assert stamp.digest(["GoNogo-v0"], {"units": 64}) == first

@@ -90,15 +90,15 @@ def figure_2_intervals_beyond_training(paper):
     the dashed line (what was cued) beyond these.
     """
     figure, panels = new_figure(1, 2, width=3.2, sharey=True)
-    for axes, part, colour in zip(panels, PARTS, COLOURS, strict=False):
-        for run in paper.runs(part):
+    for axes, name, colour in zip(panels, PARTS, COLOURS, strict=False):
+        for run in paper.runs(name):
             table = run.trials()
             table = select(table, responded(table))
             curve = interval_reproduction(numbers(table["interval"]), numbers(table["rt"]), n_boot=0).produced
             interval_points(axes, curve, fmt="o-", color=colour)
         axes.axvspan(SHORTEST, LONGEST, color=GREY, alpha=0.15, linewidth=0)
         axes.plot([600, 2000], [600, 2000], color=GREY, linestyle="--", linewidth=1)
-        axes.set(xlabel="cued interval (ms)", title=paper.config.parts[part].what)
+        axes.set(xlabel="cued interval (ms)", title=paper.config.parts[name].what)
     panels[0].set_ylabel("produced interval (ms)")
     return figure
 

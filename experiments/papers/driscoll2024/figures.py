@@ -78,9 +78,9 @@ def _kind(run):
 
 
 def _marked(run, kind):
-    found = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    found.kept = kind, run
-    return found
+    marked = PaperRun(RunFolder(run.path), run.seed, run.requested)
+    marked.kept = kind, run
+    return marked
 
 
 def control_random(run):
@@ -142,9 +142,9 @@ class _Network:
 
     def run(self, state, inputs, duration):
         """State after a duration (ms) of constant input."""
-        held = np.broadcast_to(inputs, (len(state), self.channels))
+        constant = np.broadcast_to(inputs, (len(state), self.channels))
         for _ in range(duration // STEP):
-            state = self.system.step(state, held)
+            state = self.system.step(state, constant)
         return state
 
     def remembered(self, task, modality=0, duration=DELAY):
@@ -167,8 +167,8 @@ def _network(run):
 def _coverage(network, task, inputs):
     """Share of the sectors of the circle that are answered from a slow point under an input, and the points."""
     starts = np.concatenate([network.remembered(task, modality) for modality in (0, 1)])
-    found = find_fixed_points(network.system, starts, inputs, slow=SLOW)
-    return _sectors(network, task, found.points), found.points
+    points = find_fixed_points(network.system, starts, inputs, slow=SLOW)
+    return _sectors(network, task, points.points), points.points
 
 
 def _sectors(network, task, points):
@@ -188,18 +188,18 @@ def _rings(run):
 
 def ring_of_points(run):
     """Share of twelve sectors of the circle that are answered from a slow point in the delay, for each memory task."""
-    return {task: found[0] for task, found in _rings(run).items()}
+    return {task: ring[0] for task, ring in _rings(run).items()}
 
 
 @cache
 def _carried(run):
     """Slow points as the input of the delay goes over from one memory task to the other, each from those before."""
     network = _network(run)
-    one, other = (network.inputs(task) for task in MEMORY)
+    first, second = (network.inputs(task) for task in MEMORY)
     path = [_rings(run)[MEMORY[0]][1]]
-    for part in np.linspace(0, 1, BETWEEN + 1)[1:]:
+    for fraction in np.linspace(0, 1, BETWEEN + 1)[1:]:
         if len(path[-1]):
-            inputs = one + part * (other - one)
+            inputs = first + fraction * (second - first)
             path.append(find_fixed_points(network.system, path[-1], inputs, slow=SLOW).points)
     return path
 
@@ -217,7 +217,7 @@ def _switched(run, first, second):
     use may be of the stimulus, which the second task then answers by its own rule.
     """
     kind, run = _kind(run)
-    network, own, opposite = _network(run), [], []
+    network, same_task, opposite = _network(run), [], []
     answer = ANGLES + np.pi * first.endswith("Anti")
     for modality in (0, 1):
         state = network.remembered(first, modality, 0)
@@ -225,9 +225,9 @@ def _switched(run, first, second):
             state = np.random.default_rng(run.seed).permutation(state)
         fixation, angle = network.answer(network.run(state, network.inputs(second), DELAY), second)
         away = np.abs((angle - answer + np.pi) % (2 * np.pi) - np.pi)
-        own.append((fixation < BROKEN) & (away < NEAR))
+        same_task.append((fixation < BROKEN) & (away < NEAR))
         opposite.append((fixation < BROKEN) & (away > np.pi - NEAR))
-    return float(max(np.mean(own), np.mean(opposite)))
+    return float(max(np.mean(same_task), np.mean(opposite)))
 
 
 def memory_is_shared(run):
@@ -237,8 +237,8 @@ def memory_is_shared(run):
 
 def memory_is_not_shared_by_all(run):
     """That share less that after a change to tasks that remember the first of two stimuli."""
-    own = np.mean(list(memory_is_shared(run).values()))
-    return float(own - np.mean([_switched(run, first, second) for first in MEMORY for second in INTEGRATE]))
+    shared = np.mean(list(memory_is_shared(run).values()))
+    return float(shared - np.mean([_switched(run, first, second) for first in MEMORY for second in INTEGRATE]))
 
 
 # -- units by task and period -----------------------------------------------------------------------------------------
@@ -249,21 +249,21 @@ def _variance(run):
     """Variance of each unit over time and trials, by task and period but fixation."""
     recording, table = run.recording("activity"), run.trials("activity")
     spans, tasks = period_spans(table, recording.offsets, recording.dt), np.asarray(table["task"]).astype(str)
-    activity, found = np.asarray(recording["activity"], float), {}
-    for place in (place for places in COMPUTED.values() for place in places):
-        task, period = place
-        parts = [activity[spans[period][k]] for k in np.flatnonzero(tasks == task)]
-        found[place] = np.concatenate(parts).var(axis=0)
-    return found
+    activity, variances = np.asarray(recording["activity"], float), {}
+    for group in (group for places in COMPUTED.values() for group in places):
+        task, period = group
+        segments = [activity[spans[period][k]] for k in np.flatnonzero(tasks == task)]
+        variances[group] = np.concatenate(segments).var(axis=0)
+    return variances
 
 
 def _labels(run):
     kind, run = _kind(run)
-    found = {place: name for name, places in COMPUTED.items() for place in places}
+    labels = {group: name for name, places in COMPUTED.items() for group in places}
     if kind == RANDOM:
-        order = np.random.default_rng(run.seed).permutation(list(found.values()))
-        found = dict(zip(found, order, strict=True))
-    return found
+        order = np.random.default_rng(run.seed).permutation(list(labels.values()))
+        labels = dict(zip(labels, order, strict=True))
+    return labels
 
 
 def _alike(run):
@@ -291,14 +291,14 @@ def _untrained(run):
 
 
 def _contrast(labels, alike):
-    same, other = [], []
+    same, different = [], []
     for a, b in combinations(range(len(labels)), 2):
-        (one, what), (two, other_what) = list(labels.items())[a], list(labels.items())[b]
-        if what == other_what and one[0] != two[0]:
+        (first, label), (two, other_what) = list(labels.items())[a], list(labels.items())[b]
+        if label == other_what and first[0] != two[0]:
             same.append(alike[a, b])
-        elif what != other_what and one[0] == two[0]:
-            other.append(alike[a, b])
-    return float(np.mean(same) - np.mean(other))
+        elif label != other_what and first[0] == two[0]:
+            different.append(alike[a, b])
+    return float(np.mean(same) - np.mean(different))
 
 
 # -- lesions ----------------------------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def _group_of(run, name):
     label, places = _groups(run), list(_variance(run))
     table = np.stack(list(_variance(run).values()), axis=1)
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-12)
-    most, least = ([places.index(place) for place in LESIONS[name][k]] for k in (0, 1))
+    most, least = ([places.index(group) for group in LESIONS[name][k]] for k in (0, 1))
     gain = share[:, most].sum(axis=1) - share[:, least].sum(axis=1)
     best = max(range(label.max() + 1), key=lambda k: gain[label == k].sum())
     units = np.flatnonzero(label == best)
@@ -343,11 +343,11 @@ def _lost(run, name):
 
 def lesions_are_selective(run):
     """Loss by a lesion in the tasks that need the group less that in the tasks that do not, for each lesion."""
-    found = {}
+    losses = {}
     for name, (_, _, need, spare) in LESIONS.items():
         lost = _lost(run, name)
-        found[name] = float(np.mean([lost[task] for task in need]) - np.mean([lost[task] for task in spare]))
-    return found
+        losses[name] = float(np.mean([lost[task] for task in need]) - np.mean([lost[task] for task in spare]))
+    return losses
 
 
 # -- transfer ---------------------------------------------------------------------------------------------------------
@@ -406,12 +406,12 @@ def _trials(task, network, n):
     for period, size in (("go", 0), ("response", 25)):
         here = trials.rows(period)
         weight[here.step, here.trial] = size
-    return *(torch.from_numpy(part) for part in (seen, right, weight)), torch.from_numpy(length - 1)
+    return *(torch.from_numpy(array) for array in (seen, right, weight)), torch.from_numpy(length - 1)
 
 
-def gain_by_motif(both, one):
+def gain_by_motif(both, single):
     """Performance of networks that had learned both motifs less that of those that had learned one of them."""
-    return transferred(both) - transferred(one)
+    return transferred(both) - transferred(single)
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------
@@ -426,12 +426,12 @@ def figure_2_rings(paper):
     figure, (left, right) = new_figure(1, 2, width=4.2, height=3.6)
     networks = paper.runs("fifteen")
     network, rings = _network(networks[0]), _rings(networks[0])
-    space = pca_trajectories(np.concatenate([found[1] for found in rings.values()])[None], 2)
+    space = pca_trajectories(np.concatenate([ring[1] for ring in rings.values()])[None], 2)
     for (task, (_, points)), marker in zip(rings.items(), "os", strict=True):
         places, (_, angle) = space.project(points).T, network.answer(points, task)
         drawn = left.scatter(*places, c=np.degrees(angle), cmap="twilight", vmin=0, vmax=360, marker=marker, label=task)
     figure.colorbar(drawn, ax=left, label="answer (degrees)", fraction=0.046)
-    share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
+    share = [f"PC{k + 1} ({100 * share_of_variance:.0f} %)" for k, share_of_variance in enumerate(space.explained)]
     left.set(xlabel=share[0], ylabel=share[1], title=f"slow points in the delay, seed {networks[0].seed}")
     left.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2)
     for run in networks:
@@ -469,7 +469,10 @@ def figure_5_lesions(paper):
     figure, axes = new_figure(1, 1, width=5.0)
     for run in paper.runs("fifteen"):
         for k, (name, colour) in enumerate(zip(("need the motif", "do not"), COLOURS, strict=False)):
-            means = [np.mean([_lost(run, motif)[task] for task in parts[2 + k]]) for motif, parts in LESIONS.items()]
+            means = [
+                np.mean([_lost(run, motif)[task] for task in motif_tasks[2 + k]])
+                for motif, motif_tasks in LESIONS.items()
+            ]
             label = f"tasks that {name}" if run is paper.runs("fifteen")[0] else None
             axes.plot(np.arange(len(means)) + 0.2 * k - 0.1, means, "o", color=colour, label=label)
     axes.axhline(0, color=GREY, linewidth=0.8)
@@ -485,9 +488,9 @@ def figure_6_transfer(paper):
     """
     figure, axes = new_figure(1, 1, width=4.0)
     names = {"both": "DelayAnti, MemoryPro\n(both motifs)", "one": "DelayPro, MemoryPro\n(one motif)"}
-    for place, part in enumerate(names):
-        values = [transferred(run) for run in paper.runs(part)]
-        axes.plot(np.full(len(values), place), values, "o", color=COLOURS[0])
+    for position, name in enumerate(names):
+        values = [transferred(run) for run in paper.runs(name)]
+        axes.plot(np.full(len(values), position), values, "o", color=COLOURS[0])
     axes.axhline(NEAR / np.pi, color=GREY, linestyle="--", linewidth=1)
     category_ticks(axes, list(names.values()))
     axes.set(xlim=(-0.5, 1.5), ylim=(0, 1.03), ylabel="performance in MemoryAnti")

@@ -106,10 +106,10 @@ class FifteenTasks(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         names = [str(name) for name in trials.draw("task")]
-        parts = [TASKS[name] for name in names]
-        family = np.array([each.family for each in parts])
+        designs = [TASKS[name] for name in names]
+        family = np.array([each.family for each in designs])
         self._lay_out(trials, family)
-        angles, strengths, answer = self._stimuli(trials, parts, family)
+        angles, strengths, answer = self._stimuli(trials, designs, family)
         respond = np.isfinite(answer)
         trials.info.update(angle1=angles[:, 0], angle2=angles[:, 1], answer=answer)
 
@@ -121,16 +121,16 @@ class FifteenTasks(TrialEnv):
         rows = trials.rows()
         rule = np.array([NAMES.index(name) for name in names])
         trials.ob[rows.index, FIRST_RULE + rule[rows.trial]] = 1
-        shown = (
+        displays = (
             ("stimulus", 0, family != "react"),
             ("second", 1, family == "integrate"),
             (("go", "response"), 0, np.isin(family, ("delay", "react"))),
             (("go", "response"), 1, family == "match"),
         )
-        for period, which, among in shown:
+        for period, selected, among in displays:
             here = trials.rows(period)
-            size = (strengths[:, :, which] * among[:, None])[here.trial]
-            angle = angles[here.trial, which]
+            size = (strengths[:, :, selected] * among[:, None])[here.trial]
+            angle = angles[here.trial, selected]
             for modality in (0, 1):
                 seen = size[:, modality, None] * np.stack([np.sin(angle), np.cos(angle)], axis=1)
                 trials.ob[here.index, 1 + 2 * modality : 3 + 2 * modality] += seen
@@ -156,20 +156,20 @@ class FifteenTasks(TrialEnv):
         trials.add_period(list(PERIODS), times)
 
     def _stimuli(
-        self, trials: Trials, parts: list[Parts], family: np.ndarray
+        self, trials: Trials, designs: list[Parts], family: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw angles (trials, 2), strengths (trials, modalities, 2) and the answer (rad; nan: keep fixating)."""
         n, rng = trials.n, trials.rng
-        anti = np.array([each.anti for each in parts])
-        category = np.array([each.category for each in parts])
-        shown, judged = (np.array([[m in each[k] for m in (0, 1)] for each in parts]) for k in (3, 4))
+        anti = np.array([each.anti for each in designs])
+        category = np.array([each.category for each in designs])
+        visible, judged = (np.array([[m in each[k] for m in (0, 1)] for each in designs]) for k in (3, 4))
         integrate, match = family == "integrate", family == "match"
         several = judged.all(axis=1)
 
         first = 2 * np.pi * rng.random(n)
-        apart = np.pi * np.where(match, 1 / 9 + rng.random(n) * 16 / 9, 1 / 2 + rng.random(n))
+        angle = np.pi * np.where(match, 1 / 9 + rng.random(n) * 16 / 9, 1 / 2 + rng.random(n))
         same = rng.random(n) < 0.5
-        second = np.where(match & same, first, first + apart)
+        second = np.where(match & same, first, first + angle)
         second = np.where(category, 2 * np.pi * rng.random(n), second) % (2 * np.pi)
         same = np.where(category, (first < np.pi) == (second < np.pi), same)
 
@@ -179,12 +179,12 @@ class FifteenTasks(TrialEnv):
         pair = np.stack([mean + half, mean - half], axis=2)
         split = (0.005 + (self.coherence - 0.005) * rng.random((n, 2))) * rng.choice((-1, 1), size=(n, 2)) / 2
         divided = pair[:, :1] * (1 + np.stack([split, -split], axis=1))
-        strengths = np.where(several[:, None, None], divided, pair) * shown[:, :, None]
+        strengths = np.where(several[:, None, None], divided, pair) * visible[:, :, None]
         evidence = ((strengths[..., 0] - strengths[..., 1]) * judged).sum(axis=1)
         modality = rng.integers(2, size=(n, 2))
-        one = (modality[:, None] == np.arange(2)[:, None]).astype(float)
-        one[~match, :, 1] = 0
-        strengths = np.where(integrate[:, None, None], strengths, one)
+        single = (modality[:, None] == np.arange(2)[:, None]).astype(float)
+        single[~match, :, 1] = 0
+        strengths = np.where(integrate[:, None, None], strengths, single)
 
         winner = np.where(evidence > 0, first, second)
         tested = np.where(same != anti, second, np.nan)

@@ -68,7 +68,7 @@ def _network(run):
     policy = run.source.policy
     system = system_of(policy.networks[0])
     left, size, right = np.linalg.svd(system.recurrent)
-    weights, biases = (part.detach().numpy().astype(float) for part in policy.action_net.parameters())
+    weights, biases = (parameter.detach().numpy().astype(float) for parameter in policy.action_net.parameters())
     units = len(system.recurrent)
     columns = [left[:, 0] * size[0] * units, right[0], (weights[2] - weights[1]) * units, system.bias]
     found = Units(np.column_stack([*columns, system.weights]), float(system.alpha), float(biases[2] - biases[1]))
@@ -121,13 +121,13 @@ def _populations(run):
 def _without(run):
     """Proportion correct in each context (columns) without each population (rows)."""
     inputs, second, context = _trials(run)
-    found = []
+    performances = []
     for units in _populations(run):
         if not units.any():
             raise ValueError("no unit has a clearly higher gain in one of the contexts")
         outputs = _network(run).without(units).outputs(inputs)[0]
-        found.append([_best(outputs[context == k], second[context == k]) for k in CONTEXTS])
-    return np.array(found)
+        performances.append([_best(outputs[context == k], second[context == k]) for k in CONTEXTS])
+    return np.array(performances)
 
 
 def _best(outputs, second):
@@ -158,9 +158,9 @@ def control_no_context(run):
 
 
 def _marked(run, mark):
-    found = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    found.kept = mark
-    return found
+    marked = PaperRun(RunFolder(run.path), run.seed, run.requested)
+    marked.kept = mark
+    return marked
 
 
 def control_one_population(run):
@@ -178,11 +178,13 @@ def figure_2_resampled_units(paper):
     for each network. Lines of integration stay where they are, those of context-dependent integration fall.
     """
     figure, axes = new_figure(width=4.2)
-    for place, part in enumerate(("integration", "context")):
-        for k, run in enumerate(paper.runs(part)):
+    for position, name in enumerate(("integration", "context")):
+        for k, run in enumerate(paper.runs(name)):
             values = _correct(run, _network(run)), after_resampling(run)
-            label = paper.config.parts[part].what if k == 0 else None
-            axes.plot([2.5 * place, 2.5 * place + 1], values, "o-", color=COLOURS[place], markersize=4, label=label)
+            label = paper.config.parts[name].what if k == 0 else None
+            axes.plot(
+                [2.5 * position, 2.5 * position + 1], values, "o-", color=COLOURS[position], markersize=4, label=label
+            )
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
     axes.set_xticks([0, 1, 2.5, 3.5], ["trained", "drawn anew"] * 2)
     axes.set(ylabel="proportion correct", ylim=(0.3, 1.03))
@@ -196,11 +198,11 @@ def figure_6_each_population_held(paper):
     """
     figure, axes = new_figure(width=4.2)
     for k, run in enumerate(paper.runs("context")):
-        found = _without(run)
+        performances = _without(run)
         for context in CONTEXTS:
             places = np.arange(2) + 0.1 * (2 * context - 1)
             label = f"context {context + 1}" if k == 0 else None
-            axes.plot(places, found[:, context], "o", color=COLOURS[context], markersize=5, label=label)
+            axes.plot(places, performances[:, context], "o", color=COLOURS[context], markersize=5, label=label)
     axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
     axes.set_xticks([0, 1], ["without population 1", "without population 2"])
     axes.set(ylabel="proportion correct", ylim=(0, 1.03), xlim=(-0.5, 1.5))

@@ -57,8 +57,8 @@ def control_no_feedback(run):
 
 def _given(number):
     """Seeds that gave a number, as words, and their values."""
-    found = [(str(s), v) for s, v in zip(number["seed_numbers"], number["seeds"], strict=True) if v is not None]
-    return [seed for seed, _ in found], [value for _, value in found]
+    numbered = [(str(s), v) for s, v in zip(number["seed_numbers"], number["seeds"], strict=True) if v is not None]
+    return [seed for seed, _ in numbered], [value for _, value in numbered]
 
 
 def figure_4_choices_by_block(paper):
@@ -67,18 +67,18 @@ def figure_4_choices_by_block(paper):
     equality shifts towards the side that is frequent, a dot for each network; above the line mice count as trained.
     """
     figure, (left, right) = new_figure(1, 2, width=3.9)
-    found = _fits(paper.trials("blocks"))
+    fits = _fits(paper.trials("blocks"))
     smooth = np.linspace(-100, 100, 801)
-    for block, fit in found.fits.items():
+    for block, fit in fits.fits.items():
         words, colour = BLOCKS[block]
         left.plot(smooth, fit.predict(smooth), color=colour)
         interval_points(left, fit.data, color=colour, label=f"{words}, PSE {fit.threshold.value:+.1f} %")
     left.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
-    n = int(sum(fit.n for fit in found.fits.values()))
+    n = int(sum(fit.n for fit in fits.fits.values()))
     left.set(xlabel="contrast (%), right positive", ylabel="P(right)", title=f"choices by block, {n:,} trials")
     left.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
-    found = paper.value("signed-shift")[""]
-    seeds, shifts = _given(found)
+    fits = paper.value("signed-shift")[""]
+    seeds, shifts = _given(fits)
     right.plot(range(len(seeds)), shifts, "o", color=COLOURS[0], markersize=6)
     right.axhline(LEAST_SHIFT, color=GREY, linestyle="--", linewidth=1, label=f"criterion, {LEAST_SHIFT:g} %")
     right.set(xlabel="seed", ylabel="shift of the bias (% contrast)", title="shift between blocks")

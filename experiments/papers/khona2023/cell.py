@@ -44,9 +44,9 @@ class Sheet(Cell):
         if side**2 != units:
             raise ValueError(f"a sheet needs a square number of units, got {units}; {side**2} is near")
         line = torch.arange(side)
-        place = torch.cartesian_prod(line, line)
-        apart = (place[:, None] - place).abs()
-        distance = torch.minimum(apart, side - apart).float().norm(dim=-1)
+        position = torch.cartesian_prod(line, line)
+        distances = (position[:, None] - position).abs()
+        distance = torch.minimum(distances, side - distances).float().norm(dim=-1)
         reach = distance[0].sort().values[max(1, round(share * units)) - 1]
         self.register_buffer("near", (distance <= reach).float())
         self.read = nn.Linear(inputs, units)

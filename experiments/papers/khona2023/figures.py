@@ -32,8 +32,8 @@ def mean_performance(run):
 def by_kind(run):
     """Mean over tasks of the performance in each, for each kind of task."""
     means = by_task(run)
-    found = {each: [mean for task, mean in means.items() if kind(task) == each] for each in KINDS}
-    return {each: float(np.mean(means)) for each, means in found.items() if means}
+    means_by_kind = {each: [mean for task, mean in means.items() if kind(task) == each] for each in KINDS}
+    return {each: float(np.mean(means)) for each, means in means_by_kind.items() if means}
 
 
 def base_performance(run):
@@ -43,14 +43,14 @@ def base_performance(run):
 
 def lost_without_connections(connected, unconnected):
     """Performance of connected less that of unconnected units, for each kind of composed tasks."""
-    one, other = by_kind(connected), by_kind(unconnected)
-    return {each: one[each] - other[each] for each in KINDS[1:]}
+    first, second = by_kind(connected), by_kind(unconnected)
+    return {each: first[each] - second[each] for each in KINDS[1:]}
 
 
 def composed_performance(run):
     """Performance on each kind of composed tasks."""
-    found = by_kind(run)
-    return {each: found[each] for each in KINDS[1:]}
+    means_by_kind = by_kind(run)
+    return {each: means_by_kind[each] for each in KINDS[1:]}
 
 
 def larger_loss(near_base, unconnected_base, near_all, unconnected_all):
@@ -77,11 +77,11 @@ def figure_2_connections(paper):
     figure, panels = new_figure(1, 2, width=3.6, sharey=True)
     for axes, trained in zip(panels, ("base", "all"), strict=True):
         kinds = KINDS[:1] if trained == "base" else KINDS
-        for place, (net, colour) in enumerate(zip(NETWORKS, COLOURS, strict=False)):
+        for position, (net, colour) in enumerate(zip(NETWORKS, COLOURS, strict=False)):
             for k, run in enumerate(paper.found.get(f"{net}-{trained}", ())):
-                found = by_kind(run)
-                places = np.arange(len(kinds)) + 0.2 * (place - 1)
-                axes.plot(places, [found[each] for each in kinds], "o", color=colour, label=None if k else net)
+                means_by_kind = by_kind(run)
+                places = np.arange(len(kinds)) + 0.2 * (position - 1)
+                axes.plot(places, [means_by_kind[each] for each in kinds], "o", color=colour, label=None if k else net)
         category_ticks(axes, kinds)
         axes.axhline(1, color=GREY, linestyle=":", linewidth=1)
         axes.set(

@@ -53,18 +53,18 @@ def stable_points(*runs):
 
 def edges(*runs):
     """Number of pairs of patterns that differ in one bit with a saddle between them."""
-    found = {}
+    shares = {}
     for run in runs:
         _, _, signs, ends = _found(run)
-        whole = ends[(ends >= 0).all(axis=1)]
-        near = whole[(signs[whole[:, 0]] != signs[whole[:, 1]]).sum(axis=1) == 1]
-        found[_name(run)] = float(len({frozenset((tuple(signs[a]), tuple(signs[b]))) for a, b in near}))
-    return found
+        complete = ends[(ends >= 0).all(axis=1)]
+        near = complete[(signs[complete[:, 0]] != signs[complete[:, 1]]).sum(axis=1) == 1]
+        shares[_name(run)] = float(len({frozenset((tuple(signs[a]), tuple(signs[b]))) for a, b in near}))
+    return shares
 
 
 def transitions(*runs):
     """Share of the 24 flips of one bit of a stable point that a pulse brings about."""
-    found = {}
+    counts = {}
     for run in runs:
         system, points, signs, _ = _found(run)
         stable = np.flatnonzero(points.stable)
@@ -78,8 +78,8 @@ def transitions(*runs):
             for _ in range(SETTLED):
                 states = system.step(states, np.zeros(system.inputs))
             right += int((_signs(run, states) == after).all(axis=1).sum())
-        found[_name(run)] = right / (system.inputs * 2**system.inputs)
-    return found
+        counts[_name(run)] = right / (system.inputs * 2**system.inputs)
+    return counts
 
 
 @cache
@@ -101,10 +101,10 @@ def _distances(runs):
     steps = int(np.diff(offsets).min())
     trials = np.stack([observations[a : a + steps] for a in offsets[:-1]]).astype(float)
     activity = [_activity(run, trials.tobytes()) for run in runs]
-    found = np.zeros((len(runs),) * 2)
+    distances = np.zeros((len(runs),) * 2)
     for i, j in combinations(range(len(runs)), 2):
-        found[i, j] = found[j, i] = svcca_distance(activity[i], activity[j])
-    return found
+        distances[i, j] = distances[j, i] = svcca_distance(activity[i], activity[j])
+    return distances
 
 
 def within_over_between(*runs):
@@ -129,22 +129,24 @@ def figure_2_universality(paper):
     of stable points and of edges of the cube of patterns with a saddle, for each network. Dark squares along the
     diagonal: geometry goes with the architecture. Dots at 8 and at 12: the points are the same in all.
     """
-    parts = [f"{cell}-{units}" for cell in ("rnn", "gru", "lstm") for units in (48, 64)]
-    networks = [run for part in parts for run in paper.runs(part)]
+    names = [f"{cell}-{units}" for cell in ("rnn", "gru", "lstm") for units in (48, 64)]
+    networks = [run for name in names for run in paper.runs(name)]
     figure, (matrix, counts) = new_figure(1, 2, width=4.2, height=3.8)
     image = matrix.imshow(_distances(networks), cmap="cividis", vmin=0)
     figure.colorbar(image, ax=matrix)
-    each = len(networks) // len(parts)
-    middles = np.arange(len(parts)) * each + (each - 1) / 2
-    matrix.set_xticks(middles, parts, rotation=90)
-    matrix.set_yticks(middles, parts)
+    each = len(networks) // len(names)
+    middles = np.arange(len(names)) * each + (each - 1) / 2
+    matrix.set_xticks(middles, names, rotation=90)
+    matrix.set_yticks(middles, names)
     matrix.set_title("1 - mean canonical correlation")
     for claim, colour, label in (("stable", "black", "stable points"), ("cube", COLOURS[0], "edges with a saddle")):
-        found = paper.value(claim)
-        for place, part in enumerate(parts):
-            values = found[part.replace("-", " ")]["seeds"]
-            counts.plot(np.full(len(values), place), values, "o", color=colour, label=label if not place else None)
-    category_ticks(counts, parts)
+        value = paper.value(claim)
+        for position, name in enumerate(names):
+            values = value[name.replace("-", " ")]["seeds"]
+            counts.plot(
+                np.full(len(values), position), values, "o", color=colour, label=label if not position else None
+            )
+    category_ticks(counts, names)
     counts.set(ylabel="number", ylim=(0, 14), title="topology, a dot for each network")
     counts.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
     return figure

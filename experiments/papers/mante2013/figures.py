@@ -27,11 +27,11 @@ def incongruent(run):
     """Proportion correct where the irrelevant source speaks for the other answer, in each context."""
     table = run.trials()
     against = table["other_choice"] != table["ground_truth"]
-    found = {}
+    results = {}
     for context in CONTEXTS:
         rows = select(table, against & (table["context"] == context))
-        found[WORDS[context]] = float(np.mean(is_correct(rows)))
-    return found
+        results[WORDS[context]] = float(np.mean(is_correct(rows)))
+    return results
 
 
 def selectivity(run):
@@ -51,24 +51,24 @@ def _recorded(run):
 def _points(run):
     """Slow points of each context under its mean input during the stimulus, at least three near visited states."""
     activity, observations, table = _recorded(run)
-    system, found = system_of(run.source.policy.networks[0]), {}
+    system, points_of_context = system_of(run.source.policy.networks[0]), {}
     for each in input_sets(table, activity, observations, ("context",), ("stimulus",)):
         visited = np.asarray(activity.values[each.steps], float)
         spread = np.sqrt(((visited - visited.mean(axis=0)) ** 2).sum(axis=1).mean())
         drawn = np.random.default_rng(0).choice(len(visited), min(STARTS, len(visited)), replace=False)
         slow = (SLOW * spread) ** 2 / 2
         points = find_fixed_points(system, visited[drawn], each.inputs, slow=slow, max_steps=SEARCHED)
-        apart = np.array([np.linalg.norm(visited - point, axis=1).min() for point in points.points])
-        if (apart < NEAR * spread).sum() >= 3:
-            found[int(each.values["context"])] = points.take(apart < NEAR * spread)
-    return found
+        distances = np.array([np.linalg.norm(visited - point, axis=1).min() for point in points.points])
+        if (distances < NEAR * spread).sum() >= 3:
+            points_of_context[int(each.values["context"])] = points.take(distances < NEAR * spread)
+    return points_of_context
 
 
 def _of_contexts(run, value):
-    found = _points(run)
-    if set(found) != set(CONTEXTS):
-        raise ValueError(f"slow points were found in {len(found)} of two contexts")
-    return {WORDS[context]: float(value(found[context])) for context in CONTEXTS}
+    points_of_context = _points(run)
+    if set(points_of_context) != set(CONTEXTS):
+        raise ValueError(f"slow points were found in {len(points_of_context)} of two contexts")
+    return {WORDS[context]: float(value(points_of_context[context])) for context in CONTEXTS}
 
 
 def leading_eigenvalue(run):
@@ -111,18 +111,18 @@ def _pushes(run):
 def _selected(run):
     """Movement along the slow direction by evidence of each source at each point, by context."""
     system = system_of(run.source.policy.networks[0])
-    pushes, found = _pushes(run), {}
+    pushes, selected = _pushes(run), {}
     for context, points in _points(run).items():
-        found[context] = np.abs(selected_input(system, points, pushes))
-    return found
+        selected[context] = np.abs(selected_input(system, points, pushes))
+    return selected
 
 
 def irrelevant_selected(run):
     """Movement along the slow direction by irrelevant over that by relevant evidence, in each context."""
-    found = _selected(run)
-    if set(found) != set(CONTEXTS):
-        raise ValueError(f"slow points were found in {len(found)} of two contexts")
-    return {WORDS[c]: float(np.median(found[c][:, 1 - c]) / np.median(found[c][:, c])) for c in CONTEXTS}
+    selected = _selected(run)
+    if set(selected) != set(CONTEXTS):
+        raise ValueError(f"slow points were found in {len(selected)} of two contexts")
+    return {WORDS[c]: float(np.median(selected[c][:, 1 - c]) / np.median(selected[c][:, c])) for c in CONTEXTS}
 
 
 @cache
@@ -135,9 +135,9 @@ def _axes(run):
     aligned = activity.align(onset, start=0, stop=steps)[rows]
     table = select(table, rows)
     relevant = numbers(table["ground_truth"]) * 2 - 3
-    other = numbers(table["other_choice"]) * 2 - 3
+    second = numbers(table["other_choice"]) * 2 - 3
     context = numbers(table["context"]).astype(int)
-    signs = np.where(context == 0, relevant, other), np.where(context == 0, other, relevant)
+    signs = np.where(context == 0, relevant, second), np.where(context == 0, second, relevant)
     coherences = [sign * numbers(table[f"coh_{k}"]) for k, sign in enumerate(signs, start=1)]
     return targeted_axes(aligned, _variables(table, coherences)), aligned, table, coherences
 
@@ -151,26 +151,26 @@ def _variables(table, coherences):
     }
 
 
-def _apart(run, axis, relevant, part=1.0):
+def _apart(run, axis, relevant, fraction=1.0):
     """Distance from the strongest evidence for choice 1 to that for choice 2 along an axis, by a source.
 
     Mean over both sources, each in the context in which it counts, or does not, and over the first part (a share) of
     the steps of the stimulus. Signed, and of the half of the trials that did not decide on the axes.
     """
     _, aligned, table, coherences = _axes(run)
-    odd, found = np.arange(len(aligned)) % 2 == 1, []
-    steps = round(part * aligned.shape[1])
+    odd, separations = np.arange(len(aligned)) % 2 == 1, []
+    steps = round(fraction * aligned.shape[1])
     for half in (odd, ~odd):
         variables = {name: values[~half] for name, values in _variables(table, coherences).items()}
         axes = targeted_axes(aligned[~half], variables)
         projected = axes.project(aligned)[:, :steps]
         for context in CONTEXTS:
             source = context if relevant else 1 - context
-            place = projected[..., axes.names.index(f"modality {source + 1}" if axis == "own" else axis)]
-            here = half & (table["context"] == context)
-            ends = [place[here & (coherences[source] == end)].mean(axis=0) for end in _ends(coherences[source])]
-            found.append((ends[1] - ends[0]).mean())
-    return float(np.mean(found))
+            projection = projected[..., axes.names.index(f"modality {source + 1}" if axis == "own" else axis)]
+            rows = half & (table["context"] == context)
+            ends = [projection[rows & (coherences[source] == end)].mean(axis=0) for end in _ends(coherences[source])]
+            separations.append((ends[1] - ends[0]).mean())
+    return float(np.mean(separations))
 
 
 def _ends(values):
@@ -188,8 +188,8 @@ def gating(run):
     1 where irrelevant evidence is there as much as relevant evidence and is not integrated; 0 where it is integrated
     as much as it is there. Over the first half of the stimulus: later on the states of relevant evidence saturate.
     """
-    own, choice = (_apart(run, axis, False, 0.5) / _apart(run, axis, True, 0.5) for axis in ("own", "choice"))
-    return own - choice
+    modality, choice = (_apart(run, axis, False, 0.5) / _apart(run, axis, True, 0.5) for axis in ("own", "choice"))
+    return modality - choice
 
 
 def line_along_choice(run):
@@ -229,11 +229,11 @@ def figure_1_choices(paper):
     On the diagonal the source is relevant, beside it it is to be ignored.
     """
     figure, panels = new_figure(2, 2, width=2.8, height=2.4, sharex=True, sharey=True)
-    part = paper.part("context", "networks")
+    networks = paper.part("context", "networks")
     for context in CONTEXTS:
         for source in range(2):
             axes = panels[context][source]
-            evidence_curve(axes, part, context, source)
+            evidence_curve(axes, networks, context, source)
             axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
             kind = "relevant" if context == source else "irrelevant"
             axes.set(title=f"modality {source + 1}, {kind}", ylim=(-0.03, 1.03))
@@ -295,7 +295,7 @@ def _slow_points(plane, run):
         inside = (frame[0] <= x) & (x <= frame[1]) & (frame[2] <= y) & (y <= frame[3])
         label = f"{WORDS[context]}, {inside.sum()} of {len(x)} points"
         plane.plot(x[inside], y[inside], "o", color=colour, markersize=6, label=label)
-    share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
+    share = [f"PC{k + 1} ({100 * share_of_variance:.0f} %)" for k, share_of_variance in enumerate(space.explained)]
     plane.set(xlabel=share[0], ylabel=share[1], title=f"slow points, seed {run.seed}")
     plane.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
 

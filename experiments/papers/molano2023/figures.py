@@ -16,8 +16,8 @@ def _history(table):
 
 def weights(run):
     """Summed weight of past transitions on the choice, after correct and after error trials (log odds)."""
-    found = _history(run.trials())
-    return {"correct": found.transition_after_correct.value, "error": found.transition_after_error.value}
+    history = _history(run.trials())
+    return {"correct": history.transition_after_correct.value, "error": history.transition_after_error.value}
 
 
 def after_correct(run):
@@ -39,23 +39,23 @@ def figure_1_transition_weights(paper):
     trials (open), in tests with two alternatives. One line is one network, its intervals are 95 %.
     """
     figure, axes = new_figure(1, 2, sharey=True)
-    for axis, part in zip(axes, PARTS, strict=True):
-        for run in paper.runs(part) if paper.found.get(part) else ():
-            found = _history(run.trials())
+    for axis, name in zip(axes, PARTS, strict=True):
+        for run in paper.runs(name) if paper.found.get(name) else ():
+            history = _history(run.trials())
             for fit, colour, face, label, shift in (
-                (found.after_correct, COLOURS[2], COLOURS[2], "after correct", -0.04),
-                (found.after_error, COLOURS[1], "white", "after error", 0.04),
+                (history.after_correct, COLOURS[2], COLOURS[2], "after correct", -0.04),
+                (history.after_error, COLOURS[1], "white", "after error", 0.04),
             ):
                 lags = [k for k in range(2, LAGS + 1) if f"transition_{k}" in fit.weights]
                 rows = [fit.weights[f"transition_{k}"] for k in lags]
                 half = [[r.value - r.low for r in rows], [r.high - r.value for r in rows]]
-                first = run is paper.runs(part)[0]
+                first = run is paper.runs(name)[0]
                 style = {"marker": "o", "markersize": 4, "markerfacecolor": face, "linewidth": 1}
                 places = np.array(lags) + shift
                 label = label if first else None
                 axis.errorbar(places, [r.value for r in rows], half, color=colour, label=label, **style)
         axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
-        axis.set(xlabel="trials back", xticks=range(2, LAGS + 1), title=paper.config.parts[part].what)
+        axis.set(xlabel="trials back", xticks=range(2, LAGS + 1), title=paper.config.parts[name].what)
     axes[0].set_ylabel("weight of a transition (log odds)")
     axes[0].legend()
     return figure
@@ -68,12 +68,12 @@ def figure_2_reset_index(paper):
     """
     figure, axes = new_figure(width=4.2)
     most = 0.5
-    for part, colour in zip(PARTS, COLOURS, strict=False):
-        for k, run in enumerate(paper.runs(part) if paper.found.get(part) else ()):
-            found = _history(run.trials())
-            x, y = found.transition_after_correct, found.transition_after_error
+    for name, colour in zip(PARTS, COLOURS, strict=False):
+        for k, run in enumerate(paper.runs(name) if paper.found.get(name) else ()):
+            history = _history(run.trials())
+            x, y = history.transition_after_correct, history.transition_after_error
             most = max(most, abs(x.value) * 1.2)
-            label = paper.config.parts[part].what if k == 0 else None
+            label = paper.config.parts[name].what if k == 0 else None
             spread = {"xerr": 1.96 * x.se, "yerr": 1.96 * y.se}
             axes.errorbar(x.value, y.value, fmt="o", color=colour, label=label, linewidth=1, **spread)
     line = np.array([0, most])

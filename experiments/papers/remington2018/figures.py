@@ -109,7 +109,7 @@ def kinet(run):
         ValueError: if a trajectory passes the reference in the other direction.
     """
     gains, _, times, paths, dt = _paths(run)
-    found = {}
+    results = {}
     for gain in GAINS:
         of = np.flatnonzero(gains == gain)
         reference = of[len(of) // 2]
@@ -117,14 +117,14 @@ def kinet(run):
         states = paths[reference][window]
         pace = []
         for k in of:
-            apart = np.linalg.norm(states[:, None] - paths[k][None], axis=2)
-            nearest = np.nanargmin(apart, axis=1)
+            distances = np.linalg.norm(states[:, None] - paths[k][None], axis=2)
+            nearest = np.nanargmin(distances, axis=1)
             pace.append(np.polyfit(window, nearest, 1)[0])
         pace = np.array(pace)
         if np.any(pace <= 0):
             raise ValueError("a trajectory passes the reference in the other direction")
-        found[gain] = float(np.polyfit(np.log(times[of] / times[reference]), np.log(pace), 1)[0])
-    return found
+        results[gain] = float(np.polyfit(np.log(times[of] / times[reference]), np.log(pace), 1)[0])
+    return results
 
 
 def initial_conditions(run):
@@ -137,7 +137,7 @@ def initial_conditions(run):
     """
     table, recording, activity = _recorded(run)
     state = activity.align(recording.events["set"] / recording.dt, start=-1, stop=0)[:, 0]
-    produced, found = numbers(table["rt"]), {}
+    produced, slopes = numbers(table["rt"]), {}
     for gain in GAINS:
         rows = np.flatnonzero(responded(table) & (table["gain"] == gain))
         if len(rows) < 100:
@@ -145,8 +145,8 @@ def initial_conditions(run):
         of = state[rows] - state[rows].mean(axis=0)
         read = np.column_stack([of @ np.linalg.svd(of, full_matrices=False)[2][:READ].T, np.ones(len(rows))])
         weights = np.linalg.lstsq(read[::2], produced[rows][::2], rcond=None)[0]
-        found[gain] = float(np.corrcoef(read[1::2] @ weights, produced[rows][1::2])[0, 1])
-    return found
+        slopes[gain] = float(np.corrcoef(read[1::2] @ weights, produced[rows][1::2])[0, 1])
+    return slopes
 
 
 def separation(run):
@@ -160,8 +160,8 @@ def separation(run):
         ValueError: if no two conditions of different gain have the same produced interval.
     """
     gains, _, times, _, dt = _paths(run)
-    one, two = np.flatnonzero(gains == GAINS[0]), np.flatnonzero(gains == GAINS[1])
-    pairs = [(k, one[np.argmin(np.abs(times[one] - times[k]))]) for k in two]
+    first, two = np.flatnonzero(gains == GAINS[0]), np.flatnonzero(gains == GAINS[1])
+    pairs = [(k, first[np.argmin(np.abs(times[first] - times[k]))]) for k in two]
     pairs = [(a, b) for a, b in pairs if abs(times[a] - times[b]) <= 0.1 * times[b]]
     if not pairs:
         raise ValueError("no conditions of different gain have the same produced interval")
@@ -175,14 +175,14 @@ def _halfway(run, times, dt):
     """Mean state half-way to the mean response of each condition, of odd and of even trials."""
     table, recording, activity = _recorded(run)
     aligned = activity.align(recording.events["set"] / recording.dt, stop=round(max(times) / dt))
-    found, odd = [], np.arange(len(table["trial"])) % 2 == 1
+    result, odd = [], np.arange(len(table["trial"])) % 2 == 1
     for half in (odd, ~odd):
         states = []
         for k, (gain, measure) in enumerate((g, m) for g in GAINS for m in np.unique(table["measure"])):
             trials = half & responded(table) & (table["gain"] == gain) & (table["measure"] == measure)
             states.append(nan_mean(aligned[trials])[round(0.5 * times[k] / dt)])
-        found.append(np.stack(states))
-    return found
+        result.append(np.stack(states))
+    return result
 
 
 def control_copier(run):

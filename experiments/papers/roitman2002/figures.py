@@ -38,8 +38,8 @@ def threshold(run):
 
 def non_decision_time(run):
     """The constant (ms) that brings mean reaction times nearest to the monkeys'."""
-    ours, theirs = _times(run.trials()), _times(monkeys())
-    return float(np.mean([theirs[coh] - ours[coh] for coh in theirs]))
+    ours, monkey_times = _times(run.trials()), _times(monkeys())
+    return float(np.mean([monkey_times[coh] - ours[coh] for coh in monkey_times]))
 
 
 def reaction_time(run):
@@ -90,8 +90,8 @@ def figure_3_accuracy_and_time(paper):
         _points(axes, cohs, [row["value"] for row in rows], half, COLOURS[0], f"{len(networks)} networks", 1.02)
     estimates = [(float(row.condition["coh"]), row.accuracy) for row in rates(data, "coh")]
     times = [(float(row.condition["coh"]), row.mean) for row in reaction_times(data, "coh")]
-    for axes, found in ((left, estimates), (right, times)):
-        cohs, each = np.array([coh for coh, _ in found]), [estimate for _, estimate in found]
+    for axes, curves in ((left, estimates), (right, times)):
+        cohs, each = np.array([coh for coh, _ in curves]), [estimate for _, estimate in curves]
         half = [1.96 * estimate.se for estimate in each]
         _points(axes, cohs, [estimate.value for estimate in each], half, GREY, "two monkeys", 0.98)
     left.set(xlabel="motion coherence (%)", ylabel="proportion correct", title="accuracy", ylim=(0.4, 1.03))
@@ -107,11 +107,11 @@ def figure_errors_are_slow(paper):
     figure, axes = new_figure(1, 1, width=3.7)
     networks = paper.runs("reaction-time")
     for k, run in enumerate(networks):
-        found = error_delay(run)
+        delays = error_delay(run)
         label = f"{len(networks)} networks, a line each" if k == 0 else None
-        axes.plot(list(found), list(found.values()), "o-", color=COLOURS[0], linewidth=0.8, markersize=4, label=label)
-    theirs = _error_delay(monkeys())
-    axes.plot(list(theirs), list(theirs.values()), "s-", color=GREY, label="two monkeys")
+        axes.plot(list(delays), list(delays.values()), "o-", color=COLOURS[0], linewidth=0.8, markersize=4, label=label)
+    monkey_delays = _error_delay(monkeys())
+    axes.plot(list(monkey_delays), list(monkey_delays.values()), "s-", color=GREY, label="two monkeys")
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_xticks(LOW, [f"{coh:g}" for coh in LOW])

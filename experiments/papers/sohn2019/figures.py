@@ -38,14 +38,14 @@ def centres(run):
     Raises:
         ValueError: if produced intervals do not regress: their slope is .95 or more.
     """
-    found = {}
+    results = {}
     for cue, word in PRIORS.items():
         interval, produced = _of_prior(run.trials(), cue)
         slope, base = np.polyfit(interval, produced, 1)
         if slope >= 0.95:
             raise ValueError(f"what is produced does not regress under the {word} prior: slope {slope:.2f}")
-        found[word] = float(base / (1 - slope))
-    return found
+        results[word] = float(base / (1 - slope))
+    return results
 
 
 def scalar_variability(run):
@@ -61,19 +61,19 @@ def scalar_variability(run):
 
 def _means(run):
     """Mean produced interval of each prior and interval, and that of the Bayesian observer (ms)."""
-    found = []
+    rows = []
     for cue, word in PRIORS.items():
         interval, produced = _of_prior(run.trials(), cue)
         listed = np.unique(interval)
         optimal, _ = bayesian_reproduction(listed, WEBER)
-        found += [(word, t, produced[interval == t].mean(), best) for t, best in zip(listed, optimal, strict=True)]
-    return found
+        rows += [(word, t, produced[interval == t].mean(), best) for t, best in zip(listed, optimal, strict=True)]
+    return rows
 
 
 def same_interval(run):
     """Produced interval of 800 ms under the long prior less that under the short one (ms)."""
-    made = {word: mean for word, interval, mean, _ in _means(run) if interval == SHARED}
-    return made["long"] - made["short"]
+    produced = {word: mean for word, interval, mean, _ in _means(run) if interval == SHARED}
+    return produced["long"] - produced["short"]
 
 
 def nearer_to_two_priors(run):
@@ -83,8 +83,8 @@ def nearer_to_two_priors(run):
     """
     ours = np.array([mean for *_, mean, _ in _means(run)])
     two = np.array([best for *_, best in _means(run)])
-    one = np.array([mean for *_, mean, _ in _means(control_one_prior(run))])
-    far = np.mean((ours - one) ** 2)
+    one_prior = np.array([mean for *_, mean, _ in _means(control_one_prior(run))])
+    far = np.mean((ours - one_prior) ** 2)
     return float(np.sqrt(np.mean((ours - two) ** 2) / far)) if far else math.inf
 
 
@@ -115,7 +115,7 @@ def _at_set(run):
     recording, table = run.recording("activity"), run.trials("activity")
     activity = Activity(recording["activity"], recording.offsets, recording.dt)
     state = activity.align(recording.events["set"] / recording.dt, start=-1, stop=0)[:, 0]
-    found = {}
+    results = {}
     for cue, word in PRIORS.items():
         of = np.isclose(numbers(table["cue"]), cue)
         measured, listed = numbers(table["measured"]), np.unique(numbers(table["interval"])[of])
@@ -123,17 +123,17 @@ def _at_set(run):
         bins = [of & (measured >= low) & (measured <= high) for low, high in zip(edges, edges[1:], strict=False)]
         means = np.stack([state[rows].mean(axis=0) for rows in bins])
         axis = (means[-1] - means[0]) / np.sum((means[-1] - means[0]) ** 2)
-        found[word] = np.array([measured[rows].mean() for rows in bins]), (means - means[0]) @ axis
-    return found
+        results[word] = np.array([measured[rows].mean() for rows in bins]), (means - means[0]) @ axis
+    return results
 
 
 def compression(run):
     """How fast the state moves along the encoding axis near the ends of each prior, over how fast in its middle."""
-    found = {}
-    for word, (measured, place) in _at_set(run).items():
-        rate, third = np.diff(place) / np.diff(measured), (BINS - 1) // 3
-        found[word] = float(np.mean([*rate[:third], *rate[-third:]]) / np.mean(rate[third:-third]))
-    return found
+    results = {}
+    for word, (measured, position) in _at_set(run).items():
+        rate, third = np.diff(position) / np.diff(measured), (BINS - 1) // 3
+        results[word] = float(np.mean([*rate[:third], *rate[-third:]]) / np.mean(rate[third:-third]))
+    return results
 
 
 def control_one_prior(run):
@@ -157,10 +157,10 @@ def control_accurate(run):
 
 
 def _pooled(table):
-    listed, place = np.unique(numbers(table["interval"]), return_inverse=True)
-    share = np.bincount(place) / len(place)
+    listed, position = np.unique(numbers(table["interval"]), return_inverse=True)
+    share = np.bincount(position) / len(position)
     best, spread = bayesian_reproduction(listed, WEBER, share)
-    return {**table, "rt": best[place] + spread[place] * _normal(len(place))}
+    return {**table, "rt": best[position] + spread[position] * _normal(len(position))}
 
 
 def _normal(n):
@@ -204,8 +204,8 @@ def figure_5_state_at_set(paper):
     figure, panels = new_figure(1, 2, width=3.2, sharey=True)
     for axes, word, colour in zip(panels, PRIORS.values(), COLOURS, strict=False):
         for run in paper.runs("priors"):
-            measured, place = _at_set(run)[word]
-            axes.plot(measured, place, "o-", color=colour, markersize=3, linewidth=1)
+            measured, position = _at_set(run)[word]
+            axes.plot(measured, position, "o-", color=colour, markersize=3, linewidth=1)
         axes.plot(measured[[0, -1]], [0, 1], color=GREY, linestyle="--", linewidth=1)
         axes.set(xlabel="measured interval (ms)", title=f"{word} prior")
     panels[0].set_ylabel("place along the encoding axis")

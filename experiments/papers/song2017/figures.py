@@ -15,9 +15,9 @@ NAMES = ("rdm-fixed", "rdm-rt", "mante", "multisensory", "romo", "wager", "econo
 HIGHER_RATE = (2, 1)
 
 
-def answered(*found):
+def answered(*estimates):
     """Share of trials that ended with an answer, in each task."""
-    return {name: _answered(run.trials()) for name, run in zip(NAMES, found, strict=True)}
+    return {name: _answered(run.trials()) for name, run in zip(NAMES, estimates, strict=True)}
 
 
 def _answered(table):
@@ -27,15 +27,15 @@ def _answered(table):
 
 def irrelevant_weight(run):
     """Weight of the irrelevant modality on the choice, over that of the relevant one."""
-    found = from_trials.context_use(run.trials())
-    return abs(found.irrelevant.value) / found.relevant.value
+    context_use = from_trials.context_use(run.trials())
+    return abs(context_use.irrelevant.value) / context_use.relevant.value
 
 
 def incongruent(run):
     """Proportion correct where the irrelevant modality points the other way."""
     table = run.trials()
-    other = numbers(table["ground_truth"]) != numbers(table["other_choice"])
-    return float(np.mean(is_correct(table)[other]))
+    second = numbers(table["ground_truth"]) != numbers(table["other_choice"])
+    return float(np.mean(is_correct(table)[second]))
 
 
 def _cues(table, draws=0):
@@ -49,8 +49,8 @@ def sigmas(run):
 
 def gain_of_both(run):
     """Sigma of both modalities over the smaller one of a single modality."""
-    found = sigmas(run)
-    return found["both"] / min(found["auditory"], found["visual"])
+    deviations = sigmas(run)
+    return deviations["both"] / min(deviations["auditory"], deviations["visual"])
 
 
 def accuracy_of_decisions(run):
@@ -68,8 +68,8 @@ def sure_falls(run):
 
 def control_no_evidence(run):
     """The trained networks without their inputs from what is shown: they answer, but not to that."""
-    kept = ("fixation", "start", "sure", "context1", "context2")
-    return cut(run, *(name for name in _channels(run) if name not in kept))
+    unchanged = ("fixation", "start", "sure", "context1", "context2")
+    return cut(run, *(name for name in _channels(run) if name not in unchanged))
 
 
 def control_no_context(run):
@@ -98,8 +98,8 @@ def figure_1_random_dots(paper):
     answered sooner.
     """
     figure, (left, right) = new_figure(1, 2)
-    parts = [paper.part("rdm-fixed", "viewing time fixed", COLOURS[0]), paper.part("rdm-rt", "own time", COLOURS[1])]
-    psychometric_axes(left, parts, 0)
+    drawn = [paper.part("rdm-fixed", "viewing time fixed", COLOURS[0]), paper.part("rdm-rt", "own time", COLOURS[1])]
+    psychometric_axes(left, drawn, 0)
     left.set(title="choices")
     for outcome, face in (("correct", COLOURS[1]), ("error", "white")):
         table = paper.trials("rdm-rt")
@@ -117,11 +117,11 @@ def figure_2_context(paper):
     intervals. On the diagonal the evidence decides; beside it curves are flat.
     """
     figure, axes = new_figure(2, 2, width=3, height=2.6, sharey=True)
-    part = paper.part("mante", "networks")
+    networks = paper.part("mante", "networks")
     for context in range(2):
         for modality in range(2):
             axis = axes[context][modality]
-            evidence_curve(axis, part, context, modality)
+            evidence_curve(axis, networks, context, modality)
             axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
             axis.set(title=f"modality {modality + 1}, {'relevant' if context == modality else 'irrelevant'}")
         axes[context][0].set(ylabel=f"context {context + 1}\nP(second choice)", ylim=(-0.03, 1.03))
@@ -136,15 +136,15 @@ def figure_3_multisensory(paper):
     the steepest, and its standard deviation near what the single ones allow.
     """
     figure, (left, right) = new_figure(1, 2)
-    found = _cues(paper.trials("multisensory"), 200)
-    for (name, fit), colour in zip(found.fits.items(), COLOURS, strict=False):
+    cues = _cues(paper.trials("multisensory"), 200)
+    for (name, fit), colour in zip(cues.fits.items(), COLOURS, strict=False):
         x = np.linspace(fit.data.x.min(), fit.data.x.max(), 200)
         left.plot(x, fit.predict(x), color=colour)
         interval_points(left, fit.data, color=colour, label=f"{name}, n = {fit.n:,}")
     left.axvline(12.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
     left.set(xlabel="rate (events a second)", ylabel="P(higher)", title="choices")
     left.legend()
-    names = [*found.sigma, "optimal"]
+    names = [*cues.sigma, "optimal"]
     for run in paper.runs("multisensory"):
         each = _cues(run.trials(), 2)
         values = [*(estimate.value for estimate in each.sigma.values()), each.optimal_sigma.value]
@@ -183,10 +183,10 @@ def figure_5_confidence(paper):
         interval_points(left, curve, fmt="o-", color=colour, label=label)
     left.set(xlabel="motion coherence (%)", ylabel="P(sure reward | offered)", ylim=(-0.03, 1.03), title="waiving")
     left.legend()
-    found = from_trials.wagering(table, sure=SURE, n_boot=0)
+    wagers = from_trials.wagering(table, sure=SURE, n_boot=0)
     for curve, style, label in (
-        (found.accuracy_offered, {"fmt": "o-"}, "offered and waived"),
-        (found.accuracy_not_offered, {"fmt": "o--", "markerfacecolor": "white"}, "not offered"),
+        (wagers.accuracy_offered, {"fmt": "o-"}, "offered and waived"),
+        (wagers.accuracy_not_offered, {"fmt": "o--", "markerfacecolor": "white"}, "not offered"),
     ):
         interval_points(right, curve, color=COLOURS[0], label=label, **style)
     right.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
@@ -201,8 +201,8 @@ def figure_6_economic_choice(paper):
     2.2 times as much as A, whatever the amounts.
     """
     figure, axes = new_figure(width=5.5)
-    found = from_trials.indifference_point(paper.trials("economic"), n_boot=0)
-    curve = found.choices
+    indifference = from_trials.indifference_point(paper.trials("economic"), n_boot=0)
+    curve = indifference.choices
     places = Curve(np.arange(len(curve.x), dtype=float), curve.value, curve.low, curve.high, curve.n)
     interval_points(axes, places, fmt="o-", color=COLOURS[0])
     names = {0.0: "only\nA", np.inf: "only\nB"}

@@ -67,8 +67,8 @@ def patterns(*runs):
 def _pairs(run):
     """Pairs of patterns at the ends of each saddle that flows to two stable points, and their distance in bits."""
     *_, signs, _, ends = _found(run)
-    whole = ends[(ends >= 0).all(axis=1)]
-    return whole, (signs[whole[:, 0]] != signs[whole[:, 1]]).sum(axis=1)
+    complete = ends[(ends >= 0).all(axis=1)]
+    return complete, (signs[complete[:, 0]] != signs[complete[:, 1]]).sum(axis=1)
 
 
 def connected_neighbours(*runs):
@@ -105,8 +105,8 @@ def figure_5_points(paper):
     cube, and saddles lie on its edges.
     """
     figure, panels = new_figure(1, 2, width=4.0, height=3.8)
-    for axes, part in zip(panels, ("bits-2", "bits-3"), strict=True):
-        run = paper.runs(part)[0]
+    for axes, name in zip(panels, ("bits-2", "bits-3"), strict=True):
+        run = paper.runs(name)[0]
         _, states, points, _, saddles, ends = _found(run)
         plane = Plane.principal(states)
         steps = int(np.diff(run.recording("main").offsets)[0])
@@ -121,5 +121,5 @@ def figure_5_points(paper):
         axes.plot(*places[saddles].T, "o", color=COLOURS[0], markerfacecolor="white", markersize=5)
         axes.plot(*places[points.stable].T, "o", color="black", markersize=7)
         n = f"{int(points.stable.sum())} stable, {len(saddles)} saddles, {int(more.sum())} others"
-        axes.set(xlabel="PC1", ylabel="PC2", title=f"{part[-1]} bits, seed {run.seed}: {n}")
+        axes.set(xlabel="PC1", ylabel="PC2", title=f"{name[-1]} bits, seed {run.seed}: {n}")
     return figure

@@ -29,17 +29,17 @@ def figure_2_context(paper):
     flat.
     """
     figure, axes = new_figure(2, 2, width=3, height=2.6, sharey=True)
-    parts = [paper.part(name) for name in CONTEXT if paper.found.get(name)]
+    networks = [paper.part(name) for name in CONTEXT if paper.found.get(name)]
     for context in range(2):
         for modality in range(2):
             axis = axes[context][modality]
-            for part in parts:
-                evidence_curve(axis, part, context, modality)
+            for network in networks:
+                evidence_curve(axis, network, context, modality)
             axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1, zorder=0)
             axis.set(title=f"modality {modality + 1}, {'relevant' if context == modality else 'irrelevant'}")
         axes[context][0].set(ylabel=f"context {context + 1}\nP(second choice)", ylim=(-0.03, 1.03))
-    for part in parts:
-        axes[0][0].plot([], [], "o-", color=part.colour, label=part.label)
+    for network in networks:
+        axes[0][0].plot([], [], "o-", color=network.colour, label=network.label)
     legend_below(axes[0][0], 2)
     for axis in axes[1]:
         axis.set_xlabel("signed coherence (%)")

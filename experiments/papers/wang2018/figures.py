@@ -29,20 +29,20 @@ FIXED_RATE, TEMPERATURE = 0.4, 5.0
 
 def stay(run):
     """Probability of repeating the first choice, by what happened in the trial before."""
-    found = from_trials.two_step(run.trials()).stay
-    return {name: found[name].value for name in KINDS}
+    stay_probabilities = from_trials.two_step(run.trials()).stay
+    return {name: stay_probabilities[name].value for name in KINDS}
 
 
 def model_based(run):
     """Interaction of reward and transition, and main effect of reward, of the probability of staying."""
-    found = from_trials.two_step(run.trials())
-    return {"model-based": found.model_based.value, "model-free": found.model_free.value}
+    two_step = from_trials.two_step(run.trials())
+    return {"model-based": two_step.model_based.value, "model-free": two_step.model_free.value}
 
 
 def interaction(run):
     """How much more the model-based index is than the main effect of reward."""
-    found = model_based(run)
-    return found["model-based"] - abs(found["model-free"])
+    effect = model_based(run)
+    return effect["model-based"] - abs(effect["model-free"])
 
 
 def reward_per_session(run):
@@ -82,8 +82,8 @@ def _simulated(agent, arms):
 def by_trial(run):
     """P(correct) in each trial of a session."""
     table = run.trials()
-    place, right = numbers(table["session_trial"]).astype(int), numbers(table["performance"])
-    return np.bincount(place, right) / np.bincount(place)
+    position, right = numbers(table["session_trial"]).astype(int), numbers(table["performance"])
+    return np.bincount(position, right) / np.bincount(position)
 
 
 def after_one_trial(run):
@@ -96,21 +96,21 @@ def learning_rates(run):
     """Learning rate of the Rescorla-Wagner model that fits the choices, in stable and in volatile sessions."""
     table, session_of = in_sequence(run.trials())
     begins = np.flatnonzero(np.diff(session_of)) + 1
-    parts = [np.split(numbers(table[name]), begins) for name in ("choice", "reward", "volatile")]
+    columns = [np.split(numbers(table[name]), begins) for name in ("choice", "reward", "volatile")]
     model = QLearning("q-learning", QOptions(perseveration=True))
-    found = {}
+    rates = {}
     for kind, word in VOLATILITY.items():
-        rows = (session(choice, reward=reward) for choice, reward, volatile in zip(*parts, strict=True)
+        rows = (session(choice, reward=reward) for choice, reward, volatile in zip(*columns, strict=True)
                 if volatile[0] == kind)  # fmt: skip
         (fitted,) = model.fit([Problem(Behaviour(tuple(rows)))])
-        found[word] = fitted.parameters["alpha"].value
-    return found
+        rates[word] = fitted.parameters["alpha"].value
+    return rates
 
 
 def faster_when_volatile(run):
     """Learning rate in volatile sessions less that in stable ones."""
-    found = learning_rates(run)
-    return found["volatile"] - found["stable"]
+    rates = learning_rates(run)
+    return rates["volatile"] - rates["stable"]
 
 
 def control_fixed_rate(run):
@@ -141,10 +141,10 @@ def figure_5_stay_probabilities(paper):
     networks trained here; points: each network; lines: the paper's (solid) and the ideal observer's (dotted). High
     after common rewards and rare failures: the choice follows a model of the transitions, not reward alone.
     """
-    parts = [part for part in ("two-step", "two-step-a2c") if paper.found.get(part)] or ["two-step"]
-    figure, axes = new_figure(1, len(parts), squeeze=False)
-    for axis, part in zip(axes[0], parts, strict=True):
-        values = np.array([list(stay(run).values()) for run in paper.runs(part)])
+    names = [name for name in ("two-step", "two-step-a2c") if paper.found.get(name)] or ["two-step"]
+    figure, axes = new_figure(1, len(names), squeeze=False)
+    for axis, name in zip(axes[0], names, strict=True):
+        values = np.array([list(stay(run).values()) for run in paper.runs(name)])
         places = np.arange(len(KINDS))
         colours = [COLOURS[0], COLOURS[1]] * 2
         axis.bar(places, values.mean(axis=0), color=colours, alpha=0.6, width=0.6)
@@ -153,7 +153,7 @@ def figure_5_stay_probabilities(paper):
         for numbers_, style, label in ((PUBLISHED, "-", "published"), (IDEAL, ":", "ideal observer")):
             axis.hlines(numbers_, places - 0.35, places + 0.35, color="black", linestyle=style, label=label)
         axis.set_xticks(places, WORDS)
-        axis.set(ylabel="P(stay)", ylim=(0, 1.1), title=f"{paper.config.parts[part].what}, n = {len(values)}")
+        axis.set(ylabel="P(stay)", ylim=(0, 1.1), title=f"{paper.config.parts[name].what}, n = {len(values)}")
     legend_below(axes[0][0], 2)
     return figure
 
@@ -182,8 +182,8 @@ def figure_learning_to_learn(paper):
     """
     figure, axes = new_figure(width=4.0)
     for k, run in enumerate(paper.runs("harlow")):
-        found = by_trial(run)
-        axes.plot(np.arange(1, len(found) + 1), found, "o-", color=COLOURS[k % len(COLOURS)], label=f"seed {run.seed}")
+        curve = by_trial(run)
+        axes.plot(np.arange(1, len(curve) + 1), curve, "o-", color=COLOURS[k % len(COLOURS)], label=f"seed {run.seed}")
     axes.axhline(0.5, color=GREY, linestyle=":", label="chance")
     axes.set(xlabel="trial of a session", ylabel="P(correct)", ylim=(0.4, 1.02))
     axes.legend()

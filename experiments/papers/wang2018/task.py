@@ -33,14 +33,14 @@ class Objects(SessionsInSequence, Arms):
         self._done, self._objects = 0, np.zeros((2, FEATURES))
 
     def _new_trials(self, trials: Trials) -> None:
-        place = self.session_trials(trials)
-        begins = place == 0
+        position = self.session_trials(trials)
+        begins = position == 0
         new = trials.rng.standard_normal((np.count_nonzero(begins), 2, FEATURES))
         drawn = np.concatenate([self._objects[None], new])
         objects, self._objects = drawn[np.cumsum(begins)], drawn[-1]
         better_is_right = trials.rng.integers(2, size=trials.n)
         right = np.arange(2) == better_is_right[:, None]
-        trials.info.update(ground_truth=better_is_right, session_trial=place)
+        trials.info.update(ground_truth=better_is_right, session_trial=position)
         self._offer(trials, paid(trials, right), right)
         rows = np.arange(trials.n)
         trials.add_ob(objects[rows, 1 - better_is_right], "decision", where="left")
@@ -72,8 +72,8 @@ class Volatility(SessionsInSequence, Arms):
         self._done, self._volatile, self._better = 0, False, 0
 
     def _new_trials(self, trials: Trials) -> None:
-        place, rng = self.session_trials(trials), trials.rng
-        begins = place == 0
+        position, rng = self.session_trials(trials), trials.rng
+        begins = position == 0
         kinds = np.append(self._volatile, rng.random(np.count_nonzero(begins)) < 0.5)
         volatile = kinds[np.cumsum(begins)]
         changes = rng.random(trials.n) < np.where(begins, 0.5, self.p_change * volatile)
@@ -81,7 +81,7 @@ class Volatility(SessionsInSequence, Arms):
         self._volatile, self._better = bool(volatile[-1]), int(better[-1])
         right = np.arange(2) == better[:, None]
         pays = rng.random((trials.n, 2)) < np.where(right, self.p_reward, 1 - self.p_reward)
-        trials.info.update(ground_truth=better, session_trial=place, volatile=volatile.astype(int))
+        trials.info.update(ground_truth=better, session_trial=position, volatile=volatile.astype(int))
         trials.info.update({f"pays{arm}": pays[:, arm].astype(int) for arm in range(2)})
         self._offer(trials, paid(trials, pays), right)
         trials.add_ob(begins, "decision", where="start")

@@ -94,24 +94,24 @@ class _Test:
 
     def states(self, units=(), rules=None):
         """Activity, shape (steps, trials, units), with some units silenced and some rules replaced."""
-        system, state, found = copy.deepcopy(self.system), np.zeros((TRIALS, self.system.units)), []
+        system, state, visited = copy.deepcopy(self.system), np.zeros((TRIALS, self.system.units)), []
         for task, rule in (rules or {}).items():
             system.weights[:, self.rules[task]] = rule
         for seen in self.seen:
             state = system.step(state, seen)
             state[:, list(units)] = 0
-            found.append(state)
-        return np.stack(found)
+            visited.append(state)
+        return np.stack(visited)
 
     def by_task(self, units=(), rules=None):
         """Performance in each task, with some units silenced and some rules replaced."""
         choice = (self.states(units, rules) @ self.read_out.T + self.bias).argmax(axis=2)
         answered = self.due & (choice > 0)
         first, each = answered.argmax(axis=0), np.arange(TRIALS)
-        given = np.where(answered.any(axis=0), choice[first, each], 0)
+        responses = np.where(answered.any(axis=0), choice[first, each], 0)
         wanted = self.right[np.where(answered.any(axis=0), first, self.due.argmax(axis=0)), each]
-        apart = np.abs((given - wanted + DIRECTIONS / 2) % DIRECTIONS - DIRECTIONS / 2) * 2 * np.pi / DIRECTIONS
-        right = np.where(wanted > 0, (given > 0) & (apart <= NEAR), given == 0)
+        distances = np.abs((responses - wanted + DIRECTIONS / 2) % DIRECTIONS - DIRECTIONS / 2) * 2 * np.pi / DIRECTIONS
+        right = np.where(wanted > 0, (responses > 0) & (distances <= NEAR), responses == 0)
         return {task: float(right[self.task == task].mean()) for task in np.unique(self.task).tolist()}
 
 
@@ -127,29 +127,31 @@ def _variance(run):
     inside = np.arange(len(test.seen))[:, None] < test.length
     values = test.states().swapaxes(0, 1)[inside.T]
     activity = Activity(values, np.concatenate([[0], np.cumsum(test.length)]), test.dt)
-    found = task_variance(activity, test.task, test.onset)
-    return _shuffled(found, np.random.default_rng(run.seed)) if run.kept == SHUFFLED else found
+    variance = task_variance(activity, test.task, test.onset)
+    return _shuffled(variance, np.random.default_rng(run.seed)) if run.kept == SHUFFLED else variance
 
 
-def _shuffled(found, rng):
+def _shuffled(variance, rng):
     """Task variances of active units, those of each unit shuffled over tasks."""
-    active = np.flatnonzero(found.active)
-    order = rng.permuted(np.tile(np.arange(len(found.tasks)), (len(active), 1)), axis=1)
+    active = np.flatnonzero(variance.active)
+    order = rng.permuted(np.tile(np.arange(len(variance.tasks)), (len(active), 1)), axis=1)
     rows = active[:, None], order
-    return type(found)(found.tasks, found.variance[rows], found.normalised[rows], np.ones(len(active), bool))
+    return type(variance)(
+        variance.tasks, variance.variance[rows], variance.normalised[rows], np.ones(len(active), bool)
+    )
 
 
 @cache
 def _clusters(run):
-    found = cluster_units(_variance(run), MOST)
+    clusters = cluster_units(_variance(run), MOST)
     if run.kept != RANDOM:
-        return found
+        return clusters
     active = _variance(run).active
-    label = found.label.copy()
+    label = clusters.label.copy()
     label[active] = np.random.default_rng(run.seed).permutation(label[active])
     points = _variance(run).normalised
     centre = np.stack([points[label == k].mean(axis=0) for k in range(label.max() + 1)])
-    return replace(found, label=label, centre=centre)
+    return replace(clusters, label=label, centre=centre)
 
 
 def n_clusters(run):
@@ -164,9 +166,13 @@ def clearer_than_untrained(run):
 
 def _above_chance(run):
     """Silhouette of the groups less that of groups of units whose variances are shuffled over tasks."""
-    rng, found = np.random.default_rng(0), _variance(run)
-    shuffled = [max(cluster_units(_shuffled(found, rng), MOST, repeats=2).silhouette.values()) for _ in range(SHUFFLES)]
-    return silhouette(found.normalised[found.active], _clusters(run).label[found.active]) - float(np.mean(shuffled))
+    rng, variance = np.random.default_rng(0), _variance(run)
+    shuffled = [
+        max(cluster_units(_shuffled(variance, rng), MOST, repeats=2).silhouette.values()) for _ in range(SHUFFLES)
+    ]
+    return silhouette(variance.normalised[variance.active], _clusters(run).label[variance.active]) - float(
+        np.mean(shuffled)
+    )
 
 
 @cache
@@ -226,9 +232,9 @@ def most_specific_loss(run):
 def _fractional(run, pair=CONTEXTS):
     """Fractional variance of units in two tasks, from -1 (second alone) to 1 (first alone); nan where in neither."""
     variance, tasks = _variance(run).variance, list(_variance(run).tasks)
-    one, other = variance[:, tasks.index(pair[0])], variance[:, tasks.index(pair[1])]
-    total = one + other
-    return np.where(total > 1e-3, (one - other) / np.maximum(total, 1e-12), np.nan)
+    first, second = variance[:, tasks.index(pair[0])], variance[:, tasks.index(pair[1])]
+    total = first + second
+    return np.where(total > 1e-3, (first - second) / np.maximum(total, 1e-12), np.nan)
 
 
 def context_units(run):
@@ -267,12 +273,15 @@ def context_lesion(run):
 def _composed(run):
     """Performance in each task whose rule can be composed: own, composed, and best of the three parts alone."""
     test = _tested(run)
-    rules = {task: test.system.weights[:, place].copy() for task, place in test.rules.items()}
+    rules = {task: test.system.weights[:, column].copy() for task, column in test.rules.items()}
     kinds = {"composed": {task: rules[a] + rules[b] - rules[c] for task, (a, b, c) in COMPOSED.items()}}
-    kinds |= {k: {task: rules[parts[k]] for task, parts in COMPOSED.items()} for k in range(3)}
-    found = {kind: test.by_task(rules=replaced) for kind, replaced in kinds.items()}
-    own = test.by_task()
-    return {task: (own[task], found["composed"][task], max(found[k][task] for k in range(3))) for task in COMPOSED}
+    kinds |= {k: {task: rules[summands[k]] for task, summands in COMPOSED.items()} for k in range(3)}
+    performances = {kind: test.by_task(rules=replaced) for kind, replaced in kinds.items()}
+    rule_itself = test.by_task()
+    return {
+        task: (rule_itself[task], performances["composed"][task], max(performances[k][task] for k in range(3)))
+        for task in COMPOSED
+    }
 
 
 def composed_rules(run):
@@ -282,9 +291,10 @@ def composed_rules(run):
 
 def composed_better(run):
     """Performance with a composed rule less that with the best of its parts alone, mean over each family."""
-    found = _composed(run)
+    performances = _composed(run)
     return {
-        name: float(np.mean([found[task][1] - found[task][2] for task in tasks])) for name, tasks in FAMILIES.items()
+        name: float(np.mean([performances[task][1] - performances[task][2] for task in tasks]))
+        for name, tasks in FAMILIES.items()
     }
 
 
@@ -299,16 +309,16 @@ def control_no_rule(run):
 
 def control_shuffled_variances(run):
     """The trained networks, the variances of each unit shuffled over tasks."""
-    found = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    found.kept = SHUFFLED
-    return found
+    marked = PaperRun(RunFolder(run.path), run.seed, run.requested)
+    marked.kept = SHUFFLED
+    return marked
 
 
 def control_random_groups(run):
     """The trained networks, their units in random groups as large as those that were found."""
-    found = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    found.kept = RANDOM
-    return found
+    marked = PaperRun(RunFolder(run.path), run.seed, run.requested)
+    marked.kept = RANDOM
+    return marked
 
 
 def figure_1_performance(paper):
@@ -332,20 +342,22 @@ def figure_2_task_variance_and_lesions(paper):
     red cells are tasks that fail without a group, as a rule those in which it is bright.
     """
     run = paper.runs("tasks")[0]
-    found, groups, lesions = _variance(run), _clusters(run), _lesions(run)
-    order, place = np.argsort(groups.label[found.active], kind="stable"), _ordered(list(found.tasks))
-    labels = groups.label[found.active][order]
+    variance, groups, lesions = _variance(run), _clusters(run), _lesions(run)
+    order, columns = np.argsort(groups.label[variance.active], kind="stable"), _ordered(list(variance.tasks))
+    labels = groups.label[variance.active][order]
     figure, (left, right) = new_figure(1, 2, width=4.6, height=4.2)
-    image = left.imshow(found.normalised[found.active][order][:, place].T, aspect="auto", cmap="magma", vmin=0, vmax=1)
+    image = left.imshow(
+        variance.normalised[variance.active][order][:, columns].T, aspect="auto", cmap="magma", vmin=0, vmax=1
+    )
     for edge in np.flatnonzero(np.diff(labels)) + 0.5:
         left.axvline(edge, color="white", linewidth=0.6)
     middles = [np.flatnonzero(labels == k).mean() for k in np.unique(labels)]
     left.set_xticks(middles, [str(k + 1) for k in np.unique(labels)])
     left.set_yticks(range(len(TASKS)), TASKS)
-    left.set(xlabel=f"{found.active.sum()} units in {len(middles)} groups", title=f"task variance, seed {run.seed}")
+    left.set(xlabel=f"{variance.active.sum()} units in {len(middles)} groups", title=f"task variance, seed {run.seed}")
     figure.colorbar(image, ax=left, label="normalised variance", fraction=0.046)
     limit = np.abs(lesions.change).max()
-    image = right.imshow(lesions.change[:, place], aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit)
+    image = right.imshow(lesions.change[:, columns], aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit)
     right.set_xticks(range(len(TASKS)), TASKS, rotation=90)
     right.set_yticks(range(len(middles)), [str(k + 1) for k in range(len(middles))])
     right.set(ylabel="silenced group", title="change of performance")

@@ -18,7 +18,7 @@ from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
-from neurogym.behaviour.models.logistic import Features
+from neurogym.behaviour.models.logistic import Features, estimated_weights
 from neurogym.behaviour.table import rectangle
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
@@ -233,6 +233,10 @@ class DriftingPolicy:
 class Drifting(OneByOne):
     """Weights of stimuli and history that drift from trial to trial.
 
+    The reported weight of a predictor is the mean over trials, estimated as a constant weight; its interval is that of
+    `Logistic`. The mean of the weights at the start of a session is a property of the fitted walk: with few sessions it
+    goes along with the fitted variances, and the posterior given these is too narrow.
+
     Args:
         history: number of previous trials among the predictors.
         name: name of the model.
@@ -251,12 +255,11 @@ class Drifting(OneByOne):
         scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
         mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
         walk, found = fit_walk(x, choice, Walk(mean, (0.5 / scale) ** 2, (0.02 / scale) ** 2))
-        estimates = {}
+        means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("choice") >= 0))
+        estimates = dict(zip(features.names, means, strict=True))
         for k, name in enumerate(features.names):
-            se = np.sqrt(walk.start[k] / len(x) + found.covariance[0, :, k, k].mean() / len(x))
-            estimates[name] = Estimate.normal(float(walk.mean[k]), float(se))
-            estimates[f"sigma {name}"] = Estimate(float(np.sqrt(walk.step[k])), np.nan, np.nan, np.nan)
-            estimates[f"sigma at start {name}"] = Estimate(float(np.sqrt(walk.start[k])), np.nan, np.nan, np.nan)
+            estimates[f"sigma {name}"] = Estimate(float(np.sqrt(walk.step[k])))
+            estimates[f"sigma at start {name}"] = Estimate(float(np.sqrt(walk.start[k])))
         return Fitted(
             self.name,
             DriftingPolicy(features, walk),

@@ -107,6 +107,10 @@ class Features:
         """Return the history after a trial."""
         if not self.history:
             return past
+        return np.concatenate([self.recent(trial), past], 1)[:, : self.history * self.per_lag]
+
+    def recent(self, trial: ParallelTrials) -> FloatArray:
+        """Return the predictors that trials become for the next ones, shape (trials, predictors of a lag)."""
         if len(self.choices) == 2:
             chosen = np.where(trial.choice < 0, 0.0, 2.0 * trial.choice - 1)[:, None]
         else:
@@ -119,17 +123,17 @@ class Features:
                 parts.append(outcome * (trial.choice >= 0)[:, None])
         if self.past_stimuli:
             parts.append(trial.stimuli[:, : len(self.stimuli)] * (trial.choice >= 0)[:, None])
-        return np.concatenate([*parts, past], 1)[:, : self.history * self.per_lag]
+        return np.concatenate(parts, 1)
 
     def matrix(self, each: Session) -> FloatArray:
         """Return the predictors of all trials of a session, shape (trials, predictors)."""
-        past, rows = self.begin(1), []
-        for t in range(len(each)):
-            one = slice(t, t + 1)
-            stimuli = np.nan_to_num(each.stimuli[one])
-            rows.append(self.now(past, stimuli)[0])
-            past = self.after(past, replace(trial_at(each, one), stimuli=stimuli))
-        return np.stack(rows) if rows else np.zeros((0, len(self.names)))
+        stimuli = np.nan_to_num(each.stimuli)
+        past = np.zeros((len(each), self.history * self.per_lag))
+        if self.history:
+            recent = self.recent(replace(trial_at(each, slice(None)), stimuli=stimuli))
+            for lag in range(1, min(self.history, len(each) - 1) + 1):
+                past[lag:, (lag - 1) * self.per_lag : lag * self.per_lag] = recent[:-lag]
+        return self.now(past, stimuli)
 
 
 @dataclass
@@ -176,9 +180,13 @@ class Logistic(OneByOne):
     def check(self, table: Behaviour) -> None:
         """Accept tables with any number of choices."""
 
+    def features(self, table: Behaviour) -> Features:
+        """Return the predictors of a trial that a table allows."""
+        return Features.of(table, self.history, self.stimuli, self.past_stimuli, plain_outcomes=True)
+
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
-        features = Features.of(table, self.history, self.stimuli, self.past_stimuli, plain_outcomes=True)
+        features = self.features(table)
         n, groups = len(table.choices), table.in_blocks(INNER).sessions
         x = [features.matrix(each) for each in table.sessions]
         choice = [each.choice for each in table.sessions]
@@ -192,7 +200,7 @@ class Logistic(OneByOne):
         if problem.prior is None:
             details["prior_sd"] = _best_prior(rows, chosen, n, fold, scale) if rows.shape[1] > 1 else 10.0
             weights, information = fit_weights(rows, chosen, n, _sds(details["prior_sd"], scale))
-            estimates = _estimates(rows, chosen, n, table.interval_groups(valid))
+            estimates = estimated_weights(rows, chosen, n, table.interval_groups(valid))
         else:
             weights, information = fit_weights(rows, chosen, n, problem.prior[1], problem.prior[0])
             errors = np.sqrt(np.diag(np.linalg.inv(information)))
@@ -205,8 +213,15 @@ class Logistic(OneByOne):
         return Fitted(self.name, policy, dict(zip(names, estimates, strict=True)), score, details)
 
 
-def _estimates(x: FloatArray, choice: np.ndarray, n: int, groups: np.ndarray | None) -> list[Estimate]:
-    """Return the weights of the likelihood without a prior; predictors that do not vary have none."""
+def estimated_weights(x: FloatArray, choice: np.ndarray, n: int, groups: np.ndarray | None) -> list[Estimate]:
+    """Return the weights of the likelihood without a prior; those of predictors that do not vary are not determined.
+
+    Args:
+        x: predictors, the first of them constant, shape (trials, predictors).
+        choice: index of each choice, shape (trials,).
+        n: number of choices.
+        groups: subject or session of each trial; None: trials are independent.
+    """
     weights, covariance, count = fit_bias_reduced(x, choice, n, groups)
     errors = np.sqrt(np.diag(covariance)).reshape(weights.shape)
     varies = x.std(0) > 0

@@ -16,7 +16,9 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import Tensor, nn
 
 from ngym_cli.agents import compiled
-from ngym_cli.agents.algorithms.rollout import LossCoefficients, Minibatches, PackedRollout, Rollout
+from ngym_cli.agents.algorithms.objective import LossCoefficients
+from ngym_cli.agents.algorithms.rollout import Rollout
+from ngym_cli.agents.algorithms.sequences import Minibatches, PackedRollout
 from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, loops
 from ngym_cli.agents.compiled.agent import Arguments, Sequences
 from ngym_cli.agents.networks.policy import RecurrentPolicy

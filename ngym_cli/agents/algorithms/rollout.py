@@ -1,26 +1,19 @@
-"""Rollout as time-major arrays, filled in place: (time, environment, ...), its training sequences, and the objective.
-
-A training sequence is contiguous, without a reset inside, and at most `bptt` steps long, because a recurrent kernel is
-fast only over whole sequences. The sequences of a minibatch are packed, so that there is no padding to compute or to
-mask out.
-"""
+"""Rollout as time-major arrays, filled in place: (time, environment, ...), and minibatches gathered from it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ngym_cli.agents.algorithms.objective import Minibatch
+from ngym_cli.agents.algorithms.sequences import PackedRollout, PackedSteps, pack
 from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
 from ngym_cli.agents.networks.policy import PackedSequences
 from ngym_cli.agents.penalties import silent_units
 
-STATISTICS = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction", "loss")
-KL = STATISTICS.index("approx_kl")
 LOOK_EVERY = 4  #: steps between those that silent units are counted in
 
 
@@ -126,191 +119,6 @@ class Rollout:
         for t in reversed(range(self.n_steps - 1)):
             self.advantages[t] += discount[t] * self.advantages[t + 1]
         np.add(self.advantages, self.values, out=self.returns)
-
-
-@dataclass(frozen=True)
-class PackedRollout:
-    """Rollout cut into contiguous sequences, to be packed: `length` steps of environment `env` from step `begin` on."""
-
-    env: np.ndarray
-    begin: np.ndarray
-    length: np.ndarray
-
-    def __len__(self) -> int:
-        """Number of segments."""
-        return len(self.env)
-
-    def __getitem__(self, index: np.ndarray | slice) -> PackedRollout:
-        """Some of the segments."""
-        return PackedRollout(self.env[index], self.begin[index], self.length[index])
-
-    def first(self, n_envs: int) -> np.ndarray:
-        """Index of the first step of each segment in a rollout flattened over (time, environment)."""
-        return self.begin * n_envs + self.env
-
-
-@dataclass(frozen=True)
-class Minibatches:
-    """PackedRollout of several minibatches; minibatch k is the range from `begin[k]` to before `begin[k + 1]`."""
-
-    segments: PackedRollout
-    begin: np.ndarray
-
-    def __len__(self) -> int:
-        """Number of minibatches."""
-        return len(self.begin) - 1
-
-    def __iter__(self) -> Iterator[PackedRollout]:
-        """Iterate over the minibatches."""
-        return (self.segments[low:high] for low, high in zip(self.begin, self.begin[1:], strict=False))
-
-    @property
-    def longest_first(self) -> np.ndarray:
-        """An order of all segments, in which the longest of each minibatch come first."""
-        return np.lexsort((-self.segments.length, np.repeat(np.arange(len(self)), np.diff(self.begin))))
-
-
-@dataclass(frozen=True)
-class PackedSteps:
-    """Steps of sequences of different lengths: the first step of each, then the second of all that are long enough.
-
-    Attributes:
-        steps: (step,) where each step is found.
-        counts: (time,) how many sequences have this step.
-        first: (sequence,) where the first step of each is found, the longest sequence first.
-    """
-
-    steps: np.ndarray
-    counts: np.ndarray
-    first: np.ndarray
-
-
-def cut(starts: np.ndarray, bptt: int | None = None) -> PackedRollout:
-    """Cut at every start and, counted from there, every `bptt` steps.
-
-    Args:
-        starts: bool (time, environment), true where the state resets before the step.
-        bptt: longest stretch that gradients flow back through; None for no limit within the rollout.
-
-    Example:
-        >>> segments = cut(np.array([[1], [0], [0], [1], [0]], bool), bptt=2)
-        >>> segments.begin.tolist(), segments.length.tolist()
-        ([0, 2, 3], [2, 1, 2])
-    """
-    n_steps, n_envs = starts.shape
-    cuts = starts.T.copy()
-    cuts[:, 0] = True
-    first = np.flatnonzero(cuts)
-    length = np.diff(np.append(first, n_steps * n_envs))
-    if bptt is not None:
-        parts = -(-length // bptt)
-        offset = (np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)) * bptt
-        first = np.repeat(first, parts) + offset
-        length = np.minimum(np.repeat(length, parts) - offset, bptt)
-    return PackedRollout(first // n_steps, first % n_steps, length)
-
-
-def minibatches(segments: PackedRollout, n: int, rng: np.random.Generator) -> Minibatches:
-    """Deal whole segments at random into at most `n` minibatches of nearly equal numbers of steps."""
-    segments = segments[rng.permutation(len(segments))]
-    ends = np.cumsum(segments.length)
-    targets = ends[-1] * np.arange(1, n) / n
-    return Minibatches(segments, np.unique([0, *np.searchsorted(ends, targets, side="left") + 1, len(segments)]))
-
-
-def pack(length: np.ndarray, first: np.ndarray | None = None, stride: int = 1) -> PackedSteps:
-    """Lay sequences side by side.
-
-    Args:
-        length: steps of each.
-        first: row of the first step of each sequence; by default sequences are contiguous.
-        stride: from a step to the next of the same sequence.
-
-    Example:
-        >>> packed = pack(np.array([1, 3]))
-        >>> packed.steps.tolist(), packed.counts.tolist()
-        ([1, 0, 2, 3], [2, 1, 1])
-    """
-    first = np.cumsum(length) - length if first is None else first
-    order = np.argsort(-length, kind="stable")
-    first, length = first[order], length[order]
-    time = np.arange(length[0])[:, None]
-    within = time < length
-    return PackedSteps((first + stride * time)[within], np.count_nonzero(within, axis=1), first)
-
-
-class LossCoefficients(NamedTuple):
-    """Coefficients of the objective that is maximised; see `Objective`.
-
-    Attributes:
-        normalize: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
-        clip: largest counted deviation of the probability ratio from 1.
-        clip_range_vf: largest change of values from the old values; infinite for no limit.
-        ent_coef: weight of the entropy.
-        vf_coef: weight of the error of values.
-    """
-
-    normalize: bool
-    clip: float
-    clip_range_vf: float
-    ent_coef: float
-    vf_coef: float
-
-
-class Objective(torch.autograd.Function):
-    """-min(r A, clip(r) A) - c_H H + c_V (R - V)^2 averaged over steps, with r the ratio to the old probability.
-
-    Takes log-probabilities, entropies and values (one per step), a `Minibatch` and `LossCoefficients`. Returns the loss
-    and the numbers in `STATISTICS`. The gradient is explicit: the objective acts on one number per step, so its time
-    goes into the number of calls, and automatic differentiation makes three times as many.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients
-    ) -> tuple[Tensor, Tensor]:
-        """The loss, and the numbers in `STATISTICS`; the gradients are worked out on the way."""
-        weight, log_ratio = batch.weight, log_probs - batch.log_probs
-        ratio = log_ratio.exp()
-        inside = ratio.clamp(1 - coefficients.clip, 1 + coefficients.clip)
-        gain, bounded = batch.advantages * ratio, batch.advantages * inside
-        error = values - batch.returns
-        weighted_error = error * weight
-        flat = weight.flatten()
-        policy_loss = -flat.dot(torch.minimum(gain, bounded).flatten())
-        value_loss = weighted_error.flatten().dot(error.flatten())
-        entropy_loss = -flat.dot(entropies.flatten())
-        kl = flat.dot((ratio - 1 - log_ratio).flatten())
-        clipped = flat.dot((ratio != inside).to(weight.dtype).flatten())
-        loss = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
-        ctx.save_for_backward((gain <= bounded) * gain * weight, weight, weighted_error)
-        ctx.coefficients = coefficients
-        numbers = torch.stack([policy_loss, value_loss, entropy_loss, kl, clipped, loss])
-        ctx.mark_non_differentiable(numbers)
-        return loss, numbers
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the explicit gradient: the clipped objective has a slope where the unclipped term is the smaller."""
-        gain, weight, weighted_error = ctx.saved_tensors
-        d_entropy = weight * (-ctx.coefficients.ent_coef * grad) if ctx.needs_input_grad[1] else None
-        return -grad * gain, d_entropy, weighted_error * (2 * ctx.coefficients.vf_coef * grad), None, None
-
-
-@dataclass(frozen=True)
-class Minibatch:
-    """Packed sequences with the actions, weights and targets of each step (step, ...).
-
-    `weight` is 1 / steps, and 0 on steps that do not count, so that sums are means.
-    """
-
-    sequences: PackedSequences
-    actions: Tensor
-    weight: Tensor
-    log_probs: Tensor
-    advantages: Tensor
-    returns: Tensor
-    values: Tensor
 
 
 class Experience:

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, PackedSteps, Rollout
+from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, Rollout
+from ngym_cli.agents.algorithms.sequences import PackedSteps
 from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import PackedSequences
 from ngym_cli.agents.penalties import SILENT

@@ -26,33 +26,31 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.utils import FloatSchedule
 from stable_baselines3.common.vec_env import VecEnv, VecTransposeImage
 from torch import Tensor
 
-from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
-from ngym_cli.agents.algorithms.rollout import PackedRollout, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.algorithms.sequences import PackedRollout, pack
 from ngym_cli.agents.device.memory import BatchSplitter
 from ngym_cli.agents.device.prefetch import Prefetch
 from ngym_cli.agents.device.rollout import Upload
 from ngym_cli.agents.networks.base import State
+from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.penalties import SEQUENCES, Penalties, silent_units
+from ngym_cli.agents.supervised.batches import BatchSampler, TaskDrawing
 from ngym_cli.agents.supervised.material import (
-    TaskDraw,
     TrialBuffer,
-    TrialStream,
-    check,
     check_weights,
     row_weights,
-    side_by_side,
 )
 from ngym_cli.agents.supervised.objective import SupervisedKernel, drawn_answers, losses, right_when_due
 from ngym_cli.agents.trained import RecurrentAgent
-from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
+from ngym_cli.environments.trial_batch import trials_of
 
 if TYPE_CHECKING:
     from stable_baselines3.common.type_aliases import MaybeCallback
@@ -95,15 +93,8 @@ class Supervised(Learner):
     learning_rate: float
     _share = 1.0  # of the steps of a batch, in the part of it that a loss is computed of
     not_saved = (
-        "rng",
-        "streams",
-        "lr_schedule",
-        "agent",
-        "carried_state",
-        "compiled",
-        "split",
-        "_materials",
-        "_upload",
+        *("rng", "streams", "lr_schedule", "agent", "carried_state"),
+        *("compiled", "split", "_batches", "_sampler", "_upload"),
     )
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
@@ -151,34 +142,15 @@ class Supervised(Learner):
         self.discrete = isinstance(self.action_space, spaces.Discrete)
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
         self.carried = trials_of(self.env).reset_state != "trial"
-        self.streams = self._make_streams()
-        self.carried_state = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
+        self._begin_streams()
         own = self.penalties.participation or type(self).loss is not Supervised.loss
         self.in_torch = (
             "the objective is not the usual one" if own else SupervisedKernel.obstacle(self.policy, has_values=False)
         )
         rates = self.penalties.l1_rate, self.penalties.l2_rate
         self.split, self._upload = BatchSplitter(), Upload(self.device)
-        self._materials = Prefetch(self._next_material)
         in_torch = self.in_torch or self.learns_on_device
         self.compiled = None if in_torch else SupervisedKernel(self.policy, rates)
-
-    def _make_streams(self) -> list[TrialStream]:
-        """Return a session per sequence where the state is carried over, otherwise a single session."""
-        env = batch_of(self.env).envs[0]
-        check(env)
-        draw = None
-        if isinstance(env.unwrapped, ScheduleEnvs):
-            names = [env.unwrapped.names[i] for i in env.unwrapped.presented]
-            draw = TaskDraw(names, self.task_weight, self.draw == "batch")
-        elif self.task_weight:
-            raise ValueError(f"task_weight needs several tasks, but there is only {type(env.unwrapped).__name__}")
-        size = self.batch_size * self.seq_len
-        rows = max(2 * self.seq_len, 4096) if self.carried else size if self.draw == "batch" else 8 * size
-        seeds = self.rng.integers(2**31, size=self.batch_size if self.carried else 1)
-        reset = trials_of(self.env).reset_state
-        unit = reset if reset in STRETCHES else None
-        return [TrialStream(env, int(seed), self.weigh, not self.carried, draw, rows, unit) for seed in seeds]
 
     def weigh(self, trials: Trials, keep: np.ndarray | None) -> np.ndarray:
         """Weight of each row of a block of trials in the loss."""
@@ -186,7 +158,14 @@ class Supervised(Learner):
 
     def switch_env(self) -> None:
         """Switch to the trials of replaced environments; the weights are kept."""
-        self.streams = self._make_streams()
+        self._begin_streams()
+
+    def _begin_streams(self) -> None:
+        """Begin new sessions of trials, from zero states where states are carried over."""
+        size, draw = (self.batch_size, self.seq_len), TaskDrawing(self.task_weight, self.draw)
+        self._sampler = BatchSampler(self.env, self.rng, *size, self.weigh, draw)
+        self.streams = self._sampler.streams
+        self._batches = Prefetch(self._sampler.sample)
         self.carried_state = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
 
     # -- learning -----------------------------------------------------------------------------------------------------
@@ -234,7 +213,7 @@ class Supervised(Learner):
             material, sequences = self.batch()
             left = total - self.num_timesteps - int(sequences.length.sum())
             if self.learns_on_device and k + 1 < self.n_updates and left > 0:
-                self._materials.start()
+                self._batches.start()
             gradient, numbers = self.gradient(material, sequences)
             self.policy.descend(gradient, self.max_grad_norm)
             seen.append(numbers)
@@ -255,24 +234,12 @@ class Supervised(Learner):
 
     def batch(self) -> tuple[TrialBuffer, PackedRollout]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""
-        material, sequences, begins = self._materials.take()
+        material, sequences, begins = self._batches.take()
         if self.carried_state is not None:
             reset = torch.from_numpy(begins).to(self.device)
             for state in self.carried_state:
                 state[:, reset] = 0
         return material, sequences
-
-    def _next_material(self) -> tuple[TrialBuffer, PackedRollout, np.ndarray]:
-        """Return trials and sequences of a batch, and the sessions whose state is reset before it."""
-        if self.carried:
-            begins = np.array([stream.begins for stream in self.streams])
-            blocks = [stream.rows(self.seq_len) for stream in self.streams]
-            session, begin = np.arange(self.batch_size), np.zeros(self.batch_size, np.int64)
-            lengths = np.array([len(block) for block in blocks])
-            return side_by_side(blocks), PackedRollout(session, begin, lengths), begins
-        material = self.streams[0].trials(self.batch_size * self.seq_len)
-        length = material.length.astype(np.int64)
-        return material, PackedRollout(np.zeros_like(length), np.cumsum(length) - length, length), np.zeros(0, bool)
 
     def gradient(self, material: TrialBuffer, sequences: PackedRollout) -> tuple[Tensor, Tensor]:
         """The gradient with respect to all weights, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
@@ -394,7 +361,11 @@ class Supervised(Learner):
             ob = np.moveaxis(ob, -1, 1)
         begin = network.initial_state(counts[0]) if state is None else state
         with self.policy.autocast():
-            features = self.policy.features(self._tensor(ob))
+            if self.learns_on_device and is_image_space(self.policy.observation_space):
+                first, which = distinct(ob)
+                features = self.policy.features(self._tensor(ob[first]))[self._tensor(which)]
+            else:
+                features = self.policy.features(self._tensor(ob))
             rates, after = network.sequence(features, counts, begin, draws, last=state is not None)
         return rates.to(begin[0].dtype), tuple(part.to(begin[0].dtype) for part in after)
 

@@ -1,13 +1,8 @@
 """Known observers are recovered: the intervals hold the truth as often as they say."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-spec = importlib.util.spec_from_file_location("observers", Path(__file__).with_name("observers.py"))
-observers = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(observers)
+from experiments.coverage import observers
 
 
 @pytest.mark.parametrize("observer", observers.OBSERVERS)

@@ -8,6 +8,7 @@ import pytest
 from neurogym.analysis.regression import fit_bias_reduced, is_separable
 from neurogym.behaviour.describe import describe
 from neurogym.behaviour.models.base import Problem
+from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.table import Behaviour, session
 
@@ -74,3 +75,13 @@ def test_separable_choices_are_named_and_their_weights_bounded():
     assert all(np.abs([each.low, each.high]).max() < 60 for each in found.history.values() if np.isfinite(each.value))
     assert not describe(simulated(np.random.default_rng(0), 200, 2.0))[0].separable
     assert is_separable(np.array([[1.0, -1], [1, 1]]), [0, 1])
+
+
+def test_the_mean_weight_of_drifting_weights_is_covered():
+    rng, repeats, hits = np.random.default_rng(1), 30, 0
+    for _ in range(repeats):
+        stimulus = rng.choice([-1, -0.5, -0.25, 0.25, 0.5, 1], 90)
+        choice = (rng.random(90) < 1 / (1 + np.exp(-3 * stimulus))).astype(int)
+        table = Behaviour((session(choice, stimuli=stimulus[:, None]),), ("0", "1"), ("x",))
+        hits += 3 in Drifting(0).fit([Problem(table)])[0].parameters["x"]
+    assert hits >= 24

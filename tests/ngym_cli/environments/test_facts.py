@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngym_cli.config import from_dict
-from ngym_cli.environments import facts
+from ngym_cli.environments import defaults, facts
 from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError
 
@@ -40,3 +40,10 @@ def test_a_task_whose_chance_fails_says_so_in_one_line(tmp_path):
 def test_outputs_that_are_numbers_are_no_alternatives():
     assert inspect(from_dict({"task": "FlipFlop-v0"})).chance_among_answers is None
     assert inspect(from_dict({"task": "RDM-v0"})).chance_among_answers == 0.5
+
+
+@pytest.mark.parametrize(("dt", "expected"), [(30, "stimulus 500 ms becomes 480 ms"), (20, None)])
+def test_durations_that_are_not_whole_steps_are_reported(dt, expected):
+    settings = {"task": "RDM-v0", "dt": dt, "timing": {"stimulus": 500}}
+    line = defaults.rounding(*defaults.resolve(from_dict(settings)))
+    assert line is None if expected is None else expected in line

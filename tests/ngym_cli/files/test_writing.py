@@ -171,3 +171,10 @@ def test_longest_names(tmp_path):
     with pytest.raises(OSError, match="too long"):
         write_text(tmp_path / ("n" * 256), "text")
     assert len(os.listdir(tmp_path)) == 1
+
+
+def test_writing_again_does_not_list_the_folder(tmp_path, monkeypatch):
+    write_text(tmp_path / "a", "1")
+    monkeypatch.setattr(type(tmp_path), "glob", lambda *_: pytest.fail("the folder is listed"))
+    write_text(tmp_path / "a", "2")
+    assert (tmp_path / "a").read_text() == "2"

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+from ngym_cli import runs
+from ngym_cli.runs import managing
 
 
 @pytest.fixture
@@ -99,3 +103,17 @@ def test_a_fit_with_a_damaged_record_can_be_compared(ngym, both, damaged):
     (both / "two" / "fit.json").write_text(damaged)
     result = ngym("diff", "one", "two", "--json")
     assert result.code == 1 and json.loads(result.out), result.err
+
+
+def _tagged(arguments):
+    path, words = arguments
+    for word in words:
+        managing.tag(runs.RunFolder(path), [word])
+
+
+def test_tags_and_records_of_several_processes_are_all_kept(tmp_path):
+    run = runs.create(tmp_path / "T/ppo/it", False, "", {"status": "finished", "task": "RDM-v0"})
+    jobs = [(run.path, [f"{name}{k}" for k in range(25)]) for name in "abcd"]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(_tagged, jobs))
+    assert sorted(managing.tags_of(run)) == sorted(word for _, words in jobs for word in words)

@@ -8,7 +8,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import inspect
@@ -18,6 +18,7 @@ from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
 from ngym_cli.training.evaluator import Evaluator
 from ngym_cli.training.main_loop import Hooks, resume, train
+from ngym_cli.training.prepare import prepare
 from ngym_cli.training.progress import Display, LiveDisplay
 from tests.ngym_cli.conftest import Interrupting
 from tests.ngym_cli.sameness import assert_same_run
@@ -198,10 +199,10 @@ def test_code_in_a_stage_is_not_trusted():
 
 def test_an_evaluation_can_be_of_the_task_of_each_stage():
     given = {**BASE, "task": "yang19.go-v0", "wrappers": "", "timing": {}, "alg": "recurrent_a2c", "units": 4}
-    config, facts = resolve(from_dict({**given, "stages": [{"trials": 9}, {"task": "yang19.dm1-v0"}]}))
-    config, stages = complete(config, facts), stages_of(config, facts)
-    policy = build_model(config, build_venv(stages[0].config, 1)).policy
-    evaluator = Evaluator(None, config, stages[1].facts, lambda: policy, None, Display(), stages)
+    resolved = prepare(from_dict({**given, "stages": [{"trials": 9}, {"task": "yang19.dm1-v0"}]}))
+    stages = resolved.stages
+    policy = build_model(resolved.config, build_venv(stages[0].config, 1)).policy
+    evaluator = Evaluator(None, resolved, lambda: policy, None, Display())
     first, last = (evaluator.on_fresh_trials(5, 0, stage=stage) for stage in (stages[0], None))
     assert set(first.table["task"]) == {"yang19.go-v0"} and "coh1_mod1" not in first.table
     assert set(last.table["task"]) == {"yang19.dm1-v0"} and "coh1_mod1" in last.table

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -53,6 +54,14 @@ def test_a_run_whose_output_is_cut_off_is_finished(tmp_path, lines):
     process.wait(timeout=120)
     manifest = runs.RunFolder(tmp_path / PLACE).manifest()
     assert (manifest["status"], manifest["exit_reason"]) == ("finished", "all steps taken")
+
+
+def test_the_printed_command_can_be_pasted(tmp_path, ngym):
+    name = "Maus №3 'a'"
+    found = ngym("run", "--task", "RDM-v0", "--timesteps", 256, "--n-envs", 4, "--units", 8, "--eval-trials", 4,
+                 "--name", name)  # fmt: skip
+    (line,) = [line for line in found.out.splitlines() if line.startswith("next: ")]
+    assert shlex.split(line.removeprefix("next: ")) == ["ngym", "plot", f"runs/RDM-v0/recurrent_ppo/{name}"]
 
 
 def test_under_nohup_a_run_goes_on(monkeypatch):

@@ -20,7 +20,7 @@ from ngym_cli.environments.facts import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import read_trials
-from ngym_cli.training import main_loop, requests
+from ngym_cli.training import command, main_loop
 from ngym_cli.training.main_loop import Hooks, train
 from ngym_cli.training.progress import Display
 
@@ -260,7 +260,7 @@ def test_a_smoke_test_resumes_nothing(ngym):
 
 def test_a_checkpoint_that_was_better_than_the_final_agent_is_offered(tmp_path):
     checkpoints.mark_best(tmp_path / checkpoints.FOLDER, tmp_path / "step_1000", 1_000, 0.95)
-    line = requests.better_checkpoint(tmp_path, {"performance_ci": (0.80, 0.94)})
+    line = command.better_checkpoint(tmp_path, {"performance_ci": (0.80, 0.94)})
     assert line is not None and "0.950 at 1,000 steps" in line and f"ngym eval {tmp_path} --checkpoint best" in line
-    assert requests.better_checkpoint(tmp_path, {"performance_ci": (0.80, 0.96)}) is None
-    assert requests.better_checkpoint(tmp_path / "none", {"performance_ci": (0.80, 0.96)}) is None
+    assert command.better_checkpoint(tmp_path, {"performance_ci": (0.80, 0.96)}) is None
+    assert command.better_checkpoint(tmp_path / "none", {"performance_ci": (0.80, 0.96)}) is None

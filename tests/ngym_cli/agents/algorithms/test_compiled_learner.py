@@ -8,8 +8,9 @@ from gymnasium import spaces
 from neurogym import kernels
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner
+from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.rollout import STATISTICS, Minibatches, cut, minibatches
+from ngym_cli.agents.algorithms.sequences import Minibatches, cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.policy import RecurrentPolicy

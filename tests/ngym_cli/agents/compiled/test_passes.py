@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from neurogym import kernels
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner
-from ngym_cli.agents.algorithms.rollout import STATISTICS, cut, minibatches
+from ngym_cli.agents.algorithms.objective import STATISTICS
+from ngym_cli.agents.algorithms.sequences import cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.supervised.objective import SupervisedKernel

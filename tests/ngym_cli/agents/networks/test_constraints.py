@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from neurogym import kernels
-from ngym_cli.agents.algorithms.rollout import cut
+from ngym_cli.agents.algorithms.sequences import cut
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.agents.networks.structure import Structure

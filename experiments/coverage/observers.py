@@ -1,0 +1,352 @@
+"""Simulated observers: trials from known parameters, analysed, beside the truth.
+
+Every function draws one experiment from ``rng``, with a share of the usual number of trials, and returns, by parameter,
+the estimate and the true value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import norm
+
+from neurogym import analysis
+from neurogym.analysis.results import Curve, Estimate
+from neurogym.behaviour.describe import describe
+from neurogym.behaviour.models.base import Problem
+from neurogym.behaviour.models.drifting import Drifting
+from neurogym.behaviour.models.logistic import Logistic
+from neurogym.behaviour.table import Behaviour, session
+
+Truths = dict[str, tuple[Estimate, float]]  #: by parameter, estimate and true value
+Generator = np.random.Generator
+
+COHERENCES = np.array([0, 3.2, 6.4, 12.8, 25.6, 51.2])
+BOOT = 200
+
+
+def fields(result: Any, **truth: float) -> Truths:
+    """Return some fields of a result beside their true values."""
+    return {name: (getattr(result, name), value) for name, value in truth.items()}
+
+
+def at(curve: Curve, x: float) -> Estimate:
+    """Return the point of a curve that is nearest to a place."""
+    i = int(np.argmin(np.abs(curve.x - x)))
+    return analysis.Estimate(curve.value[i], curve.low[i], curve.high[i], np.nan)
+
+
+def signed(rng: Generator, n: int) -> np.ndarray:
+    """Draw signed coherences (percent), shape (n,)."""
+    return rng.choice(COHERENCES, n) * rng.choice([-1, 1], n)
+
+
+def _psychometric(rng: Generator, model: Any, x: np.ndarray, known: dict[str, float], **truth: float) -> Truths:
+    p = analysis.psychometric_function(x, model, **truth)
+    fit = analysis.fit_psychometric(
+        x, rng.random(len(x)) < p, model=model, n_boot=0, seed=int(rng.integers(1e6)), **known
+    )
+    return fields(fit, **{name: value for name, value in truth.items() if name not in known})
+
+
+def probit(rng: Generator, share: float = 1.0) -> Truths:
+    """Psychometric function of signed strength, four parameters."""
+    return _psychometric(
+        rng, "probit", signed(rng, int(1200 * share)), {}, threshold=1.5, slope=0.1, guess=0.03, lapse=0.05
+    )
+
+
+def logistic(rng: Generator, share: float = 1.0) -> Truths:
+    """The same with a logistic sigmoid."""
+    return _psychometric(
+        rng, "logistic", signed(rng, int(1200 * share)), {}, threshold=-2.0, slope=0.15, guess=0.04, lapse=0.02
+    )
+
+
+def weibull(rng: Generator, share: float = 1.0) -> Truths:
+    """Accuracy against strength."""
+    x = rng.choice(COHERENCES, int(1200 * share))
+    return _psychometric(rng, "weibull", x, {"guess": 0.5}, threshold=8.0, slope=1.3, guess=0.5, lapse=0.02)
+
+
+def diffusion_trials(
+    rng: Generator,
+    n: int,
+    sensitivity: float = 0.25,
+    bound: float = 0.7,
+    residual_time: float = 350.0,
+    dt: float = 1e-3,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return strength, reaction time (ms) and correctness of a drift-diffusion to symmetric bounds."""
+    strength = np.repeat(COHERENCES, n)
+    # A walk in steps overshoots its bound by 0.58 sqrt(dt) on average (Siegmund 1985).
+    height = bound - 0.5826 * np.sqrt(dt)
+    state, time, correct = np.zeros(len(strength)), np.zeros(len(strength)), np.zeros(len(strength), bool)
+    running, step = np.arange(len(strength)), 0
+    while len(running):
+        step += 1
+        state[running] += sensitivity * strength[running] * dt + np.sqrt(dt) * rng.standard_normal(len(running))
+        ended = running[np.abs(state[running]) >= height]
+        time[ended], correct[ended] = step * dt, state[ended] > 0
+        running = running[np.abs(state[running]) < height]
+    return strength, 1000 * time + residual_time + rng.normal(0, 30, len(time)), correct
+
+
+def chronometric(rng: Generator, share: float = 1.0) -> Truths:
+    """Diffusion to a bound from reaction times."""
+    truth = {"sensitivity": 0.25, "bound": 0.7, "residual_time": 350.0}
+    fit = analysis.fit_chronometric(
+        *diffusion_trials(rng, int(120 * share), **truth), n_boot=100, seed=int(rng.integers(1e6))
+    )
+    return fields(fit, **truth)
+
+
+def outcomes(rng: Generator, share: float = 1.0) -> Truths:
+    """Rates of outcomes, mean reaction time."""
+    n = int(400 * share)
+    outcome = rng.choice(["correct", "error", "abort", "miss"], n, p=[0.6, 0.2, 0.15, 0.05])
+    table = {"outcome": outcome, "rt": rng.gamma(9, 50, n)}
+    (rates,), (times,) = analysis.rates(table), analysis.reaction_times(table)
+    return {**fields(rates, accuracy=0.75, correct=0.6, abort=0.15, miss=0.05), **fields(times, mean=450.0)}
+
+
+def history(rng: Generator, share: float = 1.0) -> Truths:
+    """Choice history after correct and error trials."""
+    n = int(6000 * share)
+    stimulus = signed(rng, n) / 10
+    side, win = np.zeros(n), np.zeros(n, bool)
+    draws = rng.random(n)
+    for t in range(n):
+        drive = 0.8 * stimulus[t]
+        if t > 3:
+            repeats = [side[t - k] * side[t - k - 1] * win[t - k] * win[t - k - 1] for k in (2, 3)]
+            if win[t - 1]:
+                drive += 0.4 * side[t - 1] + side[t - 1] * (0.5 * repeats[0] + 0.3 * repeats[1])
+            else:
+                drive += -0.3 * side[t - 1] + side[t - 1] * (0.1 * repeats[0] + 0.06 * repeats[1])
+        side[t] = 1 if draws[t] < expit(drive) else -1
+        win[t] = side[t] == (np.sign(stimulus[t]) or rng.choice([-1, 1]))
+    fit = analysis.choice_history(stimulus, side > 0, win, n_lags=3)
+    weights = {name: (fit.after_correct.weights[name], value) for name, value in (("stimulus", 0.8), ("win_1", 0.4))}
+    weights["lose_1"] = (fit.after_error.weights["lose_1"], -0.3)
+    return weights | fields(fit, transition_after_correct=0.8, transition_after_error=0.16, reset_index=0.8)
+
+
+def stay_shift(rng: Generator, share: float = 1.0) -> Truths:
+    """Win-stay and lose-shift."""
+    n = int(800 * share)
+    choice, win = np.zeros(n), rng.random(n) < 0.6
+    for t in range(1, n):
+        choice[t] = choice[t - 1] if rng.random() < (0.85 if win[t - 1] else 0.3) else 1 - choice[t - 1]
+    return fields(analysis.win_stay_lose_shift(choice, win), win_stay=0.85, lose_shift=0.7)
+
+
+def kernel(rng: Generator, share: float = 1.0) -> Truths:
+    """Psychophysical kernel."""
+    weights = np.array([0.9, 0.7, 0.5, 0.3, 0.2, 0.1])
+    stimulus = rng.normal(0, 1, (int(1500 * share), 6))
+    choice = rng.random(len(stimulus)) < expit(0.2 + stimulus @ weights)
+    found = analysis.psychophysical_kernel(stimulus, choice, dt=100)
+    truth = {f"weight {t}": (at(found.weights, 100 * t), weights[t]) for t in (0, 5)}
+    return truth | fields(found, bias=0.2, primacy=(2.1 - 0.6) / 2.7)
+
+
+def context(rng: Generator, share: float = 1.0) -> Truths:
+    """Relevant and irrelevant evidence."""
+    n = int(1500 * share)
+    evidence, relevant = rng.choice([-50, -15, -5, 5, 15, 50], (n, 2)), rng.integers(0, 2, n)
+    rows = np.arange(n)
+    drive = 0.06 * evidence[rows, relevant] + 0.015 * evidence[rows, 1 - relevant]
+    found = analysis.context_use(evidence, rng.random(n) < expit(drive), relevant)
+    return fields(found, relevant=0.06, irrelevant=0.015, selectivity=0.6)
+
+
+def optimal_cues(rng: Generator, share: float = 1.0) -> Truths:
+    """Two cues and both together."""
+    sigma = {"auditory": 12.0, "visual": 18.0}
+    sigma["both"] = 12 * 18 / np.hypot(12, 18)
+    modality, strength = rng.choice(list(sigma), int(1800 * share)), signed(rng, int(1800 * share))
+    choice = rng.normal(strength, np.vectorize(sigma.get)(modality)) > 0
+    found = analysis.cue_combination(strength, choice, modality, lapse=0.0, n_boot=BOOT, seed=int(rng.integers(1e6)))
+    truth = {f"sigma {name}": (found.sigma[name], value) for name, value in sigma.items()}
+    weight = 18**2 / (12**2 + 18**2)
+    return truth | fields(found, optimal_sigma=sigma["both"], ratio=1.0, optimal_weight=weight)
+
+
+def weighted_cues(rng: Generator, share: float = 1.0) -> Truths:
+    """Weights of two cues."""
+    first, second = rng.normal(0, 10, (2, int(1200 * share)))
+    choice = rng.random(len(first)) < expit(0.12 * first + 0.04 * second)
+    return fields(analysis.cue_weights(first, second, choice), first=0.12, second=0.04, share=0.75)
+
+
+def wager(rng: Generator, share: float = 1.0) -> Truths:
+    """Evidence is judged by its sign and waived to the sure option where it is weak, as in Kiani & Shadlen."""
+    strength, offered = rng.choice([3.2, 12.8], int(1200 * share)), rng.random(int(1200 * share)) < 0.5
+    evidence = rng.normal(strength, 10)
+    sure = offered & (np.abs(evidence) < 6)
+    found = analysis.wagering(strength, offered, sure, evidence > 0, n_boot=200, seed=int(rng.integers(1e6)))
+    p_sure, gain, waived = {}, {}, {}
+    for c in (3.2, 12.8):
+        p_sure[c] = norm.cdf(6, c, 10) - norm.cdf(-6, c, 10)
+        waived[c] = 1 - p_sure[c]
+        gain[c] = norm.sf(6, c, 10) / waived[c] - norm.sf(0, c, 10)
+    advantage = sum(gain[c] * waived[c] for c in gain) / sum(waived.values())
+    truth = {f"sure at {c}": (at(found.sure, c), p_sure[c]) for c in p_sure}
+    return truth | fields(found, p_sure=np.mean(list(p_sure.values())), advantage=advantage)
+
+
+def economy(rng: Generator, share: float = 1.0) -> Truths:
+    """Indifference point of two goods."""
+    offers = np.array([(1, 0), (3, 1), (2, 1), (1, 1), (1, 2), (1, 3), (1, 4), (1, 6), (0, 2)])
+    a, b = offers[rng.integers(0, len(offers), int(900 * share))].T
+    with np.errstate(divide="ignore"):
+        chose_b = rng.random(len(a)) < norm.cdf(3 * (np.log(b) - np.log(a) - np.log(2.2)))
+    found = analysis.indifference_point(a, b, chose_b, n_boot=BOOT, seed=int(rng.integers(1e6)))
+    return fields(found, relative_value=2.2, steepness=3.0)
+
+
+def interval(rng: Generator, share: float = 1.0) -> Truths:
+    """Produced against instructed intervals."""
+    target = rng.choice(np.arange(800, 1600, 80), int(400 * share)).astype(float)
+    mean = 230 + 0.8 * target
+    produced = rng.normal(mean, 0.1 * mean)
+    found = analysis.interval_reproduction(target, produced, n_boot=200, seed=int(rng.integers(1e6)))
+    levels = np.arange(800, 1600, 80)
+    expected = 230 + 0.8 * levels
+    variance = np.mean((0.1 * expected) ** 2)
+    rmse = np.sqrt(variance + np.mean((expected - levels) ** 2))
+    bias = np.mean(expected - levels)
+    return fields(found, bias=bias, slope=0.8, weber_fraction=0.1, variability=np.sqrt(variance), rmse=rmse)
+
+
+def planner(rng: Generator, share: float = 1.0) -> Truths:
+    """Stay probabilities of the two-step task."""
+    n = int(2000 * share)
+    choice = np.zeros(n)
+    common, reward = rng.random(n) < 0.8, rng.random(n) < 0.5
+    drive = 0.6 + 0.3 * (2 * reward - 1) + 0.5 * (2 * reward - 1) * (2 * common - 1)
+    stay = rng.random(n) < expit(drive)
+    for t in range(1, n):
+        choice[t] = choice[t - 1] if stay[t - 1] else 3 - choice[t - 1]
+    found = analysis.two_step(choice, common, reward)
+    p = {(r, c): expit(0.6 + 0.3 * r + 0.5 * r * c) for r in (1, -1) for c in (1, -1)}
+    model_free = (p[1, 1] + p[1, -1] - p[-1, 1] - p[-1, -1]) / 2
+    model_based = (p[1, 1] - p[1, -1] - p[-1, 1] + p[-1, -1]) / 2
+    weights = found.regression.weights
+    return fields(found, model_free=model_free, model_based=model_based) | {
+        "stay after rewarded rare": (found.stay["rewarded_rare"], p[1, -1]),
+        "reward": (weights["reward"], 0.3),
+        "interaction": (weights["interaction"], 0.5),
+    }
+
+
+def bandit(rng: Generator, share: float = 1.0) -> Truths:
+    """Regret over sessions."""
+    n = int(30 * share)
+    label = np.repeat(np.arange(n), 50)
+    arms = np.tile([0.2, 0.7], (50 * n, 1))
+    bias = rng.uniform(0.5, 0.9, n)
+    curve = analysis.cumulative_regret(
+        rng.random(50 * n) < bias[label], arms, session=label, n_boot=200, seed=int(rng.integers(1e6))
+    )
+    return {"regret after 50": (at(curve, 50), 50 * 0.3 * 0.5)}
+
+
+def reversals(rng: Generator, share: float = 1.0) -> Truths:
+    """Accuracy around reversals."""
+    blocks = int(40 * share)
+    best = np.repeat(np.arange(blocks) % 2, 25)
+    since = np.tile(np.arange(25), blocks)
+    p_correct = 0.9 - 0.8 * np.exp(-since / 4)
+    choice = np.where(rng.random(len(best)) < p_correct, best, 1 - best)
+    found = analysis.reversal_curve(choice, best, before=5, after=20)
+    before = 1 - (0.9 - 0.8 * np.exp(-22 / 4))
+    return {"before": (at(found.correct, -3), before)} | {
+        f"trial {k}": (at(found.correct, k), 0.9 - 0.8 * np.exp(-k / 4)) for k in (0, 3, 15)
+    }
+
+
+def learners(rng: Generator, share: float = 1.0) -> Truths:
+    """Learning curves of seeds."""
+    steps = np.linspace(0, 1000, 60)
+    seeds = int(24 * share)
+    noise = rng.normal(0, 0.05, (seeds, 1))
+    scores = 0.9 - 0.4 * np.exp(-steps / 200) + noise + rng.normal(0, 0.02, (seeds, 60))
+    found = analysis.learning_curve([steps] * seeds, list(scores), n_boot=200, seed=int(rng.integers(1e6)))
+    truth = 0.9 - 0.4 * np.exp(-500 / 200)
+    return {"mean": (at(found.mean, 500), truth), "iqm": (at(found.iqm, 500), truth)}
+
+
+def _choices(rng: Generator, trials: int, weight: float, bias: float, last: float, name: str = "1") -> Any:
+    """Return a session of choices from weights of a stimulus, a constant and the last choice."""
+    stimulus, choice, before = rng.choice([-1, -0.5, -0.25, 0, 0.25, 0.5, 1], trials), np.zeros(trials, int), 0
+    draws = rng.random(trials)
+    for t in range(trials):
+        choice[t] = draws[t] < expit(weight * stimulus[t] + bias + last * before)
+        before = 2 * choice[t] - 1
+    right = np.where(stimulus == 0, rng.integers(0, 2, trials), stimulus > 0)
+    rt = rng.gamma(6, 0.05, trials)
+    return session(choice, name=name, stimuli=stimulus[:, None], correct=choice == right, rt=rt)
+
+
+def _weights(rng: Generator, trials: int, weight: float) -> Truths:
+    table = Behaviour((_choices(rng, trials, weight, 0.3, 0.3),), ("0", "1"), ("x",))
+    found = Logistic(1, past_stimuli=False).fit([Problem(table)])[0].parameters
+    truth = {"bias": 0.3, "x": weight, "choice, 1 back": 0.3}
+    return {name: (found[name], value) for name, value in truth.items()}
+
+
+def strong_weights(rng: Generator, share: float = 1.0) -> Truths:
+    """Logistic regression, a stimulus of weight 4."""
+    return _weights(rng, int(1500 * share), 4.0)
+
+
+def weak_weights(rng: Generator, share: float = 1.0) -> Truths:
+    """Logistic regression, a stimulus of weight 0.5."""
+    return _weights(rng, int(1500 * share), 0.5)
+
+
+def drifting_weight(rng: Generator, share: float = 1.0) -> Truths:
+    """Mean of drifting weights, a constant weight of 3."""
+    table = Behaviour((_choices(rng, int(400 * share), 3.0, 0.0, 0.0),), ("0", "1"), ("x",))
+    found = Drifting(0).fit([Problem(table)])[0].parameters
+    return {"bias": (found["bias"], 0.0), "x": (found["x"], 3.0)}
+
+
+def sessions(rng: Generator, share: float = 1.0) -> Truths:
+    """Description of 20 sessions with biases of their own."""
+    trials = max(20, int(100 * share))
+    rows = tuple(_choices(rng, trials, 2.0, 0.7 * rng.normal(), 0.0, str(k)) for k in range(20))
+    (found,) = describe(Behaviour(rows, ("0", "1"), ("x",)))
+    assert found.bias is not None
+    return {"bias": (found.bias, 0.0), "share of 1": (found.choices["1"], 0.5)}
+
+
+OBSERVERS: dict[str, Callable[..., Truths]] = {
+    f.__name__: f
+    for f in (
+        probit, logistic, weibull, chronometric, outcomes, history, stay_shift, kernel, context, optimal_cues,
+        weighted_cues, wager, economy, interval, planner, bandit, reversals, learners, strong_weights,
+        weak_weights, drifting_weight, sessions,
+    )
+}  # fmt: skip
+
+
+def coverage(observer: str, repetitions: int, seed: int = 0, share: float = 1.0) -> dict[str, np.ndarray]:
+    """Return, by parameter, the share of repetitions whose interval holds the truth, mean estimate and truth.
+
+    Args:
+        observer: name of an observer.
+        repetitions: number of experiments.
+        seed: of the experiments.
+        share: of the usual number of trials.
+    """
+    inside: dict[str, list[tuple[bool, float, float]]] = {}
+    for rng in np.random.default_rng(seed).spawn(repetitions):
+        for name, (estimate, truth) in OBSERVERS[observer](rng, share).items():
+            inside.setdefault(name, []).append((truth in estimate, estimate.value, truth))
+    return {name: np.mean(rows, axis=0) for name, rows in inside.items()}

@@ -1,0 +1,172 @@
+"""Psychometric and chronometric numbers of a table: against the evidence, and by a condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from neurogym.analysis.intervals import mean_curve, proportion_curve
+from neurogym.analysis.psychometric import fit_psychometric
+from neurogym.analysis.results import Curve, Estimate, Result, normal_quantile
+from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.table import Behaviour
+
+LEVELS, BINS = 13, 9  #: most levels of a stimulus that are not binned, and bins of others
+TOO_FEW = 50  #: trials below which no function is fitted
+MAX_LAPSE = 0.45
+MOST_CONDITIONS = 12
+
+
+@dataclass(frozen=True)
+class PsychometricNumbers(Result):
+    """Psychometric function of the second choice against the evidence, and what depends on the evidence.
+
+    Attributes:
+        trials: number of answered trials.
+        pse: evidence at which both choices are equally frequent but for lapses.
+        threshold: distance from there to 75 % of the range between the lapses.
+        slope: of the logistic function, logit per unit of evidence.
+        lapse_low: lapses at the low end.
+        lapse_high: lapses at the high end.
+        psychometric: share of second choices against the evidence.
+        accuracy_by_level: share of correct choices against the size of the evidence; None if unknown.
+        chronometric: mean reaction time (s) against the size of the evidence; None without reaction times.
+    """
+
+    trials: int
+    pse: Estimate | None = None
+    threshold: Estimate | None = None
+    slope: Estimate | None = None
+    lapse_low: Estimate | None = None
+    lapse_high: Estimate | None = None
+    psychometric: Curve | None = None
+    accuracy_by_level: Curve | None = None
+    chronometric: Curve | None = None
+
+
+@dataclass(frozen=True)
+class ConditionNumbers(Result):
+    """Psychometric numbers of the trials of a condition.
+
+    Attributes:
+        condition: name of the column.
+        value: value of the column in these trials.
+        numbers: psychometric numbers.
+        shift: PSE minus that of the first condition, with an interval from both; None for the first.
+    """
+
+    condition: str
+    value: str
+    numbers: PsychometricNumbers
+    shift: Estimate | None = None
+
+
+def psychometric_numbers(
+    table: Behaviour, evidence: FloatArray, among: np.ndarray | None = None, intervals: bool = True
+) -> PsychometricNumbers:
+    """Return the psychometric numbers of a table with two choices.
+
+    Args:
+        table: the table.
+        evidence: of each trial, shape (trials,).
+        among: mask of the trials that count; None for all.
+        intervals: whether the parameters get intervals, which takes most of the time.
+    """
+    choice = table.join("choice")
+    rows = (choice >= 0) & np.isfinite(evidence) & (True if among is None else among)
+    if rows.sum() < TOO_FEW or len(np.unique(choice[rows])) < 2:
+        return PsychometricNumbers(int(rows.sum()))
+    groups = table.interval_groups(rows)
+    x, index = levels_of(evidence[rows])
+    chosen = choice[rows]
+    curve = proportion_curve(x, index, chosen, groups)
+    found: dict[str, Curve | Estimate] = {**_by_size(table, evidence, rows, groups), "psychometric": curve}
+    if len(x) >= 3:
+        fit = fit_psychometric(
+            x[index], chosen, model="logistic", n_boot=0, max_lapse=MAX_LAPSE, groups=groups, profile=intervals
+        )
+        found |= {"pse": fit.threshold, "slope": fit.slope, "lapse_low": fit.guess, "lapse_high": fit.lapse}
+        found["threshold"] = _three_quarters(fit.slope)
+    return PsychometricNumbers(int(rows.sum()), **found)  # type: ignore[arg-type]
+
+
+def _three_quarters(slope: Estimate) -> Estimate:
+    """Return the distance from the middle of a logistic function to 75 % of its range."""
+    with np.errstate(divide="ignore"):
+        value, low, high = (np.log(3) / np.array([slope.value, slope.high, slope.low])).tolist()
+    return Estimate(value, low, high, (high - low) / (2 * normal_quantile(0.95)))
+
+
+def _by_size(table: Behaviour, evidence: FloatArray, rows: np.ndarray, groups: IntArray | None) -> dict[str, Curve]:
+    found: dict[str, Curve] = {}
+    size, index = levels_of(np.abs(evidence[rows]))
+    correct, rt = table.join("correct")[rows], table.join("rt")[rows]
+    for name, values in (("accuracy_by_level", correct), ("chronometric", rt)):
+        known = np.isfinite(values)
+        if not known.any():
+            continue
+        group = None if groups is None else groups[known]
+        if name == "accuracy_by_level":
+            found[name] = proportion_curve(size, index[known], values[known], group)
+        else:
+            found[name] = mean_curve(size, index[known], values[known], group)
+    return found
+
+
+def by_condition(table: Behaviour, evidence: FloatArray, condition: str) -> tuple[ConditionNumbers, ...]:
+    """Return psychometric numbers for each value of a further column, and the shifts between them.
+
+    Args:
+        table: the table.
+        evidence: of each trial.
+        condition: name of the column.
+
+    Raises:
+        ValueError: if the column has more than twelve values.
+    """
+    values = table.condition(condition)
+    words = np.array(
+        ["" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values.tolist()], object
+    )
+    names = list(dict.fromkeys(words.tolist()))
+    names = sorted((n for n in names if n not in ("", "nan")), key=lambda n: (_number(n) is None, _number(n) or 0.0, n))
+    if len(names) > MOST_CONDITIONS:
+        raise ValueError(
+            f"column {condition!r} has {len(names)} values, expected at most {MOST_CONDITIONS} to split by"
+        )
+    found: list[ConditionNumbers] = []
+    for name in names:
+        numbers = psychometric_numbers(table, evidence, words == name)
+        first = found[0].numbers.pse if found else None
+        found.append(ConditionNumbers(condition, name, numbers, _difference(numbers.pse, first)))
+    return tuple(found)
+
+
+def _difference(a: Estimate | None, b: Estimate | None) -> Estimate | None:
+    if a is None or b is None:
+        return None
+    return Estimate.normal(a.value - b.value, float(np.hypot(a.se, b.se)))
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def session_of(table: Behaviour) -> IntArray:
+    """Return the number of the session of each trial."""
+    return np.repeat(np.arange(len(table.sessions)), [len(each) for each in table.sessions])
+
+
+def levels_of(values: FloatArray) -> tuple[FloatArray, np.ndarray]:
+    """Return the levels of a stimulus and the level of each trial; continuous values go to bins of equal numbers."""
+    levels, index = np.unique(values, return_inverse=True)
+    if len(levels) <= LEVELS:
+        return levels, index
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
+    index = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
+    index = np.unique(index, return_inverse=True)[1]
+    return np.bincount(index, values) / np.bincount(index), index

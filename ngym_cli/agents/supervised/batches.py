@@ -1,0 +1,96 @@
+"""Batches of fresh trials for supervised learning: whole trials, or the next steps of several sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from stable_baselines3.common.vec_env import VecEnv
+
+from neurogym.envs.multi import ScheduleEnvs
+from ngym_cli.agents.algorithms.sequences import PackedRollout
+from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, Weigh, check, side_by_side
+from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
+
+BLOCK_ROWS = 4096  #: rows that a session makes at a time, at least
+
+
+class TaskDrawing(NamedTuple):
+    """Draws of tasks, for environments of several tasks.
+
+    Attributes:
+        weights: how often the trials of named tasks are drawn (others 1).
+        unit: whether the task is drawn for each "trial" or each "batch".
+    """
+
+    weights: Mapping[str, float]
+    unit: str
+
+
+class SampledBatch(NamedTuple):
+    """Batch of trials.
+
+    Attributes:
+        material: steps of the trials; the first step of all sessions comes before the second.
+        sequences: of the material.
+        begins: sessions whose state is reset before the batch, bool (session,); empty where no state is carried over.
+    """
+
+    material: TrialBuffer
+    sequences: PackedRollout
+    begins: np.ndarray
+
+
+class BatchSampler:
+    """Makes batches from streams of trials.
+
+    Args:
+        venv: a batch of trial-based environments (`TrialVecEnv`); copies of the first make the trials.
+        rng: source of the seeds of the streams.
+        batch_size: sequences in a batch.
+        seq_len: steps of each.
+        weigh: gives the weight of each row in the loss.
+        drawing: draws of tasks.
+
+    Attributes:
+        streams: a session for each sequence where the state is carried over, otherwise a single session.
+    """
+
+    def __init__(
+        self,
+        venv: VecEnv,
+        rng: np.random.Generator,
+        batch_size: int,
+        seq_len: int,
+        weigh: Weigh,
+        drawing: TaskDrawing,
+    ) -> None:
+        self.batch_size, self.seq_len = batch_size, seq_len
+        reset, env = trials_of(venv).reset_state, batch_of(venv).envs[0]
+        self.carried = reset != "trial"
+        check(env)
+        draw = None
+        if isinstance(env.unwrapped, ScheduleEnvs):
+            names = [env.unwrapped.names[i] for i in env.unwrapped.presented]
+            draw = TaskDraw(names, drawing.weights, drawing.unit == "batch")
+        elif drawing.weights:
+            raise ValueError(f"task_weight needs several tasks, but there is only {type(env.unwrapped).__name__}")
+        size = batch_size * seq_len
+        rows = max(2 * seq_len, BLOCK_ROWS) if self.carried else size if drawing.unit == "batch" else 8 * size
+        seeds = rng.integers(2**31, size=batch_size if self.carried else 1)
+        unit = reset if reset in STRETCHES else None
+        self.streams = [TrialStream(env, int(seed), weigh, not self.carried, draw, rows, unit) for seed in seeds]
+
+    def sample(self) -> SampledBatch:
+        """Return the next batch."""
+        if not self.carried:
+            material = self.streams[0].trials(self.batch_size * self.seq_len)
+            length = material.length.astype(np.int64)
+            sequences = PackedRollout(np.zeros_like(length), np.cumsum(length) - length, length)
+            return SampledBatch(material, sequences, np.zeros(0, bool))
+        begins = np.array([stream.begins for stream in self.streams])
+        blocks = [stream.rows(self.seq_len) for stream in self.streams]
+        session, begin = np.arange(self.batch_size), np.zeros(self.batch_size, np.int64)
+        lengths = np.array([len(block) for block in blocks])
+        return SampledBatch(side_by_side(blocks), PackedRollout(session, begin, lengths), begins)

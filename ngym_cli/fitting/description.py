@@ -1,0 +1,218 @@
+"""Descriptions of tables of behaviour: implementation of ``ngym data`` and `ngym_cli.data`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neurogym.behaviour.describe import SCALARS, SubjectDescription, describe
+from neurogym.behaviour.reading import TableSource
+from neurogym.behaviour.table import Behaviour, Reading
+from neurogym.messages.names import nearest
+from ngym_cli.config import read_toml
+from ngym_cli.errors import UserError, check_known, message_of
+from ngym_cli.files.writing import write_text
+from ngym_cli.fitting import data_printing, data_sets
+from ngym_cli.fitting.data_sets import DataSet
+from ngym_cli.fitting.request import DataRequest
+from ngym_cli.fitting.settings import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class Description:
+    """Description of a table of behaviour.
+
+    Attributes:
+        name: of the table.
+        behaviour: the table as it was read, see `neurogym.behaviour.table.Behaviour`.
+        subjects: statistics, see `neurogym.behaviour.describe.SubjectDescription`; of several subjects all together
+            first.
+    """
+
+    name: str
+    behaviour: Behaviour
+    subjects: list[SubjectDescription]
+
+    @property
+    def reading(self) -> Reading:
+        """What each column was read as, what was left out, remarks, and the column file."""
+        return self.behaviour.reading or Reading()
+
+    @property
+    def table(self) -> pd.DataFrame | pa.Table:
+        """The same as `rows`, as a pandas.DataFrame, or as a pyarrow.Table where pandas is not installed."""
+        import pyarrow as pa
+
+        table = pa.Table.from_pylist(self.rows)
+        try:
+            import pandas  # noqa: F401
+        except ModuleNotFoundError:
+            return table
+        return table.to_pandas()
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each subject: number of sessions, trials and misses, and each number with its interval."""
+        table = []
+        for each in self.subjects:
+            row: dict[str, object] = {
+                "subject": each.subject, "sessions": each.sessions, "trials": each.trials, "misses": each.misses,
+            }  # fmt: skip
+            for name in SCALARS:
+                value = getattr(each, name)
+                if value is not None:
+                    row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+            table.append(row)
+        return table
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as plain values, as ``ngym data --json`` prints it."""
+        return data_printing.table_as_dict(self.behaviour, self.subjects, [])
+
+    def draw(self, folder: Path, form: str = "png") -> list[str]:
+        """Write all figures that the table allows and return their paths.
+
+        Raises:
+            UserError: if the format does not exist.
+        """
+        from ngym_cli.figures.files import FORMATS
+        from ngym_cli.fitting import data_figures
+
+        check_known("format", form, FORMATS)
+        return data_figures.draw(self.behaviour, self.subjects, folder, form)
+
+    def plot(self, figure: str | None = None) -> Figure:
+        """Return a figure of the table.
+
+        Args:
+            figure: psychometric, chronometric, conditions, history, stay, learning or confidence; None for the first
+                that the table allows.
+
+        Raises:
+            UserError: if the figure does not exist, or the table does not allow it.
+        """
+        from ngym_cli.fitting import data_figures
+
+        figures = data_figures.figures_of(self.behaviour, self.subjects)
+        if figure is not None:
+            check_known("figure of a table", figure, data_figures.FIGURES)
+            if figure not in figures:
+                raise UserError(
+                    f"the table does not allow the figure {figure}; it allows {', '.join(figures) or 'none'}"
+                )
+        elif not figures:
+            raise UserError("the table allows no figure: it has too few trials or a single choice")
+        return figures[figure or next(iter(figures))]
+
+    def save_columns(self, path: str | Path) -> None:
+        """Write a column file that reads the table in the same way without a guess."""
+        write_columns(self.reading, Path(path))
+
+    def __repr__(self) -> str:
+        """Return the number of trials and the roles in one line."""
+        roles = ", ".join(
+            f"{role}={'+'.join(value) if isinstance(value, tuple) else value}"
+            for role, value in self.behaviour.roles.items()
+            if value
+        )
+        table = self.behaviour
+        subjects, sessions = (f"{n:,} {word}{'s' * (n != 1)}" for n, word in (
+            (len(table.subjects), "subject"), (len(table.sessions), "session")
+        ))  # fmt: skip
+        return f"<Description {self.name}: {table.n_trials:,} trials, {subjects}, {sessions}; {roles}>"
+
+    def _repr_html_(self) -> str:
+        reading = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in vars(row).values())}</tr>"
+            for row in self.reading.columns
+        )
+        numbers = "".join(
+            f"<tr><td>{escape(name)}</td><td>{value:.3f}</td></tr>"
+            for name, value in data_printing.estimates_of(self.subjects[0])
+            if not name.startswith("history")
+        )
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.reading.notes)
+        return (
+            f"<p><b>{escape(repr(self)[1:-1])}</b></p><table><tr><th>column<th>role<th>values<th>read as</tr>"
+            f"{reading}</table>{notes}<table>{numbers}</table>"
+        )
+
+
+def describe_table(
+    source: TableSource, roles: Mapping[str, Any], columns: Mapping[str, Any] | None = None, by: str | None = None,
+    name: str = "table", **options: Any,
+) -> Description:  # fmt: skip
+    """Return the description of a table.
+
+    Args:
+        source: see `neurogym.behaviour.reading.read`.
+        roles: as for `ngym_cli.fitting.settings.read_table`.
+        columns: content of a column file.
+        by: column to split psychometric functions by.
+        name: of the table.
+        **options: further arguments of `ngym_cli.fitting.settings.read_table`.
+
+    Raises:
+        UserError: if the table is unfit, or ``by`` cannot split it.
+    """
+    behaviour = read_table(source, roles, columns, keep=() if by is None else (by,), **options)
+    try:
+        return Description(name, behaviour, describe(behaviour, by))
+    except ValueError as error:
+        raise UserError(message_of(error)) from None
+
+
+def description_of(request: DataRequest) -> Description:
+    """Return the description that a request asks for, and write the column file.
+
+    Raises:
+        UserError: if the table is unfit.
+    """
+    source: Path | Sequence[Path] = request.table[0] if len(request.table) == 1 else request.table
+    name, columns = request.table[0].stem or request.table[0].resolve().name, columns_of(request)
+    public = data_set_of(request)
+    if public is not None:
+        name, source = public.name, public.find(request.data_dir, request.download)
+        columns = columns or public.columns
+    description = describe_table(source, request.roles, columns, request.by, name, **request.reading())
+    if request.save_columns is not None:
+        write_columns(description.reading, request.save_columns)
+    return description
+
+
+def data_set_of(request: DataRequest) -> DataSet | None:
+    """Return the public data set that a request names, or None if it names files.
+
+    Raises:
+        UserError: if it names neither.
+    """
+    table = request.table[0]
+    if len(request.table) > 1 or table.exists() or table.suffix or len(table.parts) > 1:
+        if request.download:
+            raise UserError("--download fetches a public data set; 'ngym list data' names them")
+        return None
+    if str(table) not in data_sets.every():
+        close = nearest(str(table), data_sets.every())
+        hint = f"; did you mean the data set {close}?" if close else "; 'ngym list data' names public data sets"
+        raise UserError(f"no such table of trials: {table}{hint}")
+    return data_sets.find(str(table))
+
+
+def columns_of(request: DataRequest) -> Mapping[str, Any] | None:
+    """Return the content of the column file of a request."""
+    return None if request.columns is None else read_toml(request.columns)
+
+
+def write_columns(reading: Reading, path: Path) -> None:
+    """Write a column file that reads a table in the same way without a guess."""
+    import tomli_w
+
+    write_text(path, tomli_w.dumps(dict(reading.column_map)))

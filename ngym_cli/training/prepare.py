@@ -1,0 +1,107 @@
+"""Preparation of a run: the one place where settings, defaults, task, wrappers and measured properties meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ngym_cli import runs
+from ngym_cli.agents.from_config import complete
+from ngym_cli.config import ResolvedConfig, RunConfig, streams
+from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.facts import Facts, inspect
+from ngym_cli.training.curriculum import Curriculum, Stage, stages_of
+from ngym_cli.training.stopping import Until
+
+
+@dataclass(frozen=True)
+class ResolvedRun:
+    """Everything that a run needs, complete and checked.
+
+    Attributes:
+        config: complete configuration.
+        facts: measured properties of the task without stages.
+        stages: stages of a curriculum, in order; empty without.
+        seeds: seed of each random stream.
+        path: run folder.
+        is_named: whether the user chose the name of the folder.
+        overwrite: replace a run of that name.
+        init_from: folder of the run whose weights initialise the network, or None.
+    """
+
+    config: ResolvedConfig
+    facts: Facts
+    stages: tuple[Stage, ...]
+    seeds: Mapping[str, int]
+    path: Path
+    is_named: bool = True
+    overwrite: bool = False
+    init_from: str | None = None
+
+    @property
+    def goal(self) -> Facts:
+        """Properties of the task that is to be learned: that of the last stage."""
+        return self.stages[-1].facts if self.stages else self.facts
+
+    def curriculum(self) -> Curriculum | None:
+        """Return the course through the stages, at its beginning; None without stages."""
+        return Curriculum(self.stages) if self.stages else None
+
+    def until(self) -> Until | None:
+        """Return the criterion on evaluations that ends the run, or None.
+
+        Raises:
+            UserError: if it needs a ceiling that is not known.
+        """
+        config = self.config
+        return Until.asked(config.until, config.until_performance, self.goal, config.timesteps)
+
+
+def prepare(config: RunConfig, root: Path = runs.ROOT, name: str | None = None, overwrite: bool = False) -> ResolvedRun:
+    """Return a new run with every default spelled out; nothing is written, and torch is not imported.
+
+    Args:
+        config: settings of the user.
+        root: folder of all runs.
+        name: name of the run; default from the time and the seed.
+        overwrite: replace a run of that name.
+
+    Raises:
+        UserError: on anything that does not exist or does not fit together.
+    """
+    path = runs.folder_for(root, config.task, config.alg, name, config.seed)
+    if name is not None:
+        runs.refuse_existing(path, overwrite)
+    resolved, facts = resolve(config)
+    if resolved.track is not None:
+        from ngym_cli.training import tracking
+
+        tracking.require(resolved.track)
+    run = _run(complete(resolved, facts), facts, path)
+    # A resumed run may be started elsewhere, and "latest" would be the run itself.
+    init_from = str(runs.find(config.init_from, root).path.resolve()) if config.init_from else None
+    return replace(run, is_named=name is not None, overwrite=overwrite, init_from=init_from)
+
+
+def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
+    """Return an unfinished run as it was configured.
+
+    Args:
+        run: the run folder.
+        trust: allow the configuration to name a user's own code.
+
+    Raises:
+        UserError: if the record is damaged, or something does not exist or fit together any more.
+    """
+    config = run.config(trust)
+    facts = inspect(config)
+    resolved = _run(complete(config, facts), facts, run.path)
+    recorded = (run.manifest().get("init_from") or {}).get("run", config.init_from)
+    return replace(resolved, init_from=None if config.init_from is None else str(recorded))
+
+
+def _run(config: ResolvedConfig, facts: Facts, path: Path) -> ResolvedRun:
+    resolved = ResolvedRun(config, facts, tuple(stages_of(config, facts)), streams(config.seed), path)
+    resolved.until()  # refused before anything is written
+    return resolved

@@ -1,0 +1,155 @@
+"""Points, stability and bifurcations against SciPy's root finder and integrator, and against normal forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import root
+
+from neurogym import dynamics
+from neurogym.dynamics import known
+
+
+@dataclass(frozen=True)
+class Map:
+    """A map of single states, with derivatives by central differences."""
+
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    units: int
+    inputs: int = 1
+
+    def step(self, states, inputs):
+        inputs = np.broadcast_to(inputs, (len(states), self.inputs))
+        return np.array([self.function(h, x) for h, x in zip(states, inputs, strict=True)]).reshape(len(states), -1)
+
+    def jacobian(self, states, inputs):
+        size = 1e-6
+        moved = [
+            (self.step(states + size * unit, inputs) - self.step(states - size * unit, inputs)) / (2 * size)
+            for unit in np.eye(self.units)
+        ]
+        return np.stack(moved, axis=2)
+
+    def input_jacobian(self, states, inputs):
+        return np.zeros((len(states), self.units, self.inputs))
+
+
+def roots(net, starts, inputs) -> np.ndarray:
+    """Return the distinct fixed points that SciPy finds from many starts."""
+    found: list[np.ndarray] = []
+    for start in starts:
+        solution = root(lambda h: net.step(h[None], inputs)[0] - h, start, method="hybr", tol=1e-12)
+        motion = np.abs(net.step(solution.x[None], inputs)[0] - solution.x).max()
+        if solution.success and motion < 1e-9 and not any(np.allclose(solution.x, each, atol=1e-3) for each in found):
+            found.append(solution.x)
+    return np.array(sorted(map(tuple, found)))
+
+
+def leaky(rng, units: int, cell: str, gain: float) -> dynamics.Leaky:
+    return dynamics.Leaky(gain * rng.normal(size=(units, units)) / np.sqrt(units), rng.normal(size=(units, 1)),
+                          0.1 * rng.normal(size=units), cell, 0.4)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cell", ["tanh", "softplus"])
+def test_points_are_those_of_a_root_finder_and_their_stability_that_of_trajectories(cell, seed):
+    rng = np.random.default_rng(seed)
+    net, inputs = leaky(rng, 3, cell, 1.6), np.array([0.2])
+    starts = rng.normal(size=(150, 3))
+    found = dynamics.find_fixed_points(net, starts, inputs)
+    expected = roots(net, starts, inputs)
+    assert np.array(sorted(map(tuple, found.points))) == pytest.approx(expected, abs=1e-4)
+    for point, stable in zip(found.points, found.stable, strict=True):
+        pushed = point + 1e-4 * rng.normal(size=(20, 3))
+        for _ in range(2000):
+            pushed = net.step(pushed, inputs)
+        returned = np.linalg.norm(pushed - point, axis=1).max() < 1e-4
+        assert returned == stable
+
+
+def test_stability_in_continuous_time_agrees_with_an_integrator():
+    """A step of a leaky network with a short time step is Euler's step of the differential equation."""
+    rng = np.random.default_rng(1)
+    weights = np.array([[2.0, 0.2], [0.1, 1.8]])
+    net = dynamics.Leaky(weights, np.zeros((2, 1)), np.zeros(2), "tanh", 0.02)
+    found = dynamics.find_fixed_points(net, rng.uniform(-2, 2, (80, 2)), np.zeros(1))
+    assert len(found) > 1
+    for point, stable in zip(found.points, found.stable, strict=True):
+        path = solve_ivp(lambda _, h: -h + np.tanh(weights @ h), (0, 60), point + [1e-3, -1e-3], rtol=1e-8)
+        assert (np.linalg.norm(path.y[:, -1] - point) < 1e-3) == stable
+
+
+def test_a_line_attractor_a_limit_cycle_and_a_saddle():
+    line = dynamics.Leaky(np.diag([1.0, 0.3]), np.zeros((2, 1)), np.zeros(2), "relu", 1.0)
+    found = dynamics.find_fixed_points(line, np.random.default_rng(0).uniform(0.5, 2, (40, 2)), np.zeros(1))
+    assert len(found) > 10 and np.abs(found.points[:, 1]).max() < 1e-6
+    assert np.abs(found.eigenvalues[:, 0]) == pytest.approx(1.0)
+    cycle = known.Oscillator(growth=0.2, turn=0.3)
+    states = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 2))
+    for _ in range(400):
+        states = cycle.step(states, np.zeros(1))
+    assert np.linalg.norm(states, axis=1).std() < 1e-6 < np.linalg.norm(states, axis=1).min()
+    assert not dynamics.find_fixed_points(cycle, states, np.zeros(1)).stable.any()
+    saddle = Map(lambda h, x: np.array([1.5 * h[0], 0.5 * h[1]]), 2)
+    point = dynamics.find_fixed_points(saddle, np.random.default_rng(0).normal(size=(10, 2)), np.zeros(1))
+    assert len(point) == 1 and point.n_unstable[0] == 1
+
+
+def test_the_point_of_an_lstm_is_that_of_the_root_finder():
+    rng, units = np.random.default_rng(3), 2
+    net = dynamics.LSTM(rng.normal(size=(8, units)), rng.normal(size=(8, 1)), rng.normal(size=8))
+    starts = rng.uniform(-1, 1, (60, net.units))
+    found = dynamics.find_fixed_points(net, starts, np.zeros(1))
+    expected = roots(net, starts, np.zeros(1))
+    assert np.array(sorted(map(tuple, found.points))) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_point_on_a_kink_is_marked_and_judged_by_its_steepest_side():
+    """h' = 3 relu(h) - 0.5 relu(-h): the slope is 3 above zero and 0.5 below."""
+    net = Map(lambda h, x: 3 * np.maximum(h, 0) - 0.5 * np.maximum(-h, 0), 1)
+    found = dynamics.find_fixed_points(net, np.linspace(-1, 1, 21)[:, None], np.zeros(1))
+    assert len(found) == 1 and found.on_kink[0] and not found.stable[0]
+    assert found.slopes[0] == pytest.approx([0.5, 3.0], abs=1e-3)
+    rectifier = dynamics.Leaky(np.array([[3.0]]), np.zeros((1, 1)), np.zeros(1), "relu", 1.0)
+    at_zero = dynamics.find_fixed_points(rectifier, np.array([[0.0]]), np.zeros(1))
+    assert at_zero.on_kink[0] and not at_zero.stable[0]
+    smooth = dynamics.Leaky(np.array([[2.0]]), np.zeros((1, 1)), np.zeros(1), "tanh", 1.0)
+    assert not dynamics.find_fixed_points(smooth, np.linspace(-1, 1, 9)[:, None], np.zeros(1)).on_kink.any()
+
+
+def events_of(function, units: int, first=-0.2, last=0.2, n=21):
+    net = Map(function, units)
+    grid = np.linspace(-0.7, 0.7, 15)
+    starts = np.zeros((15, units))
+    starts[:, 0] = grid
+    return dynamics.follow(net, starts, [first], [last], n=n)[1]
+
+
+@pytest.mark.parametrize("first", [-0.2, -0.21])  # whether the bifurcation lies on the grid
+@pytest.mark.parametrize("beside", [0.5, 3.6, -4.0])
+@pytest.mark.parametrize(
+    ("kind", "normal_form"),
+    [
+        ("flip", lambda h, mu: -(1 + mu) * h + h**3),
+        ("pitchfork", lambda h, mu: (1 + mu) * h - h**3),
+        ("transcritical", lambda h, mu: (1 + mu) * h - h**2),
+        ("saddle-node", lambda h, mu: h + mu - h**2),
+    ],
+)
+def test_bifurcations_are_named_by_the_eigenvalue_that_crosses(kind, normal_form, beside, first):
+    events = events_of(lambda h, x: np.array([normal_form(h[0], x[0]), beside * h[1]]), 2, first)
+    assert [event.kind for event in events] == [kind]
+    assert events[0].place == pytest.approx(0.5, abs=0.06)
+
+
+def test_a_complex_pair_beside_a_larger_eigenvalue_is_one_event():
+    def function(h, x):
+        c, s = np.cos(0.7), np.sin(0.7)
+        pair = (1 + x[0]) * np.array([c * h[0] - s * h[1], s * h[0] + c * h[1]]) - h[:2] * (h[:2] @ h[:2])
+        return np.array([*pair, 3.0 * h[2]])
+
+    assert [event.kind for event in events_of(function, 3)] == ["Neimark-Sacker"]

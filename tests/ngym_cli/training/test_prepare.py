@@ -1,0 +1,52 @@
+"""Preparation of a run: complete, frozen, and refused before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from ngym_cli.config import ResolvedConfig, from_dict
+from ngym_cli.config.fields import checked
+from ngym_cli.errors import UserError
+from ngym_cli.training.prepare import prepare
+
+
+def test_a_prepared_run_is_complete_and_frozen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    resolved = prepare(from_dict({"task": "GoNogo-v0", "wrappers": "pass_action", "seed": 3}), name="first")
+    config = resolved.config
+    assert isinstance(config, ResolvedConfig) and config.network == "lstm" and config.units == 64
+    assert config.evaluation.trials == 2_000 and config.timing["stimulus"] and config.hyperparameters["n_steps"]
+    assert config.reset_state == "trial" and resolved.path == Path("runs/GoNogo-v0/recurrent_ppo/first")
+    with pytest.raises(ValidationError):
+        config.units = 3
+    with pytest.raises(FrozenInstanceError):
+        resolved.path = tmp_path
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_written_configuration_is_the_same_run():
+    import tomllib
+
+    config = prepare(from_dict({"task": "ReversalLearning-v0", "units": 16})).config
+    again = checked(ResolvedConfig, tomllib.loads(config.to_toml()))
+    assert again == config and prepare(from_dict(config.model_dump())).config == config
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"task": "GoNogo-v0", "init_from": "nowhere"}, "nowhere"),
+        ({"task": "GoNogo-v0", "network": "mlp"}, "does not train 'mlp'"),
+        ({"task": "GoNogo-v0", "hyperparameters": {"lr": 1}}, "did you mean 'learning_rate'"),
+        ({"task": "GoNogo-v0", "stages": [{"trials": 5}, {"task": "RDM-v1"}]}, "stage 2"),
+    ],
+)
+def test_what_does_not_work_is_refused(settings, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=message):
+        prepare(from_dict(settings))
+    assert not list(tmp_path.iterdir())
