@@ -8,44 +8,44 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ngym_cli.config.fields import Option, Request, options_of
+from ngym_cli.config.keywords import OF_THE_SHELL, RENAMED
 from ngym_cli.errors import FULL_TRACEBACK, UserError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Arguments of Python whose names are not those of the options.
-ARGUMENTS = {
-    "task-arg": "task_args", "network-arg": "network_args", "reward": "rewards", "callback": "callbacks",
-    "set": "hyperparameters", "runs": "runs_root", "sweeps": "sweeps_root", "search-seed": "seed",
-}  # fmt: skip
-#: Options that are true or false.
-SWITCHES = (
-    *("all", "balanced", "by-trial", "ceilings", "detach", "deterministic", "neurogym", "overwrite", "pause"),
-    *("recommended", "steps", "stochastic", "trust"),
-)
-#: Options that only the shell has.
-OF_THE_SHELL = ("dry-run", "json", "print-config", "smoke", "list", "eval")
-
 #: An option in a message; a value that follows as a number or in quotes belongs to it.
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?: (?=[\d'\"]))?")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])((?: (?=[\d'\"]))?)")
 
 
 def in_python(message: str) -> str:
     """Return a message with options of the shell as arguments of Python.
 
+    >>> from ngym_cli.evaluation.request import EvalRequest
     >>> in_python("run a exists; choose another --name or say --overwrite")
     'run a exists; choose another name= or say overwrite=True'
     """
+    options = _options()
 
     def argument(match: re.Match[str]) -> str:
-        word = match.group(1)
-        if word in OF_THE_SHELL:
+        word, value = match.group(1), match.group(2)
+        option = options.get(word)
+        if option is None or option.name in OF_THE_SHELL:
             return match.group(0)
-        if word == "stochastic":
-            return "deterministic=False"
-        name = ARGUMENTS.get(word, word.replace("-", "_"))
-        return f"{name}=True" if word in SWITCHES else f"{name}="
+        name = RENAMED.get(option.name, option.name)
+        return f"{name}={word == option.spelling.strip('-')}{value}" if option.kind == "switch" else f"{name}="
 
     return _OPTION.sub(argument, message)
+
+
+def _options() -> dict[str, Option]:
+    """Return the options of all requests that are in use, by their words in the shell."""
+    found: dict[str, Option] = {}
+    for request in Request.__subclasses__():
+        for option in options_of(request):
+            for spelling in (option.flag.names or (option.spelling,))[0].split("/"):
+                found.setdefault(spelling.strip("-"), option)
+    return found
 
 
 def in_python_words(function: Function) -> Function:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import get_type_hints
-
 import pytest
 
 import ngym_cli as nc
 from ngym_cli.api import wording
-from ngym_cli.commands.app import COMMANDS
-from ngym_cli.config.fields import options_of
-from ngym_cli.config.keywords import RENAMED
 
 
 @pytest.fixture(autouse=True)
@@ -68,22 +62,18 @@ def test_messages_name_arguments_in_place_of_options(run_folder):
     assert wording.in_python("a -- b, x--y") == "a -- b, x--y"
 
 
-def test_every_option_that_has_another_name_in_python_is_translated():
-    names, switches = {}, set()
-    for command in COMMANDS:
-        module = import_module(f"ngym_cli.commands.{command}")
-        requests = [] if hasattr(module, "app") else [get_type_hints(module.execute)["request"]]
-        for option in (option for request in requests for option in options_of(request)):
-            word = option.spelling.strip("-")
-            if option.flag.positional or word in wording.OF_THE_SHELL:
-                continue
-            name = RENAMED.get(option.name, option.name)
-            if name != word.replace("-", "_"):
-                names[word] = name
-            if option.kind == "switch":
-                switches.add(word)
-    assert {word: name for word, name in names.items() if word != "search"} == wording.ARGUMENTS
-    assert switches == set(wording.SWITCHES)
+@pytest.mark.parametrize(
+    ("message", "translated"),
+    [
+        ("--task-arg and --set", "task_args= and hyperparameters="),
+        ("--recommended shows it", "recommended=True shows it"),
+        ("draw with --stochastic", "draw with deterministic=False"),
+        ("--runs names a folder", "runs_root= names a folder"),
+        ("--dry-run, --json and --bogus", "--dry-run, --json and --bogus"),
+    ],
+)
+def test_options_become_arguments_with_their_names_in_python(message, translated):
+    assert wording.in_python(message) == translated
 
 
 def test_the_traceback_is_one_line_in_notebooks_and_short_elsewhere(monkeypatch):
