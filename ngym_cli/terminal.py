@@ -103,10 +103,10 @@ def in_words(seconds: float) -> str:
         >>> in_words(38.2), in_words(130), in_words(4500), in_words(400_000)
         ('38 s', '2 min 10 s', '1 h 15 min', '4 days 15 h')
     """
-    whole = max(int(round(seconds)), 0)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
+    total = max(int(round(seconds)), 0)
+    if total < 60:
+        return f"{total} s"
+    minutes, rest = divmod(total, 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(minutes, 60)
@@ -221,18 +221,18 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
         longest = [max(len(word) for text in column for word in text.split() or [""]) for column in columns]
         gap = 2 if sum(longest) + 2 * len(longest) <= out.width else 1
         table = Table(box=None, show_header=False, padding=(0, gap, 0, 0))
-        for place, word in enumerate(longest):
-            justify: JustifyMethod = "right" if place >= numbers else "left"
-            narrowest = min(word, out.width // len(longest) if place < numbers else word)
-            table.add_column(overflow="fold", justify=justify, no_wrap=place == 0, min_width=narrowest)
+        for column_index, word in enumerate(longest):
+            justify: JustifyMethod = "right" if column_index >= numbers else "left"
+            narrowest = min(word, out.width // len(longest) if column_index < numbers else word)
+            table.add_column(overflow="fold", justify=justify, no_wrap=column_index == 0, min_width=narrowest)
         for row in every:
-            table.add_row(*(Text(" " * indent * (not place) + text) for place, text in enumerate(row)))
+            table.add_row(*(Text(" " * indent * (not column_index) + text) for column_index, text in enumerate(row)))
         out.print(table)
         return
     widths = [max(map(len, column)) for column in columns]
     for row in every:
         placed = enumerate(zip(row, widths, strict=True))
-        cells = [text.rjust(width) if place >= numbers else text.ljust(width) for place, (text, width) in placed]
+        cells = [text.rjust(width) if index >= numbers else text.ljust(width) for index, (text, width) in placed]
         out.print(" " * indent + "  ".join(cells).rstrip(), soft_wrap=True)
 
 

@@ -157,10 +157,10 @@ class Actor:
             The output and the new state.
         """
         keep = ~np.asarray(episode_starts, bool)[None, :, None]
-        state = tuple(part * keep for part in state)
-        out = tuple(np.empty_like(part) for part in state)
+        state = tuple(array * keep for array in state)
+        out = tuple(np.empty_like(array) for array in state)
         draws = [network.draw_noise(1, len(obs), rng) for network in self.networks]
-        noise = [None if part is None else part[0] for part in draws]
+        noise = [None if array is None else array[0] for array in draws]
         activity = self.step(self.features(obs), state, out, noise)
         logits, values = self.heads(activity)
         actions = self.choose(logits, None if deterministic else self.draw(logits.shape, rng))
@@ -177,7 +177,7 @@ class Actor:
         activity, at = list[np.ndarray](), 0
         for network, draws in zip(self.networks, noise, strict=True):
             x = activity[0] if self._chained and activity else x
-            before, after = (part[at : at + network.n_states] for part in (state, out))
+            before, after = (arrays[at : at + network.n_states] for arrays in (state, out))
             activity.append(network.step(x, before, after, draws))
             if self.perturb is not None and not at:
                 self.perturb(before, after)
@@ -200,7 +200,7 @@ class Actor:
 
     def values(self, obs: np.ndarray, state: ArrayState) -> np.ndarray:
         """Values of observations (environment, ...) in a given state, without recurrent noise or state change."""
-        out = tuple(np.empty_like(part) for part in state)
+        out = tuple(np.empty_like(array) for array in state)
         return self.heads(self.step(self.features(obs), state, out, [None] * len(self.networks)))[1]
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

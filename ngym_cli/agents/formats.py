@@ -78,8 +78,8 @@ def _sb3(agent: LoadedAgent, path: Path) -> None:
     from ngym_cli.environments.stack import build_venv
 
     taught = "Stable-Baselines3 has no supervised learner" if find_algorithm(agent.config.alg).needs_truth else ""
-    if why := taught or (agent.recurrent and missing_in_contrib(agent.policy)):
-        raise UserError(f"{why}; export to onnx or torchscript")
+    if reason := taught or (agent.recurrent and missing_in_contrib(agent.policy)):
+        raise UserError(f"{reason}; export to onnx or torchscript")
     venv = build_venv(agent.config, int(agent.config.n_envs or 1))
     try:
         model = build_model(agent.config, venv if agent.recurrent else PlainSpaces(venv))
@@ -178,8 +178,8 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
     """
     policy, env = model.policy, model.env
     assert env is not None  # our learners are constructed with an environment
-    if why := missing_in_contrib(policy):
-        raise ValueError(why)
+    if reason := missing_in_contrib(policy):
+        raise ValueError(reason)
     shared = policy.lstm_critic is None
     limit = model.clip_range_vf
     plain = ContribRecurrentPPO(

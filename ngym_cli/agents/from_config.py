@@ -182,7 +182,7 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     Raises:
         UserError: if a hyperparameter does not exist, is of another type or is refused, or there is no such device.
     """
-    choice = choose(config.device, str(config.network), int(config.units or UNITS), int(config.n_envs or 1))
+    choice = choose(config.device, str(config.network), int(config.units or UNITS), sequences_side_by_side(config))
     try:
         model = make_model(
             config.alg,
@@ -201,6 +201,12 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     if hasattr(model, "device_reason"):
         model.device_reason = choice.reason
     return model
+
+
+def sequences_side_by_side(config: RunConfig) -> int:
+    """Return the number of sequences that a learner computes side by side: environments, or sequences of a batch."""
+    batch = config.hyperparameters.get("batch_size") if find_algorithm(config.alg).needs_truth else None
+    return int(batch or config.n_envs or 1)
 
 
 def make_model(

@@ -41,7 +41,7 @@ class StepModule(nn.Module):
         """Return inputs of the right shapes for ``n`` environments: an observation of zeros, and the zero state."""
         space = self.policy.observation_space
         observation: Any = self.policy.obs_to_tensor(np.zeros((n, *(space.shape or ())), space.dtype))[0]
-        return (observation, *(part for network in self.networks for part in network.initial_state(n)))
+        return (observation, *(array for network in self.networks for array in network.initial_state(n)))
 
     def forward(self, observation: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         """Advance by a single step.
@@ -65,7 +65,7 @@ class StepModule(nn.Module):
         if not self.networks:
             actor, critic = policy.mlp_extractor(features)
             return policy.action_net(actor), policy.value_net(critic).squeeze(-1)
-        tops, after = policy.run_networks(lambda network, *given: network.one_step(*given), features, state)
+        tops, after = policy.run_networks(lambda network, *inputs: network.one_step(*inputs), features, state)
         logits = policy.action_net(policy.mlp_extractor.forward_actor(tops[0]))
         value = policy.value_net(policy.mlp_extractor.forward_critic(tops[-1])).squeeze(-1)
         return (logits, value, *after)
@@ -149,8 +149,8 @@ class LoadedAgent:
                 torch.manual_seed(seed)
             action, _ = self.policy.predict(observation, deterministic=deterministic)
             return _plain(action), None
-        found, after, batched = self._advance(observation, state, deterministic, seed)
-        return (found.actions if batched else _plain(found.actions[0])), after
+        step, after, batched = self._advance(observation, state, deterministic, seed)
+        return (step.actions if batched else _plain(step.actions[0])), after
 
     def activity(self, observations: object, state: State = None) -> np.ndarray:
         """Return the activity of the network's top layer along a sequence of observations.
@@ -169,8 +169,8 @@ class LoadedAgent:
             raise UserError(f"{self.config.alg} has no recurrent network, and so no activity that is carried along")
         rows = []
         for observation in np.asarray(observations):
-            found, state, batched = self._advance(observation, state, True, None)
-            activity: Any = found.activity
+            step, state, batched = self._advance(observation, state, True, None)
+            activity: Any = step.activity
             rows.append(np.array(activity if batched else activity[0]))
         return np.stack(rows)
 

@@ -21,7 +21,7 @@ TYPE_OF: dict[object, TypeName] = {float: "float", int: "int", bool: "bool", str
 
 
 def signature_options(
-    cls: type, parameters: Iterable[inspect.Parameter], known: Mapping[str, OptionRow] | None = None
+    cls: type, parameters: Iterable[inspect.Parameter], declared: Mapping[str, OptionRow] | None = None
 ) -> dict[str, FieldInfo]:
     """Return the options defined by the constructor arguments of a class.
 
@@ -30,10 +30,10 @@ def signature_options(
     Args:
         cls: the class, whose docstring describes the arguments.
         parameters: of its constructor.
-        known: options with ranges and descriptions, which are used where the types agree.
+        declared: options with ranges and descriptions, which are used where the types agree.
     """
     hints, meanings = _hints(cls), _meanings(cls)
-    found = {}
+    rows = {}
     for parameter in parameters:
         name, required = parameter.name, parameter.default is parameter.empty
         default = None if required else parameter.default
@@ -43,13 +43,13 @@ def signature_options(
             continue
         kind, may_be_none, words = _type(hints.get(name, parameter.annotation), default)
         row: OptionRow = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
-        usual = (known or {}).get(name)
+        usual = (declared or {}).get(name)
         if usual is not None and usual["type"] == kind:
             optional = usual.get("optional", False) or may_be_none
             row = {**usual, "optional": optional, "description": row["description"] or usual["description"]}
             row.pop("default", None)
-        found[name] = option(row if required else {**row, "default": default})
-    return found
+        rows[name] = option(row if required else {**row, "default": default})
+    return rows
 
 
 def _type(annotation: object, default: object) -> tuple[TypeName, bool, tuple[str, ...]]:
@@ -76,23 +76,23 @@ def _base(annotation: object) -> object:
 
 
 def _hints(cls: type) -> dict[str, object]:
-    found: dict[str, object] = {}
+    hints: dict[str, object] = {}
     for base in reversed(cls.__mro__):
         if "__init__" in vars(base):
             try:
-                found |= get_type_hints(base.__init__)  # type: ignore[misc]
+                hints |= get_type_hints(base.__init__)  # type: ignore[misc]
             except Exception:  # annotations that only a type checker can read: defaults say the type
                 continue
-    return found
+    return hints
 
 
 def _meanings(cls: type) -> dict[str, str]:
     """Return the description of each argument in the docstrings of a class and of the base classes."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         for text in (base.__doc__, getattr(vars(base).get("__init__"), "__doc__", None)):
-            found |= sections(text)[1].get("Args", {})
-    return {name: meaning.rstrip(".") for name, meaning in found.items()}
+            meanings |= sections(text)[1].get("Args", {})
+    return {name: meaning.rstrip(".") for name, meaning in meanings.items()}
 
 
 def summary_of(cls: type, default: str) -> str:
@@ -113,20 +113,20 @@ def constructor_parameters(
     Returns:
         The parameters, and whether any further keyword reaches the bases in ``end``.
     """
-    found: dict[str, inspect.Parameter] = {}
+    by_name: dict[str, inspect.Parameter] = {}
     for base in cls.__mro__:
         if base in end:
-            return list(found.values()), True
+            return list(by_name.values()), True
         if "__init__" not in vars(base):
             continue
         parameters = list(inspect.signature(base.__init__).parameters.values())[1:]  # type: ignore[misc]
         for parameter in parameters:
             named = parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
             if named and parameter.name not in without:
-                found.setdefault(parameter.name, parameter)
+                by_name.setdefault(parameter.name, parameter)
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             break
-    return list(found.values()), False
+    return list(by_name.values()), False
 
 
 def network_class(name: str) -> type | None:
@@ -135,14 +135,14 @@ def network_class(name: str) -> type | None:
     Raises:
         UserError: if the file, module or class does not exist, or is not a cell.
     """
-    found = parts.find_own("network", name)
-    if found is None:
+    cls = parts.find_own("network", name)
+    if cls is None:
         return None
-    if not (isinstance(found, type) and any(base.__module__.startswith("torch.nn") for base in found.__mro__)):
+    if not (isinstance(cls, type) and any(base.__module__.startswith("torch.nn") for base in cls.__mro__)):
         raise UserError(f"network {name}: expected {parts.KINDS['network'].base}, a subclass of ngym_cli.Cell")
-    if not callable(getattr(found, "step", None)):
-        raise UserError(f"network {name}: {found.__name__} has no step(self, x, state), see ngym_cli.Cell")
-    return found
+    if not callable(getattr(cls, "step", None)):
+        raise UserError(f"network {name}: {cls.__name__} has no step(self, x, state), see ngym_cli.Cell")
+    return cls
 
 
 def network_options(cls: type, name: str) -> dict[str, FieldInfo]:
@@ -174,23 +174,23 @@ def algorithm_class(name: str) -> type | None:
     Raises:
         UserError: if the file, module or class does not exist, or is not an algorithm that can be used.
     """
-    found = parts.find_own("algorithm", name)
-    if found is None:
+    cls = parts.find_own("algorithm", name)
+    if cls is None:
         return None
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-    if not (isinstance(found, type) and issubclass(found, BaseAlgorithm)):
+    if not (isinstance(cls, type) and issubclass(cls, BaseAlgorithm)):
         raise UserError(f"algorithm {name}: expected {parts.KINDS['algorithm'].base} or a subclass of one")
-    parameters, _ = constructor_parameters(found)
+    parameters, _ = constructor_parameters(cls)
     missing = [needed for needed in NEEDED if needed not in {parameter.name for parameter in parameters}]
     if missing:
         hint = "end the signature with **kwargs and pass kwargs to super().__init__"
         raise UserError(f"algorithm {name}: its constructor does not take {', '.join(missing)}; {hint}")
-    return found
+    return cls
 
 
 def algorithm_options(
-    cls: type, base: type | None, usual: Mapping[str, FieldInfo], known: Mapping[str, OptionRow]
+    cls: type, base: type | None, usual: Mapping[str, FieldInfo], declared: Mapping[str, OptionRow]
 ) -> dict[str, FieldInfo]:
     """Return the hyperparameters of a user's own algorithm.
 
@@ -198,7 +198,7 @@ def algorithm_options(
         cls: the class.
         base: the built-in algorithm that it extends, if any.
         usual: hyperparameters of that algorithm, which are kept unless the class names them itself.
-        known: hyperparameters by name, with ranges and descriptions.
+        declared: hyperparameters by name, with ranges and descriptions.
     """
     parameters, open_ = constructor_parameters(cls, () if base is None else (base,), SET_BY_RUNS)
-    return {**(usual if open_ else {}), **signature_options(cls, parameters, known)}
+    return {**(usual if open_ else {}), **signature_options(cls, parameters, declared)}

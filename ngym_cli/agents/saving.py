@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "weights.safetensors"
 DESCRIPTION = "model.json"
-FORMAT = 1
+WEIGHTS_FORMAT = 1
 
 
 def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
@@ -39,7 +39,7 @@ def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
 
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in model.policy.state_dict().items()}
     description = {
-        "format": FORMAT,
+        "format": WEIGHTS_FORMAT,
         "alg": config.alg,
         "network": config.network,
         "network_args": config.network_args,
@@ -57,10 +57,10 @@ def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
 def describe_space(space: Space) -> dict[str, object]:
     """Return a space as numbers and words."""
     shape = [int(size) for size in space.shape or ()]
-    found: dict[str, object] = {"type": type(space).__name__, "shape": shape, "dtype": str(space.dtype)}
+    description: dict[str, object] = {"type": type(space).__name__, "shape": shape, "dtype": str(space.dtype)}
     if isinstance(space, Discrete):
-        found["n"] = int(space.n)
-    return found
+        description["n"] = int(space.n)
+    return description
 
 
 def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgorithm, int]:
@@ -75,12 +75,12 @@ def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgor
         UserError: if files are missing or damaged, or the weights do not fit the task or the network.
     """
     description = records.read(folder / DESCRIPTION, records.NetworkDescription)
-    if description["format"] != FORMAT:
-        raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {FORMAT}")
+    if description["format"] != WEIGHTS_FORMAT:
+        raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {WEIGHTS_FORMAT}")
     for name, space in (("observation_space", venv.observation_space), ("action_space", venv.action_space)):
-        trained, here = description.get(name), describe_space(space)
-        if trained != here:
-            raise UserError(f"the model was trained with {name} {trained}, but the task now has {here}")
+        trained, present = description.get(name), describe_space(space)
+        if trained != present:
+            raise UserError(f"the model was trained with {name} {trained}, but the task now has {present}")
     tensors = read_weights(folder / WEIGHTS)
     _refuse_small(folder / WEIGHTS, config)
     sizes = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}  # a learner that only acts needs no experience
@@ -129,9 +129,9 @@ def fill(policy: BasePolicy, tensors: dict[str, Tensor], path: Path) -> None:
     for name in [*expected, *tensors]:
         if name not in tensors or name not in expected:
             raise UserError(f"{path} does not fit the network: tensor {name} is in only one of them")
-        found = tuple(tensors[name].shape)
-        if found != expected[name]:
-            raise UserError(f"{path} does not fit the network: {name} has shape {found}, expected {expected[name]}")
+        actual = tuple(tensors[name].shape)
+        if actual != expected[name]:
+            raise UserError(f"{path} does not fit the network: {name} has shape {actual}, expected {expected[name]}")
         if not bool(tensors[name].isfinite().all()):
             raise UserError(f"{path}: {name} holds numbers that are not finite")
     policy.load_state_dict(tensors)
@@ -157,15 +157,19 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder
     run.require_model()
     folder = run.path / runs.MODEL
     description = records.read(folder / DESCRIPTION, records.NetworkDescription)
-    for name, here in (("network", config.network), ("units", config.units)):
-        if description.get(name) != here:
-            raise UserError(f"{run.path} has {name} {description.get(name)}, not {here}: its weights do not fit")
-    found, mine = read_weights(folder / WEIGHTS), model.policy.state_dict()
+    for name, configured in (("network", config.network), ("units", config.units)):
+        if description.get(name) != configured:
+            raise UserError(f"{run.path} has {name} {description.get(name)}, not {configured}: its weights do not fit")
+    stored, parameters = read_weights(folder / WEIGHTS), model.policy.state_dict()
     spaces = {name: describe_space(getattr(model, name)) for name in ("observation_space", "action_space")}
     if any(description.get(name) != space for name, space in spaces.items()):
-        found = {name: value for name, value in found.items() if name in mine and value.shape == mine[name].shape}
-    fill(model.policy, {name: found.get(name, value) for name, value in mine.items()}, folder / WEIGHTS)
-    fresh = [name for name in mine if name not in found]
+        stored = {
+            name: value
+            for name, value in stored.items()
+            if name in parameters and value.shape == parameters[name].shape
+        }
+    fill(model.policy, {name: stored.get(name, value) for name, value in parameters.items()}, folder / WEIGHTS)
+    fresh = [name for name in parameters if name not in stored]
     return {"run": str(run.path.resolve()), "steps": description.get("steps"), "fresh": fresh}
 
 

@@ -20,7 +20,7 @@ from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
 from ngym_cli.agents.compiled.steps import ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.perturbation import Perturber
-from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
+from ngym_cli.agents.saving import DESCRIPTION, WEIGHTS, WEIGHTS_FORMAT, describe_space, load_policy
 from ngym_cli.config import RunConfig, options
 from ngym_cli.environments.stack import build_batch
 from ngym_cli.errors import UserError
@@ -159,9 +159,9 @@ def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
     batch = build_batch(config, 1)
     batch.close()
     seen, acts = batch.observation_space, batch.action_space
-    kept = records.read(folder / DESCRIPTION, records.NetworkDescription)
-    fits = kept["format"] == FORMAT and kept.get("observation_space") == describe_space(seen)
-    if not fits or kept.get("action_space") != describe_space(acts):
+    description = records.read(folder / DESCRIPTION, records.NetworkDescription)
+    fits = description["format"] == WEIGHTS_FORMAT and description.get("observation_space") == describe_space(seen)
+    if not fits or description.get("action_space") != describe_space(acts):
         return None
     shape = seen.shape or ()
     if not isinstance(seen, spaces.Box) or len(shape) == 3 or not isinstance(acts, spaces.Discrete | spaces.Box):
@@ -169,15 +169,15 @@ def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
     left = read_tensors(folder / WEIGHTS, "numpy")
 
     def take(name: str, *expected: int) -> np.ndarray:
-        part = left.pop(name)
-        if part.shape != expected or part.dtype != np.float32 or not np.isfinite(part).all():
+        module = left.pop(name)
+        if module.shape != expected or module.dtype != np.float32 or not np.isfinite(module).all():
             raise KeyError(name)
-        return part
+        return module
 
     n = int(acts.n) if isinstance(acts, spaces.Discrete) else prod(acts.shape)
-    parts = ["lstm_actor"] + ["lstm_critic"] * (not args["shared"])
+    modules = ["lstm_actor"] + ["lstm_critic"] * (not args["shared"])
     try:
-        networks = [_stepper(take, part, network, units, prod(shape), args) for part in parts]
+        networks = [_stepper(take, module, network, units, prod(shape), args) for module in modules]
         policy = _head(take, "action_net", [units, *args["readout"], n])
         value = _head(take, "value_net", [units, *args["readout"], 1])
         log_std = np.zeros(0) if isinstance(acts, spaces.Discrete) else take("log_std", n)
@@ -196,17 +196,17 @@ def _head(take: Take, head: str, sizes: list[int]) -> list[Layer]:
     return layers
 
 
-def _stepper(take: Take, part: str, network: str, units: int, features: int, args: options.Values) -> Stepper:
+def _stepper(take: Take, module: str, network: str, units: int, features: int, args: options.Values) -> Stepper:
     """Return a recurrent network from its stored weights and arguments."""
     cell = args["activation"] if "activation" in args else {"ei_rnn": "relu"}.get(network, network)
     alpha = leak(args["dt"], args["tau"]) if "tau" in args else 1.0
     weights = []
-    sign = take(f"{part}.sign", units) if network == "ei_rnn" else None
+    sign = take(f"{module}.sign", units) if network == "ei_rnn" else None
     for layer in range(args["layers"]):
         rows, inputs = ROWS[network] * units, units if layer else features
-        found = [take(f"{part}.weight_hh_l{layer}", rows, units), take(f"{part}.weight_ih_l{layer}", rows, inputs)]
-        found += [take(f"{part}.bias_{end}_l{layer}", rows) for end in ("ih", "hh")]
+        arrays = [take(f"{module}.weight_hh_l{layer}", rows, units), take(f"{module}.weight_ih_l{layer}", rows, inputs)]
+        arrays += [take(f"{module}.bias_{end}_l{layer}", rows) for end in ("ih", "hh")]
         if sign is not None:
-            found[0] = np.abs(found[0]) * (take(f"{part}.mask_l{layer}", units, units) * sign)
-        weights.append(joint(np, *(unpack_weights(np, units, found) if network == "gru" else found)))
+            arrays[0] = np.abs(arrays[0]) * (take(f"{module}.mask_l{layer}", units, units) * sign)
+        weights.append(joint(np, *(unpack_weights(np, units, arrays) if network == "gru" else arrays)))
     return Stepper(cell, weights, units, alpha, args.get("noise", 0.0))

@@ -50,8 +50,8 @@ def published() -> str | None:
         entries = metadata.metadata("ngym").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
         return None
-    found = dict(entry.split(", ", 1) for entry in entries).get("Documentation")
-    return None if found is None else f"{found.rstrip('/')}/"
+    addresses = dict(entry.split(", ", 1) for entry in entries).get("Documentation")
+    return None if addresses is None else f"{addresses.rstrip('/')}/"
 
 
 def of(kind: str, id_: str) -> str | None:
@@ -66,20 +66,20 @@ def of(kind: str, id_: str) -> str | None:
     return None if ":" in id_ or "/" in id_ else address(f"{plural(kind)}/{id_}.html")
 
 
-def address(place: str) -> str | None:
+def address(path: str) -> str | None:
     """Return the address of a page of the site; None without a site.
 
     Args:
-        place: within the site, from ``page``.
+        path: within the site, from ``page``.
     """
-    built = BUILT / place
+    built = BUILT / path
     if built.is_file():
         return built.as_uri()
     online = published()
-    return None if online is None else online + place
+    return None if online is None else online + path
 
 
-def found(name: str | None, commands: Collection[str] = ()) -> str:
+def open_address(name: str | None, commands: Collection[str] = ()) -> str:
     """Return the address of the page of a name, or of the first page without a name.
 
     Raises:

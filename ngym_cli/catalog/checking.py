@@ -42,11 +42,11 @@ def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
         UserError: if a task does not exist, or none is named.
     """
     context = processes.spawn_context()
-    ours, theirs = context.Pipe(duplex=False)
-    longest = own_tasks.LONGEST
-    process = context.Process(target=_work, args=(list(names), everything, longest, theirs), daemon=True)
+    ours, child = context.Pipe(duplex=False)
+    longest = own_tasks.LONGEST_CHECK
+    process = context.Process(target=_work, args=(list(names), everything, longest, child), daemon=True)
     process.start()
-    theirs.close()
+    child.close()
     try:
         yield from _listen(ours, process, ", ".join(names), longest)
     finally:
@@ -59,28 +59,28 @@ def _listen(pipe: Connection, process: SpawnProcess, names: str, longest: float)
     task, of, began = "", "task", 0.0
     rows: list[Row] = []
     kind: str
-    what: Any
+    content: Any
     while True:
         try:
-            kind, what = json.loads(pipe.recv_bytes()) if pipe.poll(longest + GRACE) else ("endless", "")
+            kind, content = json.loads(pipe.recv_bytes()) if pipe.poll(longest + GRACE) else ("endless", "")
         except EOFError:
             process.join()
-            kind, what = "ended", f"the task's code ended the program ({_way(process.exitcode)})"
+            kind, content = "ended", f"the task's code ended the program ({_way(process.exitcode)})"
         if kind == "wrong":
-            raise UserError(what)
+            raise UserError(content)
         if kind in ("endless", "ended"):
-            problem = what or own_tasks.ENDLESS
+            problem = content or own_tasks.ENDLESS
             if not task:
                 raise UserError(f"{names}: {problem}")
             rows.append({**own_tasks.planned(len(rows), of), "status": "failed", "problem": problem, "place": None})
             yield own_tasks.verdict(task, rows, time.perf_counter() - began)
             return
         if kind == "task":
-            (task, of), rows, began = what, [], time.perf_counter()
+            (task, of), rows, began = content, [], time.perf_counter()
         elif kind == "check":
-            rows.append(what)
+            rows.append(content)
         elif kind == "verdict":
-            yield what
+            yield content
             task = ""
         else:
             return
@@ -104,8 +104,8 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which ends this process
     os.dup2(2, 1)  # keeps a task's own output out of the results
 
-    def tell(kind: str, what: object = None) -> None:
-        pipe.send_bytes(json.dumps([kind, what]).encode())
+    def tell(kind: str, content: object = None) -> None:
+        pipe.send_bytes(json.dumps([kind, content]).encode())
 
     try:
         for task in own_tasks.chosen(names, everything, longest):
@@ -136,10 +136,10 @@ def _read(path: Path) -> list[Row]:
         raise UserError(f"no such script: {path}")
     text = read_text(path)
     try:
-        found = read(_code_of_notebook(path, text) if path.suffix == ".ipynb" else text)
+        uses = read(_code_of_notebook(path, text) if path.suffix == ".ipynb" else text)
     except SyntaxError as error:
         raise UserError(f"{path}, line {error.lineno}: this is not Python: {error.msg}") from None
-    return [{"file": str(path), **use._asdict()} for use in found]
+    return [{"file": str(path), **use._asdict()} for use in uses]
 
 
 def _code_of_notebook(path: Path, text: str) -> str:

@@ -79,16 +79,16 @@ def tasks(
             }
         )
     if tag is not None:
-        known = {name for row in rows for name in row["tags"]}
-        check_known("tag", tag, known)
+        valid_names = {name for row in rows for name in row["tags"]}
+        check_known("tag", tag, valid_names)
         rows = [row for row in rows if tag in row["tags"]]
     if paper:
         rows = [row for row in rows if paper.lower() in f"{row['paper']} {row['link']}".lower()]
     for kind, wanted in (("observation", obs), ("action", action)):
         if wanted:
-            known = {word for row in rows for word in _words(row[kind])}
-            if wanted.lower() not in known:
-                raise unknown(kind, wanted, known)
+            valid_names = {word for row in rows for word in _words(row[kind])}
+            if wanted.lower() not in valid_names:
+                raise unknown(kind, wanted, valid_names)
             rows = [row for row in rows if wanted.lower() in _words(row[kind])]
     return rows
 
@@ -121,9 +121,9 @@ def _words(space: Row) -> set[str]:
     return {space["kind"], size, *also, *(name.lower() for name in space["names"])}
 
 
-def _searched(what: str, row: Row) -> str:
+def _searched(kind: str, row: Row) -> str:
     """Return the text of a row in which words are looked for: all of it, or in tasks what describes the task."""
-    if what == "tasks":
+    if kind == "tasks":
         row = {name: row[name] for name in ("id", "description", "paper", "tags", "aliases")}
     return " ".join(map(str, row.values())).lower()
 
@@ -145,9 +145,9 @@ def differences() -> list[Row]:
     from neurogym.info import differences as known
 
     rows: list[Row] = []
-    for task, what in known():
+    for task, text in known():
         number = sum(row["task"] == task for row in rows) + 1
-        rows.append({"id": f"{task}/{number}", "task": task, "difference": what})
+        rows.append({"id": f"{task}/{number}", "task": task, "difference": text})
     return rows
 
 
@@ -159,8 +159,8 @@ def named(kind: str, fields: tuple[str, ...] = ()) -> list[Row]:
         fields: fields of the page besides ``id`` and ``description``.
     """
     names, describe = reference.KINDS[kind]
-    others = parts.offered(kind) if kind in parts.KINDS else ()
-    pages = [describe(name) for name in names() if name not in others]
+    installed = parts.offered(kind) if kind in parts.KINDS else ()
+    pages = [describe(name) for name in names() if name not in installed]
     return [{name: page[name] for name in ("id", "description", *fields)} for page in pages]
 
 
@@ -209,10 +209,10 @@ def _same_task(name: str, row: Row) -> bool:
 
 def _sorted(rows: list[Row], column: str) -> list[Row]:
     """Return rows sorted by a column, rows without a value last."""
-    from ngym_cli.runs.folder import COLUMNS
+    from ngym_cli.runs.folder import LISTING_COLUMNS
 
     name = column.removeprefix("-")
-    check_known("column", name, COLUMNS)
+    check_known("column", name, LISTING_COLUMNS)
     having = [row for row in rows if row.get(name) is not None]
     having.sort(key=lambda row: row[name], reverse=column.startswith("-"))
     return having + [row for row in rows if row.get(name) is None]
@@ -223,12 +223,12 @@ def recipes() -> list[Row]:
     from ngym_cli.files.reading import read_text
 
     places = (Path("experiments"), Path(__file__).resolve().parents[2] / "experiments")
-    found = {path.resolve(): path for place in places for path in sorted((place / "recipes").rglob("*.toml"))}
+    files = {path.resolve(): path for folder in places for path in sorted((folder / "recipes").rglob("*.toml"))}
     rows: dict[str, Row] = {}
-    for path in found.values():
+    for path in files.values():
         lines = itertools.takewhile(lambda line: line.startswith("#"), read_text(path).splitlines())
-        said = " ".join(line.lstrip("# ").strip() for line in lines)
-        rows.setdefault(path.name, {"id": str(path), "description": said.partition(". ")[0].rstrip(".")})
+        summary = " ".join(line.lstrip("# ").strip() for line in lines)
+        rows.setdefault(path.name, {"id": str(path), "description": summary.partition(". ")[0].rstrip(".")})
     return list(rows.values())
 
 
@@ -237,6 +237,13 @@ def papers() -> list[Row]:
     from ngym_cli.papers import results
 
     return results.rows()
+
+
+def data_sets() -> list[Row]:
+    """Return public tables of behaviour that ``ngym data NAME`` reads."""
+    from ngym_cli.fitting import data_sets as public
+
+    return public.rows()
 
 
 def sweeps() -> list[Row]:
@@ -251,12 +258,12 @@ class Listing(NamedTuple):
 
     Attributes:
         rows: makes the rows, of the filters.
-        shown: columns in the terminal; ``--json`` has them all.
+        columns: columns in the terminal; ``--json`` has them all.
         filters: options of ``ngym list`` that apply, in addition to words.
     """
 
     rows: Callable[..., list[Row]]
-    shown: tuple[str, ...] = ("id", "description")
+    columns: tuple[str, ...] = ("id", "description")
     filters: tuple[str, ...] = ()
 
 
@@ -285,6 +292,7 @@ LISTINGS = {
     "launchers": Listing(_of("launcher")),
     "recipes": Listing(recipes),
     "papers": Listing(papers, ("id", "title", "paper", "link")),
+    "data": Listing(data_sets, ("id", "description", "species", "size", "licence", "where", "link")),
     "tags": Listing(tags, ("id", "tasks")),
     "runs": Listing(
         recorded_runs,
@@ -296,21 +304,22 @@ LISTINGS = {
 }
 
 #: Words that mean a listing.
-MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs"}
+MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs",
+         "datasets": "data", "tables": "data"}  # fmt: skip
 
 
-def singular(what: str) -> str:
+def singular(kind: str) -> str:
     """Return the word for a row of a listing; for parts a key of ``ngym_cli.config.parts.KINDS``."""
-    return {"algs": "algorithm", "analyses": "analysis"}.get(what, what.removesuffix("s"))
+    return {"algs": "algorithm", "analyses": "analysis"}.get(kind, kind.removesuffix("s"))
 
 
 def rows(
-    what: str, search: Iterable[str], filters: Mapping[str, object], root: Path, brief: bool = False
+    kind: str, search: Iterable[str], filters: Mapping[str, object], root: Path, brief: bool = False
 ) -> tuple[str, list[Row]]:
     """Return the name of a listing and the rows.
 
     Args:
-        what: a listing; any other word is one to look for in the listing of tasks.
+        kind: a listing; any other word is one to look for in the listing of tasks.
         search: words that must occur.
         filters: options by name; None or False where not given.
         root: folder of the runs, for the listing of runs.
@@ -319,29 +328,31 @@ def rows(
     Raises:
         UserError: if there is no such listing, or it has no such filter.
     """
-    what = MEANT.get(what, what)
-    check_known("listing", what, LISTINGS)
-    given = {name: value for name, value in filters.items() if value}
-    for name in given:
-        if name not in LISTINGS[what].filters:
-            fitting = " and ".join(f"'ngym list {other}'" for other, each in LISTINGS.items() if name in each.filters)
+    kind = MEANT.get(kind, kind)
+    check_known("listing", kind, LISTINGS)
+    chosen_filters = {name: value for name, value in filters.items() if value}
+    for name in chosen_filters:
+        if name not in LISTINGS[kind].filters:
+            fitting = " and ".join(
+                f"'ngym list {listing}'" for listing, each in LISTINGS.items() if name in each.filters
+            )
             raise UserError(f"--{name.replace('_', '-')} works with {fitting} only")
-    if brief and what == "tasks":
-        given["spaces"] = False
-    found = LISTINGS[what].rows(*([root] if what == "runs" else []), **given)
-    if not given.keys() & {*LISTINGS[what].filters}:
-        found = [*found, *_offered(what, found)]
-    return what, [row for row in found if all(word.lower() in _searched(what, row) for word in search)]
+    if brief and kind == "tasks":
+        chosen_filters["spaces"] = False
+    matching = LISTINGS[kind].rows(*([root] if kind == "runs" else []), **chosen_filters)
+    if not chosen_filters.keys() & {*LISTINGS[kind].filters}:
+        matching = [*matching, *_offered(kind, matching)]
+    return kind, [row for row in matching if all(word.lower() in _searched(kind, row) for word in search)]
 
 
-def _offered(what: str, like: list[Row]) -> list[Row]:
+def _offered(listing: str, like: list[Row]) -> list[Row]:
     """Return the parts that installed packages offer through entry points; none of the packages is imported.
 
     Args:
-        what: a listing.
+        listing: a listing.
         like: rows of built-in parts, which have the same keys.
     """
-    kind = singular(what)
+    kind = singular(listing)
     if kind not in parts.KINDS:
         return []
     blank: Row = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}

@@ -38,11 +38,11 @@ class CellSubject:
         self.options = options.defaults(network_options(cls, name))
         plain = {"inputs", "units", *self.options}
         parameters, _ = constructor_parameters(cls)
-        other = [each.name for each in parameters[2:] if each.name not in plain]
-        if other:
+        unknown_names = [each.name for each in parameters[2:] if each.name not in plain]
+        if unknown_names:
             raise ContractError(
-                f"the default of argument {other[0]} of __init__ is neither number, truth value, word nor list of "
-                "these, so that no run can set or store the argument; name the choice by a word"
+                f"the default of argument {unknown_names[0]} of __init__ is neither number, truth value, word nor list "
+                "of these, so that no run can set or store the argument; name the choice by a word"
             )
         missing = [option for option, field in network_options(cls, name).items() if field.is_required()]
         if missing:
@@ -62,14 +62,14 @@ class CellSubject:
     def run(self, cell: Cell, xs: Tensor, units: int = UNITS) -> list[tuple[Tensor, ...]]:
         """Return the states after each step of inputs (step, environment, input), from a state of zeros."""
         state = tuple(torch.zeros(xs.shape[1], size) for size in sizes_of(cell, units))
-        found = []
+        states = []
         for x in xs:
             state = tuple(cell.step(x, state))
-            found.append(state)
-        return found
+            states.append(state)
+        return states
 
 
-def made(subject: CellSubject) -> None:
+def constructed(subject: CellSubject) -> None:
     """The cell can be made from numbers of inputs and units."""
     for inputs, units in ((INPUTS, UNITS), (1, 3)):
         cell = subject.make(inputs, units)
@@ -85,9 +85,9 @@ def shapes(subject: CellSubject) -> None:
         sizes = sizes_of(cell, units)
         after = cell.step(torch.randn(n, inputs), tuple(torch.zeros(n, size) for size in sizes))
         check_state(after, sizes, n)
-        types = {str(part.dtype).removeprefix("torch.") for part in after} - {"float32"}
+        types = {str(array.dtype).removeprefix("torch.") for array in after} - {"float32"}
         require(not types, f"step must return arrays of the type of x (float32), not {' and '.join(types)}")
-        finite = all(part.isfinite().all() for part in after)
+        finite = all(array.isfinite().all() for array in after)
         require(finite, "a step from a state of zeros gives NaN or infinity, as after a logarithm or division")
 
 
@@ -115,13 +115,13 @@ def memory(subject: CellSubject) -> None:
     xs = torch.zeros(STEPS, N, INPUTS)
     x, state = subject.draw(cell)
     for k in range(len(state)):
-        other = tuple(part + 1 if k == j else part for j, part in enumerate(state))
+        changed_state = tuple(array + 1 if k == j else array for j, array in enumerate(state))
         with torch.no_grad():
-            one, two = state, other
+            first_state, second_state = state, changed_state
             same = True
             for x in xs:
-                one, two = tuple(cell.step(x, one)), tuple(cell.step(x, two))
-                same = same and torch.equal(one[0], two[0])
+                first_state, second_state = tuple(cell.step(x, first_state)), tuple(cell.step(x, second_state))
+                same = same and torch.equal(first_state[0], second_state[0])
         problem = f"array {k} of the state has no effect on the activity: the cell does not remember through it"
         require(not same, problem)
 
@@ -130,12 +130,12 @@ def in_place(subject: CellSubject) -> None:
     """A step does not change the arrays that it is given."""
     cell = subject.make()
     x, state = subject.draw(cell)
-    before = [part.clone() for part in (x, *state)]
+    before = [array.clone() for array in (x, *state)]
     with torch.no_grad():
         cell.step(x, state)
     for name, old, new in zip(["x", *(f"state[{k}]" for k in range(len(state)))], before, (x, *state), strict=True):
-        kept = torch.equal(old, new) and not new._version
-        require(kept, f"step changes {name} in place (as with += or [:] =); compute a new array instead")
+        unchanged = torch.equal(old, new) and not new._version
+        require(unchanged, f"step changes {name} in place (as with += or [:] =); compute a new array instead")
 
 
 def independence(subject: CellSubject) -> None:
@@ -145,13 +145,13 @@ def independence(subject: CellSubject) -> None:
     order = torch.arange(N - 1, -1, -1)
     with torch.no_grad():
         every = cell.step(x, state)
-        turned = cell.step(x[order], tuple(part[order] for part in state))
-        alone = cell.step(x[:1], tuple(part[:1] for part in state))
-    for whole, other, single in zip(every, turned, alone, strict=True):
-        same = torch.allclose(whole[order], other, atol=1e-5)
+        turned = cell.step(x[order], tuple(array[order] for array in state))
+        alone = cell.step(x[:1], tuple(array[:1] for array in state))
+    for batched, permuted, single in zip(every, turned, alone, strict=True):
+        same = torch.allclose(batched[order], permuted, atol=1e-5)
         require(same, "the result depends on the order of the environments (first axis)")
         require(
-            torch.allclose(whole[:1], single, atol=1e-5),
+            torch.allclose(batched[:1], single, atol=1e-5),
             "the result of an environment depends on the others in the batch, as with BatchNorm or a mean over "
             "the first axis; compute along the last axis",
         )
@@ -166,7 +166,7 @@ def repeatable(subject: CellSubject) -> None:
         torch.rand(1), cell.step(x + 1, state)
         again = cell.step(x, state)
     require(
-        all(torch.equal(one, two) for one, two in zip(first, again, strict=True)),
+        all(torch.equal(first_value, second_value) for first_value, second_value in zip(first, again, strict=True)),
         "the same inputs and state give another result the second time: step draws at random (dropout, noise), or "
         "keeps something on self; everything that lasts belongs into the state",
     )
@@ -181,12 +181,15 @@ def gradient(subject: CellSubject) -> None:
     require(top.requires_grad, f"no gradient comes out of step: {remedy}")
     weights = {name: weight for name, weight in cell.named_parameters() if weight.requires_grad}
     names = [*weights, "the inputs of the first step"]
-    found = torch.autograd.grad(top.square().sum(), [*weights.values(), xs], allow_unused=True)
-    without = [name for name, part in zip(names, found, strict=True) if part is None]
+    gradients = torch.autograd.grad(top.square().sum(), [*weights.values(), xs], allow_unused=True)
+    without = [name for name, gradient_of_name in zip(names, gradients, strict=True) if gradient_of_name is None]
     require(names[-1] not in without, f"no gradient flows back through the steps: {remedy}")
     require(not without, f"no gradient reaches {', '.join(without)}: is step using all of it? {remedy}")
-    require(found[-1][0].any(), f"no gradient flows back from the last to the first of {STEPS} steps: {remedy}")
-    require(all(part.isfinite().all() for part in found), "the gradient is not finite after a few steps")
+    require(gradients[-1][0].any(), f"no gradient flows back from the last to the first of {STEPS} steps: {remedy}")
+    require(
+        all(gradient_of_name.isfinite().all() for gradient_of_name in gradients),
+        "the gradient is not finite after a few steps",
+    )
 
 
 def registered(subject: CellSubject) -> None:
@@ -197,14 +200,14 @@ def registered(subject: CellSubject) -> None:
     cell.step(x, state)
     late = sorted(set(cell.state_dict()) - before)
     require(not late, f"step makes {', '.join(late)}, which is never learned; make parameters in __init__")
-    for place, module in cell.named_modules():
+    for path, module in cell.named_modules():
         for name, value in vars(module).items():
             items = value.values() if isinstance(value, dict) else value
             values = items if isinstance(value, list | tuple | dict) else [value]
-            kept = name in ("_parameters", "_buffers", "_modules")
-            full = f"{place}.{name}" if place else name
+            is_internal = name in ("_parameters", "_buffers", "_modules")
+            full = f"{path}.{name}" if path else name
             require(
-                kept or not any(isinstance(item, Tensor | torch.nn.Module) for item in values),
+                is_internal or not any(isinstance(item, Tensor | torch.nn.Module) for item in values),
                 f"self.{full} is neither parameter nor buffer, so it is not saved: use nn.Parameter (learned), "
                 "self.register_buffer (fixed) or nn.ModuleList",
             )
@@ -224,8 +227,8 @@ def precision(subject: CellSubject) -> None:
     """The cell works in double precision too, as fixed points need it."""
     cell = subject.make().double()
     x, state = subject.draw(cell)
-    after = cell.step(x.double(), tuple(part.double() for part in state))
-    double = all(part.dtype == torch.float64 for part in after)
+    after = cell.step(x.double(), tuple(array.double() for array in state))
+    double = all(array.dtype == torch.float64 for array in after)
     require(double, "step makes arrays of another type; use x.new_zeros or register_buffer, not torch.zeros")
 
 
@@ -235,7 +238,7 @@ def bounded(subject: CellSubject) -> None:
     torch.manual_seed(0)
     with torch.no_grad():
         last = subject.run(cell, torch.randn(MANY, N, INPUTS))[-1]
-    finite = all(part.isfinite().all() for part in last)
+    finite = all(array.isfinite().all() for array in last)
     require(finite, f"the state is not finite after {MANY} steps; make the first recurrent weights smaller")
 
 
@@ -255,10 +258,10 @@ def exported(subject: CellSubject) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         traced = torch.jit.trace(Step(), (x, *state), check_trace=False)
-    other, before = subject.draw(cell, seed=1)
+    second_state, before = subject.draw(cell, seed=1)
     with torch.no_grad():
-        pairs = zip(traced(other, *before), cell.step(other, before), strict=True)
-        same = all(torch.allclose(one, two, atol=1e-5) for one, two in pairs)
+        pairs = zip(traced(second_state, *before), cell.step(second_state, before), strict=True)
+        same = all(torch.allclose(expected, actual, atol=1e-5) for expected, actual in pairs)
     require(same, "an exported step differs: no Python if or float() on values of arrays in step")
 
 
@@ -276,12 +279,12 @@ def _explained(check: Callable[[CellSubject], None]) -> Callable[[CellSubject], 
 
 
 #: Checks in the order in which they are made; from the first failure of ``BASIC`` on, no further check is made.
-CHECKS = [
+CELL_CHECKS = [
     _explained(check)
     for check in (
-        *(made, shapes, registered, in_place, repeatable, independence, whole_state, inputs_count, memory),
+        *(constructed, shapes, registered, in_place, repeatable, independence, whole_state, inputs_count, memory),
         *(gradient, seeded, precision, bounded, exported),
     )
 ]
-BASIC = (made, shapes, registered, in_place, repeatable)
-ADVICE = (exported, bounded)
+BASIC_CELL_CHECKS = (constructed, shapes, registered, in_place, repeatable)
+CELL_ADVICE = (exported, bounded)

@@ -52,8 +52,8 @@ class PartSubject:
         """Return the configuration of a short run; algorithms with rollouts get short ones."""
         from ngym_cli.agents.algorithms import find_algorithm
 
-        known = find_algorithm(configuration.from_dict({**SHORT, **settings}).alg).defaults
-        usual = {key: value for key, value in {"n_steps": 32, "learning_starts": 64}.items() if key in known}
+        defaults = find_algorithm(configuration.from_dict({**SHORT, **settings}).alg).defaults
+        usual = {key: value for key, value in {"n_steps": 32, "learning_starts": 64}.items() if key in defaults}
         return configuration.from_dict({**SHORT, "hyperparameters": usual, **settings})
 
     def train(self, name: str, stop: bool = False, **settings: object) -> runs.RunFolder:
@@ -104,13 +104,13 @@ class PartSubject:
     def behaviour(self) -> Behaviour:
         """Two sessions of random choices with rewards, graded evidence and missed trials."""
         rng = np.random.default_rng(0)
-        found = []
+        outcomes = []
         for name in ("1", "2"):
             coh, choice = rng.choice([-0.2, 0.0, 0.2], 50), rng.integers(0, 2, 50)
             choice[[0, 20]] = -1
             reward = np.where(choice == (coh > 0), 1.0, 0.0)
-            found.append(session(choice, name=name, stimuli=coh[:, None], reward=reward))
-        return Behaviour((), stimuli=("coh",)).only(found)
+            outcomes.append(session(choice, name=name, stimuli=coh[:, None], reward=reward))
+        return Behaviour((), stimuli=("coh",)).only(outcomes)
 
     def fit(self) -> Fitted:
         """Return a fit to the random choices.
@@ -152,8 +152,8 @@ class PartSubject:
 
 def wrapper_made(subject: PartSubject) -> None:
     """The wrapper can be put around a task with its default arguments."""
-    given = keyword_parameters(find_wrapper(subject.name)) or {}
-    missing = [name for name, default in given.items() if default is inspect.Parameter.empty and name != "env"]
+    arguments = keyword_parameters(find_wrapper(subject.name)) or {}
+    missing = [name for name, default in arguments.items() if default is inspect.Parameter.empty and name != "env"]
     require(not missing, f"argument {', '.join(missing)} of __init__ has no default; give one to check the wrapper")
     subject.make_env()
 
@@ -196,8 +196,8 @@ def algorithm_trained(subject: PartSubject) -> None:
 
 def algorithm_repeatable(subject: PartSubject) -> None:
     """The same seed gives the same weights."""
-    one, two = (subject.weights(name, alg=subject.name) for name in ("whole", "again"))
-    require(one == two, "the same seed gives other weights; draw from torch's or NumPy's global generator")
+    first, second = (subject.weights(name, alg=subject.name) for name in ("whole", "again"))
+    require(first == second, "the same seed gives other weights; draw from torch's or NumPy's global generator")
 
 
 def algorithm_resumed(subject: PartSubject) -> None:
@@ -206,9 +206,10 @@ def algorithm_resumed(subject: PartSubject) -> None:
 
 
 def _same_after_interruption(subject: PartSubject, kind: str) -> None:
-    whole, parts = (subject.weights(name, name == "cut", **{kind: subject.name}) for name in ("whole", "cut"))
+    uninterrupted, resumed = (subject.weights(name, name == "cut", **{kind: subject.name}) for name in ("whole", "cut"))
     how = "own_state() and set_own_state(state)" if kind == "alg" else "plain attributes of the wrapper"
-    require(whole == parts, f"an interrupted run continues in another way; keep what training depends on in {how}")
+    same = uninterrupted == resumed
+    require(same, f"an interrupted run continues in another way; keep what training depends on in {how}")
 
 
 def figure_drawn(subject: PartSubject) -> None:
@@ -228,8 +229,8 @@ def figure_settings(subject: PartSubject) -> None:
     subject.figure_run.plot(subject.name)
     changed = [key for key, value in mpl.rcParams.items() if before[key] != value and key != "backend"]
     require(not changed, f"drawing changes rcParams {', '.join(changed[:3])}; use matplotlib.rc_context")
-    made = len(pyplot.get_fignums()) - len(opened)
-    require(made <= 0, "the figure stays open; make it with ngym_cli.figures.style.new_figure, not with pyplot")
+    n_opened = len(pyplot.get_fignums()) - len(opened)
+    require(n_opened <= 0, "the figure stays open; make it with ngym_cli.figures.style.new_figure, not with pyplot")
 
 
 def model_made(subject: PartSubject) -> None:
@@ -239,9 +240,10 @@ def model_made(subject: PartSubject) -> None:
 
 def model_fitted(subject: PartSubject) -> None:
     """A fit to random choices gives probabilities of the choices for every trial, missed trials included."""
-    found = subject.probabilities(subject.fitted.policy)
-    require(np.isfinite(found).all() and (found >= 0).all(), "probabilities of choices are negative or not finite")
-    require(np.allclose(found.sum(1), 1), "probabilities of the choices of a trial do not add up to 1")
+    probabilities = subject.probabilities(subject.fitted.policy)
+    valid = np.isfinite(probabilities).all() and (probabilities >= 0).all()
+    require(valid, "probabilities of choices are negative or not finite")
+    require(np.allclose(probabilities.sum(1), 1), "probabilities of the choices of a trial do not add up to 1")
 
 
 def model_repeatable(subject: PartSubject) -> None:

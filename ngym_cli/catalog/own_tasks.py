@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from neurogym.envs.contract import Subject
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
-LONGEST = 30.0
+LONGEST_CHECK = 30.0
 
 #: Message for a task that does not end; no further check is made.
 ENDLESS = "it did not come to an end in time: is there an endless loop?"
 
 
-def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> list[Task]:
+def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST_CHECK) -> list[Task]:
     """Return the tasks to be checked, found within a time limit in seconds.
 
     Raises:
@@ -43,26 +43,26 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> 
         raise UserError("name one or more tasks to check, or say --all")
     try:
         with _time_limit(longest):
-            found = [_found(name) for name in (registration.every_task() if everything else names)]
+            tasks = [_find_any_task(name) for name in (registration.every_task() if everything else names)]
     except _Overtime:
         raise UserError(f"{', '.join(names)}: {ENDLESS}") from None
-    for task in found:
+    for task in tasks:
         if task.several:
             raise UserError(f"{task.name} stands for several tasks; check each of them")
-    return found
+    return tasks
 
 
-def _found(name: str) -> Task:
+def _find_any_task(name: str) -> Task:
     """Return a subject of checks by name: a task, or a part of another kind in the form of a task."""
-    own = reference.own_part(name)
-    if own is None and Path(name).is_file():
+    user_part = reference.own_part(name)
+    if user_part is None and Path(name).is_file():
         raise UserError(f"{name} is not a Python file; expected a task, path/to/file.py:Name or package.module:Name")
-    kind = "task" if own is None else parts.kind_of(own)
-    if own is not None and kind in reference.OWN:
-        return Task(name, name, own, own=True)
+    kind = "task" if user_part is None else parts.kind_of(user_part)
+    if user_part is not None and kind in reference.USER_PART_KINDS:
+        return Task(name, name, user_part, own=True)
     if kind != "task":
-        known = ", ".join(map(reference.plural, reference.OWN))
-        raise UserError(f"{name} is a {kind}; ngym check takes tasks, {known}")
+        kinds = ", ".join(map(reference.plural, reference.USER_PART_KINDS))
+        raise UserError(f"{name} is a {kind}; ngym check takes tasks, {kinds}")
     return find_task(name)
 
 
@@ -71,7 +71,7 @@ def kind_of(task: Task) -> str:
     return parts.kind_of(task.entry) if task.own else "task"
 
 
-def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST) -> Row:
+def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST_CHECK) -> Row:
     """Hold a task against the contract.
 
     Args:
@@ -116,14 +116,14 @@ class Contract(NamedTuple):
 
 def _contract(kind: str) -> Contract:
     """Return the checks of tasks, or of another kind of part in ``reference.OWN``."""
-    if kind not in reference.OWN:
+    if kind not in reference.USER_PART_KINDS:
         from neurogym.envs import registration
         from neurogym.envs.contract import ADVICE, CHECKS, Subject
 
         def subject(task: Task) -> Subject:
             return Subject(task.name, task.entry if task.own else functools.partial(registration.make, task.name))
 
-        return Contract(subject, {"made": _made, **CHECKS}, ("made",), ADVICE)
+        return Contract(subject, {"made": _check_construction, **CHECKS}, ("made",), ADVICE)
     from ngym_cli.catalog import own_cells, own_parts
 
     def named(functions: Iterable[Callable]) -> dict[str, Callable]:
@@ -146,13 +146,13 @@ def _checks(task: Task, longest: float) -> Iterator[Row]:
     kind = kind_of(task)
     contract = _contract(kind)
     subject = functools.cache(lambda: contract.subject(task))
-    told: set[str] = set()
+    warned: set[str] = set()
     for number, (name, function) in enumerate(contract.checks.items()):
         row = _outcome(task, planned(number, kind), functools.partial(_call, function, subject), longest)
         if row["status"] == "failed":
-            if row["problem"] in told:  # a single mistake makes many checks fail and is reported once
+            if row["problem"] in warned:  # a single mistake makes many checks fail and is reported once
                 row.update(status="skipped", problem="not looked at: see above")
-            told.add(row["problem"])
+            warned.add(row["problem"])
         yield row
         if row["problem"] == ENDLESS or (row["status"] == "failed" and name in contract.basic):
             return
@@ -162,15 +162,15 @@ def _call(function: Callable[..., None], subject: Callable[[], object]) -> None:
     function(subject())
 
 
-def _made(subject: Subject) -> None:
+def _check_construction(subject: Subject) -> None:
     """The task can be made, and is trial-based."""
     import gymnasium as gym
 
     from neurogym.core import TrialEnv
 
-    made = subject.make()
-    if not isinstance(made, gym.Env) or not isinstance(made.unwrapped, TrialEnv):
-        raise UserError(f"{type(made).__name__} is not a trial-based task (a subclass of neurogym.TrialEnv)")
+    env = subject.make()
+    if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
+        raise UserError(f"{type(env).__name__} is not a trial-based task (a subclass of neurogym.TrialEnv)")
 
 
 def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float) -> Row:

@@ -60,9 +60,9 @@ def describe(
 
 def _page(name: str) -> Row | None:
     """Return the page of anything but a task; None for a task."""
-    own = reference.own_page(name)
-    if own is not None or parts.is_reference(name):
-        return own
+    page_of_user_part = reference.own_page(name)
+    if page_of_user_part is not None or parts.is_reference(name):
+        return page_of_user_part
     try:
         find_task(name)
     except UserError:
@@ -73,9 +73,9 @@ def _page(name: str) -> Row | None:
     return None
 
 
-def as_json(found: Row) -> Row:
+def as_json(page: Row) -> Row:
     """Return a description as plain data, including the example trial."""
-    return {**found, "trial": found["trial"].as_row()} if "trial" in found else found
+    return {**page, "trial": page["trial"].as_row()} if "trial" in page else page
 
 
 def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> Row:
@@ -95,7 +95,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     if figure is not None:
         _save_trial(trial, figure)
     arguments, meaning = _arguments(task)
-    meta, advised, other = task.metadata, None if task.own else recommended(task.id), ELSEWHERE.get(task.id)
+    meta, advised, alternative = task.metadata, None if task.own else recommended(task.id), ELSEWHERE.get(task.id)
     return {
         "id": task.id,
         "kind": "task",
@@ -124,7 +124,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
         "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
-        "learned_elsewhere": "by {by}; missing here: {missing}".format(**other) if other else None,
+        "learned_elsewhere": "by {by}; missing here: {missing}".format(**alternative) if alternative else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "arguments": arguments,
         "meaning": meaning,
@@ -148,19 +148,19 @@ def _save_trial(trial: TrialView, path: Path) -> None:
 
 def _arguments(task: Task) -> tuple[Row, dict[str, str]]:
     """Return defaults and meanings of the arguments of a task; of several tasks, those of the session and of each."""
-    entries, given = [task.entry], Row()
+    entries, defaults = [task.entry], Row()
     if task.several:
         session = inspect.signature(make_multi).parameters.values()
         named = [each for each in session if each.kind is not each.VAR_KEYWORD]
-        given = {each.name: each.default for each in named if each.name not in ("ids", "schedule")}
+        defaults = {each.name: each.default for each in named if each.name not in ("ids", "schedule")}
         entries = [registration.entry(id_) for id_ in task_ids(task.name)]
-    meaning, common = docstrings.arguments(make_multi) if given else {}, docstrings.arguments(TrialEnv)
+    meaning, common = docstrings.arguments(make_multi) if defaults else {}, docstrings.arguments(TrialEnv)
     for entry in entries:
         rows = reference.arguments(entry, ("dt", "timing", "rewards"))
-        given = {**{row["id"]: row["default"] for row in rows}, **given}
+        defaults = {**{row["id"]: row["default"] for row in rows}, **defaults}
         usual = {name: common[name] for name in keyword_parameters(entry) or () if name in common}
         meaning = {**usual, **docstrings.arguments(entry), **meaning}
-    return given, meaning
+    return defaults, meaning
 
 
 def _values(value: Any) -> object:
@@ -172,5 +172,5 @@ def _values(value: Any) -> object:
 
 
 def _space(space: Space) -> Row:
-    found = {"type": type(space).__name__, "shape": list(space.shape or ()), "names": plain(names_of(space))}
-    return {**found, "n": int(space.n)} if isinstance(space, Discrete) else found
+    description = {"type": type(space).__name__, "shape": list(space.shape or ()), "names": plain(names_of(space))}
+    return {**description, "n": int(space.n)} if isinstance(space, Discrete) else description

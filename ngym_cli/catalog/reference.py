@@ -24,13 +24,13 @@ def wrapper(name: str) -> Row:
     from neurogym.wrappers import key_of
 
     cls = find_wrapper(name)
-    known = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
-    meta: WrapperInfo = cls.metadata if known else {}
+    has_metadata = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
+    meta: WrapperInfo = cls.metadata if has_metadata else {}
     acts = issubclass(cls, TrialWrapper)
     id_ = name if parts.is_reference(name) else key_of(cls.__name__)
     options = arguments(cls, ("env",))
     required = "".join(f":{option['id']}=..." for option in options if option["default"] == "required")
-    found = {
+    page = {
         **_head(id_, "wrapper", meta.get("description", ""), meta.get("paper_name") or ""),
         "class": cls.__name__,
         "link": meta.get("paper_link"),
@@ -39,7 +39,7 @@ def wrapper(name: str) -> Row:
         "changes": _changes(cls),
         "decides": list(cls.decides) if acts else [],
         "ceiling_effect": _effect(cls),
-        "inside_of": [key_of(other) for other in cls.inside_of] if acts else [],
+        "inside_of": [key_of(outer) for outer in cls.inside_of] if acts else [],
         "arguments": {option["id"]: option["default"] for option in options},
         "meaning": docstrings.arguments(cls),
         "flag": f"--wrappers {id_}:NAME=VALUE",
@@ -48,13 +48,13 @@ def wrapper(name: str) -> Row:
         "text": inspect.getdoc(cls) or "",
     }
     rows = {
-        "summary": found["text"].partition("\n\n")[0],
-        **{name: found[name] for name in ("changes", "decides", "order")},
-        "must be inside": found["inside_of"],
-        "ceiling": found["ceiling_effect"],
-        "across trials": "carries information" if found["carries"] else "trials stay independent",
+        "summary": page["text"].partition("\n\n")[0],
+        **{name: page[name] for name in ("changes", "decides", "order")},
+        "must be inside": page["inside_of"],
+        "ceiling": page["ceiling_effect"],
+        "across trials": "carries information" if page["carries"] else "trials stay independent",
     }
-    return {**found, "rows": rows}
+    return {**page, "rows": rows}
 
 
 def _changes(cls: type) -> list[str]:
@@ -207,15 +207,15 @@ def paper(name: str) -> Row:
     from ngym_cli.papers import collection, results
     from ngym_cli.papers.model import PROVENANCE
 
-    found = collection.find(name)
-    config, measured = found.config, results.record().get(name, {})
-    verdicts, minutes = results.verdicts(found, measured), results.minutes(found, measured)
+    paper_folder = collection.find(name)
+    config, measured = paper_folder.config, results.record().get(name, {})
+    verdicts, minutes = results.verdicts(paper_folder, measured), results.minutes(paper_folder, measured)
     return {
         **_head(name, "paper", config.title, config.citation),
         "link": f"https://doi.org/{config.doi}",
         "rows": {
             "summary": config.summary,
-            "parts": ", ".join(f"{part} ({each.what})" for part, each in config.parts.items()),
+            "parts": ", ".join(f"{part_name} ({each.what})" for part_name, each in config.parts.items()),
             "seeds": config.seeds,
             "minutes": None if minutes is None else round(minutes),
         },
@@ -261,7 +261,7 @@ def plural(kind: str) -> str:
 
 
 #: Kinds of a user's own parts other than tasks that have a page and a contract.
-OWN = ("network", "wrapper", "algorithm", "figure", "model")
+USER_PART_KINDS = ("network", "wrapper", "algorithm", "figure", "model")
 
 
 def own_part(name: str) -> Any | None:
@@ -270,8 +270,8 @@ def own_part(name: str) -> Any | None:
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else OWN
-    return next((found for kind in kinds if (found := parts.find_own(kind, name)) is not None), None)
+    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
+    return next((entry for kind in kinds if (entry := parts.find_own(kind, name)) is not None), None)
 
 
 def own_page(name: str) -> Row | None:
@@ -280,8 +280,8 @@ def own_page(name: str) -> Row | None:
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    own = own_part(name)
-    kind = "task" if own is None else parts.kind_of(own)
+    user_part = own_part(name)
+    kind = "task" if user_part is None else parts.kind_of(user_part)
     return KINDS[kind][1](name) if kind in KINDS else None
 
 
@@ -311,7 +311,7 @@ def arguments(entry: Callable[..., object], without: tuple[str, ...] = ()) -> li
         without: arguments that are left out.
     """
     meaning = docstrings.arguments(entry)
-    given = {name: value for name, value in (parts.keyword_parameters(entry) or {}).items() if name not in without}
+    parameters = {name: value for name, value in (parts.keyword_parameters(entry) or {}).items() if name not in without}
     return [
         {
             "id": name,
@@ -320,7 +320,7 @@ def arguments(entry: Callable[..., object], without: tuple[str, ...] = ()) -> li
             "range": "",
             "source": "",
         }
-        for name, value in given.items()
+        for name, value in parameters.items()
     ]
 
 

@@ -27,7 +27,7 @@ def execute(request: DocsRequest) -> None:
     from ngym_cli.catalog import addresses
     from ngym_cli.commands.app import COMMANDS
 
-    address = addresses.found(request.name, COMMANDS)
+    address = addresses.open_address(request.name, COMMANDS)
     if not request.as_json:
         addresses.open_in_browser(address)
     terminal.print_outcome({"id": request.name, "address": address}, address, request.as_json)

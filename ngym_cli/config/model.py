@@ -84,7 +84,7 @@ class RunConfig(TaskSettings):
         Field(ge=1, le=10**15),
     ] = None
     seed: Annotated[int, Flag("Random seed (0).", RUN), Field(ge=0, lt=2**63)] = 0
-    device: Annotated[str, Flag("Device: auto (CPU), cpu or cuda.", RUN)] = "auto"
+    device: Annotated[str, Flag("Device: auto (CPU, or a GPU measured to be faster), cpu or cuda.", RUN)] = "auto"
     init_from: Annotated[
         str | None,
         Flag("Run whose weights initialise the network.", AGENT, completes="run_folders"),

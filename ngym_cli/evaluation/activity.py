@@ -31,7 +31,7 @@ from ngym_cli.runs.recordings import QUANTITIES, Recording
 if TYPE_CHECKING:
     from ngym_cli.agents.acting import Act
 
-FORMAT = 1
+ACTIVITY_FORMAT = 1
 
 #: Steps gathered before they are written, over all environments, and steps in a chunk of the file.
 STEPS_HELD, STEPS_PER_CHUNK = 16_384, 4_096
@@ -68,13 +68,13 @@ class UnitRecorder:
         import h5py
 
         self.file = h5py.File(path, "w")
-        self.file.attrs.update(format=FORMAT, dt=float(dt), unit="ms")
+        self.file.attrs.update(format=ACTIVITY_FORMAT, dt=float(dt), unit="ms")
         self.quantities, self.n_envs = tuple(quantities), n_envs
-        self._going: dict[str, np.ndarray] = {}
-        self._place = np.zeros(n_envs, np.int64)
+        self._open_trials: dict[str, np.ndarray] = {}
+        self._rows_in_trial = np.zeros(n_envs, np.int64)
         self._envs = np.arange(n_envs)
         self._finished: dict[str, list[np.ndarray]] = {name: [] for name in self.quantities}
-        self._held = 0
+        self._n_buffered = 0
         self._lengths: list[np.ndarray] = []
         self._onsets: list[dict[str, np.ndarray]] = []
 
@@ -104,11 +104,11 @@ class UnitRecorder:
             value = now[name]
             if value is None:
                 raise UserError(f"--record {name}: this agent has none; it has actions, observations and rewards")
-            going = self._going.get(name)
-            if going is None or len(going) <= self._place.max():
-                going = self._going[name] = _longer(going, value, int(self._place.max()))
-            going[self._place, self._envs] = value
-        self._place += 1
+            buffer = self._open_trials.get(name)
+            if buffer is None or len(buffer) <= self._rows_in_trial.max():
+                buffer = self._open_trials[name] = _longer(buffer, value, int(self._rows_in_trial.max()))
+            buffer[self._rows_in_trial, self._envs] = value
+        self._rows_in_trial += 1
 
     def finish(self, finished: Mapping[str, np.ndarray], keep: np.ndarray) -> None:
         """Take the trials that ended in the last step.
@@ -118,23 +118,23 @@ class UnitRecorder:
             keep: mask of the trials to keep, shape (trials,).
         """
         envs = finished["env"]
-        lengths = self._place[envs]
+        lengths = self._rows_in_trial[envs]
         for env, length in zip(envs[keep], lengths[keep], strict=True):
             for name in self.quantities:
-                self._finished[name].append(self._going[name][:length, env].copy())
-            self._held += int(length)
+                self._finished[name].append(self._open_trials[name][:length, env].copy())
+            self._n_buffered += int(length)
         self._lengths.append(lengths[keep])
         onsets = {name: np.asarray(v)[keep] for name, v in finished.items() if name.startswith(ONSET)}
         self._onsets.append({**onsets, "": np.zeros(int(keep.sum()))})
-        self._place[envs] = 0
-        if self._held >= STEPS_HELD:
+        self._rows_in_trial[envs] = 0
+        if self._n_buffered >= STEPS_HELD:
             self._write()
 
     def _write(self) -> None:
-        for name, parts in self._finished.items():
-            if not parts:
+        for name, trials in self._finished.items():
+            if not trials:
                 continue
-            rows = np.concatenate(parts)
+            rows = np.concatenate(trials)
             rows = rows.astype(np.float32) if rows.dtype == np.float64 else rows
             if name not in self.file:
                 self.file.create_dataset(
@@ -144,15 +144,15 @@ class UnitRecorder:
             dataset = self.file[name]
             dataset.resize(len(dataset) + len(rows), axis=0)
             dataset[-len(rows) :] = rows
-            parts.clear()
-        self._held = 0
+            trials.clear()
+        self._n_buffered = 0
 
     def _complete(self) -> None:
         self._write()
         lengths = np.concatenate([np.zeros(0, np.int64), *self._lengths])
         self.file["offsets"] = np.r_[0, np.cumsum(lengths)]
-        for name in dict.fromkeys(name for part in self._onsets for name in part if name):
-            columns = [part.get(name, np.full(len(part[""]), np.nan)) for part in self._onsets]
+        for name in dict.fromkeys(name for onsets in self._onsets for name in onsets if name):
+            columns = [onsets.get(name, np.full(len(onsets[""]), np.nan)) for onsets in self._onsets]
             self.file[f"events/{name.removeprefix(ONSET)}"] = np.concatenate(columns).astype(float)
 
 
@@ -191,14 +191,14 @@ def draw_spikes(path: Path, peak_rate: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     with h5py.File(path, "r+") as file:
         activity, dt = file["activity"], float(file.attrs["dt"]) / 1000
-        parts = [slice(k, k + CHUNK) for k in range(0, len(activity), CHUNK)]
-        low = np.min([activity[part].min(axis=0) for part in parts], axis=0).astype(float)
-        high = np.max([activity[part].max(axis=0) for part in parts], axis=0).astype(float)
+        chunks = [slice(k, k + CHUNK) for k in range(0, len(activity), CHUNK)]
+        low = np.min([activity[chunk].min(axis=0) for chunk in chunks], axis=0).astype(float)
+        high = np.max([activity[chunk].max(axis=0) for chunk in chunks], axis=0).astype(float)
         gain = np.divide(peak_rate, high - low, out=np.zeros_like(low), where=high > low)
         counts = file.create_dataset(SPIKES, activity.shape, np.uint16)
         counts.attrs.update(peak_rate=float(peak_rate), unit="spikes per step", gain=gain, low=low)
-        for part in parts:
-            counts[part] = rng.poisson(gain * (activity[part] - low) * dt)
+        for chunk in chunks:
+            counts[chunk] = rng.poisson(gain * (activity[chunk] - low) * dt)
 
 
 def spike_rates(recording: Recording) -> np.ndarray:
@@ -220,8 +220,8 @@ def spike_scale(recording: Recording) -> tuple[np.ndarray, np.ndarray, float]:
     import h5py
 
     with h5py.File(recording.path, "r") as file:
-        held = file[SPIKES].attrs
-        return np.asarray(held["gain"]), np.asarray(held["low"]), float(held["peak_rate"])
+        attributes = file[SPIKES].attrs
+        return np.asarray(attributes["gain"]), np.asarray(attributes["low"]), float(attributes["peak_rate"])
 
 
 def spike_times(recording: Recording, starts: np.ndarray) -> list[np.ndarray]:
@@ -233,5 +233,5 @@ def spike_times(recording: Recording, starts: np.ndarray) -> list[np.ndarray]:
     """
     rng, dt = np.random.default_rng(0), recording.dt / 1000
     begin = recording.times(starts)
-    found = [np.repeat(begin, counts) for counts in recording[SPIKES].T]
-    return [np.sort(times + dt * rng.random(len(times))) for times in found]
+    trains = [np.repeat(begin, counts) for counts in recording[SPIKES].T]
+    return [np.sort(times + dt * rng.random(len(times))) for times in trains]

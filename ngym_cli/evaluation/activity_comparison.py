@@ -64,26 +64,26 @@ def compare(
     for name in columns:
         if name not in table:
             raise unknown(f"column of the trials of {run.name}", name, [*conditions, TRUTH])
-    ours, theirs = of_recording(recording, table, run.name, columns), read_parts(path, columns)
+    ours, recorded = of_recording(recording, table, run.name, columns), read_parts(path, columns)
     rows: list[ActivityAgreement] = []
     left_out: list[str] = []
-    for part in ours:
-        if part not in theirs:
-            left_out.append(f"period {part}, which {path.name} does not name")
+    for period in ours:
+        if period not in recorded:
+            left_out.append(f"period {period}, which {path.name} does not name")
             continue
         try:
-            found = agreement(ours[part], theirs[part])
+            rows_of_period = agreement(ours[period], recorded[period])
         except ValueError as error:
-            if part == WHOLE:
+            if period == WHOLE:
                 raise UserError(f"{path.name}: {error}") from None
-            left_out.append(f"period {part}: {error}")
+            left_out.append(f"period {period}: {error}")
             continue
-        rows += [cast(ActivityAgreement, {"part": part or TRIAL, **each.to_dict()}) for each in found]
-    left_out += [f"period {part} of {path.name}, which the agent's trials do not have" for part in theirs
-                 if part not in ours]  # fmt: skip
+        rows += [cast(ActivityAgreement, {"part": period or TRIAL, **each.to_dict()}) for each in rows_of_period]
+    left_out += [f"period {period} of {path.name}, which the agent's trials do not have" for period in recorded
+                 if period not in ours]  # fmt: skip
     if len({row["measure"] for row in rows}) < len(AGREEMENTS):
         left_out.append("measures that need three conditions (prediction) or four (rsa)")
-    if theirs[WHOLE].averaged:
+    if recorded[WHOLE].averaged:
         left_out.append(f"correction for noise of {path.name}, which holds a single row for each condition")
     figure = run.path / "figures" / f"activity-{path.stem}.png"
     with styled():
@@ -97,15 +97,15 @@ def compare(
 
 def _shared(table: Table, path: Path, conditions: Sequence[str]) -> tuple[str, ...]:
     """Return the conditions of the task, and the correct choice, that both the trials and a file have."""
-    theirs = columns_of(path)
+    recorded = columns_of(path)
     ours = [name for name in dict.fromkeys((*conditions, TRUTH)) if name in table]
-    found = tuple(name for name in ours if name in theirs)
-    if not found:
+    shared = tuple(name for name in ours if name in recorded)
+    if not shared:
         raise UserError(
             f"{path.name} has no condition of the trials ({', '.join(ours) or 'which have none'}); found "
-            f"{', '.join(theirs) or 'none'}; expected condition_NAME in HDF5 or a column of the trials in NWB"
+            f"{', '.join(recorded) or 'none'}; expected condition_NAME in HDF5 or a column of the trials in NWB"
         )
-    return found
+    return shared
 
 
 def of_recording(recording: Recording, table: Table, label: str, by: Sequence[str]) -> dict[str, PopulationTrials]:
@@ -119,42 +119,42 @@ def of_recording(recording: Recording, table: Table, label: str, by: Sequence[st
     """
     values, offsets = recording["activity"].astype(float), recording.offsets
     names = condition_names(table, by, len(recording))
-    whole = [slice(int(a), int(b)) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
-    found = {}
-    for part, spans in {WHOLE: whole, **period_spans(table, offsets, recording.dt)}.items():
-        kept = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]
-        if kept:
-            found[part] = PopulationTrials(label, [values[spans[k]] for k in kept], names[kept])
-    return found
+    all_rows = [slice(int(a), int(b)) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    populations = {}
+    for period, spans in {WHOLE: all_rows, **period_spans(table, offsets, recording.dt)}.items():
+        long_trials = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]
+        if long_trials:
+            populations[period] = PopulationTrials(label, [values[spans[k]] for k in long_trials], names[long_trials])
+    return populations
 
 
-def draw(rows: Sequence[ActivityAgreement], ours: str, theirs: str) -> Figure:
+def draw(rows: Sequence[ActivityAgreement], ours: str, data_name: str) -> Figure:
     """Draw agreement by part of the trial: measured, corrected for noise, and with shuffled conditions.
 
     Args:
         rows: as in the result of `compare`.
         ours: name of the agent.
-        theirs: name of the recording.
+        data_name: name of the recording.
     """
     measures = list(dict.fromkeys(row["measure"] for row in rows))
-    parts = list(dict.fromkeys(row["part"] for row in rows))
+    periods = list(dict.fromkeys(row["part"] for row in rows))
     figure, axes = new_figure(1, len(measures), width=2.9, height=3.2, squeeze=False)
     for panel, measure in zip(axes[0], measures, strict=True):
-        own = {row["part"]: row for row in rows if row["measure"] == measure}
-        place = [parts.index(part) for part in own]
+        row_of_period = {row["part"]: row for row in rows if row["measure"] == measure}
+        positions = [periods.index(period) for period in row_of_period]
         for key, colour, marker, word in (
             ("corrected", COLOURS[1], "D", "corrected for noise"),
             ("value", COLOURS[0], "o", "measured"),
             ("shuffled", GREY, "_", "conditions shuffled"),
         ):
-            values = np.array([row.get(key) for row in own.values()], float)  # nan for None
-            panel.plot(place, values, marker, color=colour, label=word, markersize=9 if marker == "_" else 5)
+            values = np.array([row.get(key) for row in row_of_period.values()], float)  # nan for None
+            panel.plot(positions, values, marker, color=colour, label=word, markersize=9 if marker == "_" else 5)
         guide(panel, y=0)
         lowest = min([*panel.dataLim.intervaly, 0.0])
-        panel.set(title=measure, xlim=(-0.5, len(parts) - 0.5), ylim=(lowest - 0.06, 1.06))
-        category_ticks(panel, parts)
+        panel.set(title=measure, xlim=(-0.5, len(periods) - 0.5), ylim=(lowest - 0.06, 1.06))
+        category_ticks(panel, periods)
     axes[0][0].set_ylabel("agreement (1: the same)")
     n = max(row["conditions"] for row in rows)
-    figure.suptitle(f"{ours} and {theirs}, {n} conditions", fontsize="medium")
+    figure.suptitle(f"{ours} and {data_name}, {n} conditions", fontsize="medium")
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure

@@ -6,6 +6,7 @@ Both are described as by ``ngym data`` (bias, lapses, history weights), from the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -63,23 +64,33 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         standard errors), ``distance`` (root mean square), ``left_out`` and ``figure``.
     """
     animal = read(data, columns)
-    theirs, left_out = as_trials(animal), []
-    if len(np.unique(table["rt"][np.isfinite(table["rt"])])) < 2 and "rt" in theirs:
+    animal_table, left_out = as_trials(animal), list[str]()
+    notes = list(animal.reading.notes if animal.reading else ())
+    if len(np.unique(table["rt"][np.isfinite(table["rt"])])) < 2 and "rt" in animal_table:
         left_out.append("reaction times, which do not vary in the task")
-        table, theirs = ({k: v for k, v in each.items() if k != "rt"} for each in (table, theirs))
-    if "outcome" not in theirs:
+        table, animal_table = ({k: v for k, v in each.items() if k != "rt"} for each in (table, animal_table))
+    if "outcome" not in animal_table:
         left_out.append(f"accuracy: {data.name} has neither correctness nor correct choices")
-    strength = STRENGTH if STRENGTH in table and STRENGTH in theirs and "outcome" in theirs else None
-    found = statistics(table, theirs, strength=strength, n_boot=DRAWS)
-    ours = _described(table, animal)
+    reason = add_strength(animal_table, animal, table, notes)
+    if reason:
+        left_out.append(f"threshold, slope and accuracy by level: {reason}")
+    strength = STRENGTH if not reason and "outcome" in animal_table else None
+    comparisons = statistics(table, animal_table, strength=strength, n_boot=DRAWS)
+    ours, described = _described(table, animal), describe_pooled(animal)
+    if ours is not None and ours.evidence != described.evidence:
+        ours = replace(ours, pse=None, threshold=None, slope=None)  # on other axes
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
-    rows = [*found, *(() if ours is None else _rows(ours, describe_pooled(animal)))]
+    rows = [*comparisons, *(() if ours is None else _rows(ours, described))]
     names = run.name, data.stem.replace("_", " ")
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
         try:
-            drawn = beside({names[0]: table, names[1]: theirs}) if "outcome" in theirs else estimates(rows, names)
+            drawn = (
+                draw_side_by_side({names[0]: table, names[1]: animal_table})
+                if "outcome" in animal_table
+                else estimates(rows, names)
+            )
         except Unavailable:
             drawn = estimates(rows, names)
         save_figure(drawn, figure)
@@ -89,6 +100,7 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         "statistics": [cast(StatisticRecord, row.to_dict()) for row in rows],
         "distance": distance(tuple(rows)),
         "left_out": left_out,
+        "notes": notes,
         "figure": str(figure),
     }
     write_json(folder / "comparison.json", result)
@@ -123,6 +135,38 @@ def as_trials(behaviour: Behaviour) -> Table:
     return with_previous(table) if behaviour.roles.get("trial") and "outcome" in table else table
 
 
+def add_strength(animal_table: Table, animal: Behaviour, table: Table, notes: list[str]) -> str:
+    """Add the strength of evidence under the name that the task has; a pair of stimuli counts as its difference.
+
+    Args:
+        animal_table: trials of the animal, to which the strength is added.
+        animal: the same as it was read.
+        table: trials of the agent.
+        notes: remarks, to which the choice of a stimulus and of a scale is added.
+
+    Returns:
+        The reason why there is no common strength; empty if there is one.
+    """
+    if STRENGTH not in table or len(np.unique(table[STRENGTH])) < 2:
+        return f"the task has no graded strength ({STRENGTH})"
+    if STRENGTH not in animal_table:
+        values = animal.join("stimuli")
+        named = ", ".join(animal.stimuli)
+        if values.shape[1] == 2:
+            strength, name = np.abs(values[:, 1] - values[:, 0]), f"the difference of {named}"
+        elif values.shape[1] == 1:
+            strength, name = np.abs(values[:, 0]), named
+        else:
+            return f"the table has {values.shape[1]} stimuli ({named or 'none'}), expected one, or a pair"
+        animal_table[STRENGTH] = strength
+        notes.append(f"{name} is compared with {STRENGTH} of the task")
+    low, high = np.nanmax(animal_table[STRENGTH]), np.nanmax(np.asarray(table[STRENGTH], float))
+    if 0 < low <= 1 < high:
+        animal_table[STRENGTH] = animal_table[STRENGTH] * 100
+        notes.append("strengths of the table are fractions, those of the task percent: multiplied by 100")
+    return ""
+
+
 def _described(table: Table, animal: Behaviour) -> SubjectDescription | None:
     """Return the description of an agent with the stimuli of an animal, where the agent's trials have these."""
     names = [name.removeprefix(SIGNED) for name in animal.stimuli]
@@ -130,26 +174,29 @@ def _described(table: Table, animal: Behaviour) -> SubjectDescription | None:
     roles = {"choice": "choice", "correct": "performance", "session": "env"}
     columns = {name: np.asarray(table[name]) for name in [*roles.values(), *stimuli, "outcome"]}
     try:
-        found = from_columns(columns, {**roles, "stimuli": stimuli}, False)
+        behaviour = from_columns(columns, {**roles, "stimuli": stimuli}, False)
     except TableError:
         return None
-    return describe_pooled(found) if len(found.choices) == len(animal.choices) else None
+    return describe_pooled(behaviour) if len(behaviour.choices) == len(animal.choices) else None
 
 
-def _rows(ours: SubjectDescription, theirs: SubjectDescription) -> list[StatisticComparison]:
+def _rows(ours: SubjectDescription, animal: SubjectDescription) -> list[StatisticComparison]:
     """Return bias, lapses and history weights of both."""
     pairs: dict[str, tuple[Estimate | None, Estimate | None]] = {
-        "bias (logit)": (ours.bias, theirs.bias),
-        "lapses, low end": (ours.lapse_low, theirs.lapse_low),
-        "lapses, high end": (ours.lapse_high, theirs.lapse_high),
+        "bias (logit)": (ours.bias, animal.bias),
+        "point of subjective equality": (ours.pse, animal.pse),
+        "threshold (75 %)": (ours.threshold, animal.threshold),
+        "slope": (ours.slope, animal.slope),
+        "lapses, low end": (ours.lapse_low, animal.lapse_low),
+        "lapses, high end": (ours.lapse_high, animal.lapse_high),
     }
-    for name, value in (theirs.history or {}).items():
+    for name, value in (animal.history or {}).items():
         if name != "bias":
             pairs[f"weight of {name}"] = (ours.history or {}).get(name), value
     return [comparison(name, a, b) for name, (a, b) in pairs.items() if a is not None and b is not None]
 
 
-def beside(tables: Mapping[str, Table]) -> Figure:
+def draw_side_by_side(tables: Mapping[str, Table]) -> Figure:
     """Draw choices, accuracy and reaction times of several subjects.
 
     Args:
@@ -158,13 +205,17 @@ def beside(tables: Mapping[str, Table]) -> Figure:
     Raises:
         Unavailable: if their trials have no graded strength of evidence.
     """
-    parts = [Series(name, colour, rows=table) for (name, table), colour in zip(tables.items(), COLOURS, strict=False)]
-    graded = [part for part in parts if STRENGTH in part.table and len(np.unique(part.table[STRENGTH])) > 1]
+    series = [Series(name, colour, rows=table) for (name, table), colour in zip(tables.items(), COLOURS, strict=False)]
+    graded = [
+        each_series
+        for each_series in series
+        if STRENGTH in each_series.table and len(np.unique(each_series.table[STRENGTH])) > 1
+    ]
     if not graded:
         raise Unavailable("neither has trials of graded strength")
     figure, (choices, times, accuracy) = new_figure(1, 3, width=3.9, height=3.9)
     psychometric_axes(choices, graded, draws=60, legend=False)
-    chronometric_axes(times, accuracy, [part for part in graded if "rt" in part.table])
+    chronometric_axes(times, accuracy, [each_series for each_series in graded if "rt" in each_series.table])
     accuracy.set(title="accuracy", xlabel=wording.axis(STRENGTH))
     handles, labels = choices.get_legend_handles_labels()
     more, words = times.get_legend_handles_labels()
@@ -179,16 +230,18 @@ def estimates(rows: Sequence[StatisticComparison], names: tuple[str, str]) -> Fi
         rows: the statistics.
         names: of the agent and the animal.
     """
-    shown = [row for row in rows if np.isfinite([row.a.value, row.b.value]).all()]
-    figure, axes = new_figure(width=5.2, height=1.0 + 0.24 * len(shown))
+    finite_rows = [row for row in rows if np.isfinite([row.a.value, row.b.value]).all()]
+    figure, axes = new_figure(width=5.2, height=1.0 + 0.24 * len(finite_rows))
     for k, (name, key) in enumerate(zip(names, "ab", strict=True)):
-        found = [getattr(row, key) for row in shown]
-        value, low, high = (np.array([getattr(each, part) for each in found]) for part in ("value", "low", "high"))
-        place = np.arange(len(shown)) + 0.2 * k
+        of_source = [getattr(row, key) for row in finite_rows]
+        value, low, high = (
+            np.array([getattr(each, attribute) for each in of_source]) for attribute in ("value", "low", "high")
+        )
+        positions = np.arange(len(finite_rows)) + 0.2 * k
         widths = np.nan_to_num([value - low, high - value]).clip(0)  # rounding may leave -1e-17 at a rate of 0
-        axes.errorbar(value, place, xerr=widths, fmt="o", color=COLOURS[k], label=name)
+        axes.errorbar(value, positions, xerr=widths, fmt="o", color=COLOURS[k], label=name)
     guide(axes, x=0)
-    axes.set_yticks(range(len(shown)), [row.name for row in shown])
+    axes.set_yticks(range(len(finite_rows)), [row.name for row in finite_rows])
     axes.invert_yaxis()
     axes.set(xlabel="rate or weight (logit), 95 % interval")
     figure.legend(loc="outside lower right", ncols=2)

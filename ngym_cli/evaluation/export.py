@@ -14,7 +14,7 @@ from ngym_cli.errors import UserError, library, one_line
 from ngym_cli.evaluation.activity import SPIKES, spike_rates, spike_scale, spike_times
 from ngym_cli.files.writing import atomic_file, atomic_path
 from ngym_cli.runs.populations import CONDITION
-from ngym_cli.runs.recordings import FILE, Recording
+from ngym_cli.runs.recordings import ACTIVITY_FILE, Recording
 from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ GAP = 1_000.0
 
 
 #: Names of recorded quantities in the file where they differ.
-NAMES = {"observations": "inputs", "logits": "outputs"}
+ARRAY_NAMES = {"observations": "inputs", "logits": "outputs"}
 
 #: Largest size of the padded arrays, bytes.
 MOST_BYTES = 8 << 30
@@ -86,13 +86,13 @@ def _npz(folder: Path, run: runs.RunFolder) -> Path:
     lengths = np.diff(recording.offsets)
     mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
     arrays = {"mask": mask, "dt": np.array(recording.dt)}
-    found = {NAMES.get(name, name): recording[name] for name in recording.quantities}
-    if SPIKES in found:
-        found["rates"] = spike_rates(recording)
-    size = sum(mask.size * values[:1].nbytes for values in found.values())
+    content = {ARRAY_NAMES.get(name, name): recording[name] for name in recording.quantities}
+    if SPIKES in content:
+        content["rates"] = spike_rates(recording)
+    size = sum(mask.size * values[:1].nbytes for values in content.values())
     if size > MOST_BYTES:
         raise UserError(f"the padded arrays would take {size / 1e9:.0f} GB; ask for fewer --trials, or record less")
-    for name, values in found.items():
+    for name, values in content.items():
         arrays[name] = np.zeros((*mask.shape, *values.shape[1:]), values.dtype)
         arrays[name][mask] = values
     arrays |= {CONDITION + name: values for name, values in _columns(table).items()}
@@ -103,22 +103,22 @@ def _npz(folder: Path, run: runs.RunFolder) -> Path:
 
 def _columns(table: Table) -> Table:
     """Return the columns of a trial table as numbers and words; columns of unequal vectors are left out."""
-    found = {}
+    columns = {}
     for name, values in table.items():
         if values.dtype != object:
-            found[name] = values
+            columns[name] = values
         elif any(isinstance(value, list | np.ndarray) for value in values):
             if len({np.shape(value) for value in values}) == 1:
-                found[name] = np.array(values.tolist(), float)
+                columns[name] = np.array(values.tolist(), float)
         else:
-            found[name] = np.array(["" if value is None else str(value) for value in values], str)
-    return found
+            columns[name] = np.array(["" if value is None else str(value) for value in values], str)
+    return columns
 
 
 def _nwb(folder: Path, run: runs.RunFolder) -> Path:
     pynwb = library("pynwb", "export to NWB needs pynwb", "nwb")
     manifest, table = run.manifest(), read_trials(folder / "trials.parquet")
-    recording = Recording(folder) if (folder / FILE).exists() else None
+    recording = Recording(folder) if (folder / ACTIVITY_FILE).exists() else None
     session = pynwb.NWBFile(
         session_description=f"{len(table['trial']):,} trials of {manifest.get('task')} by an artificial agent",
         identifier=f"{run.path}/{folder.name}",

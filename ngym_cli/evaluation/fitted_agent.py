@@ -61,26 +61,26 @@ def stimuli_of(names: Iterable[str], text: str | None, facts: Facts) -> tuple[St
     Raises:
         UserError: if a stimulus or a column does not exist.
     """
-    given: dict[str, tuple[str, float, float]] = {}
+    requested: dict[str, tuple[str, float, float]] = {}
     for entry in split_entries(text or ""):
-        found = SOURCE.fullmatch(entry)
-        if found is None:
+        match = SOURCE.fullmatch(entry)
+        if match is None:
             raise UserError(f"--stimuli '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
-        if found[1].strip() in given:
-            raise UserError(f"--stimuli: '{found[1].strip()}' is given twice")
-        given[found[1].strip()] = found[2], float(found[3] or 1), float(found[4] or 0)
-    known = [key for key, value in facts.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)]
+        if match[1].strip() in requested:
+            raise UserError(f"--stimuli: '{match[1].strip()}' is given twice")
+        requested[match[1].strip()] = match[2], float(match[3] or 1), float(match[4] or 0)
+    columns = [key for key, value in facts.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)]
     sources = []
     for name in names:
         plain = name.removeprefix(SIGNED)
-        column, factor, offset = given.pop(name if name in given else plain, (plain, 1.0, 0.0))
+        column, factor, offset = requested.pop(name if name in requested else plain, (plain, 1.0, 0.0))
         signed = name.startswith(SIGNED) or column.startswith(SIGNED)
         column = column.removeprefix(SIGNED)
-        if column not in known:
+        if column not in columns:
             where = f"entry of the trials of {facts.id} (for stimulus {plain} of the fit, --stimuli {plain}=NAME)"
-            raise unknown(where, column, known)
+            raise unknown(where, column, columns)
         sources.append(Stimulus(name, column, factor, offset, signed))
-    for name in given:
+    for name in requested:
         raise unknown("stimulus of the fit", name, names)
     return tuple(sources)
 
@@ -183,7 +183,7 @@ class FittedAgent:
         self.probes: list[TrialProbe] = [_probe(env) for env in batch_of(venv).envs]
         self.rng = np.random.default_rng(seed)
         self.states = [model.policy.begin(1) for _ in self.probes]
-        self.shown = np.zeros((len(self.probes), len(model.stimuli)))
+        self.presented = np.zeros((len(self.probes), len(model.stimuli)))
         hold = batch_of(venv).tasks[0].rule.hold
         self.hold = int(model.actions[0]) if hold is None else hold
 
@@ -197,13 +197,13 @@ class FittedAgent:
             p = self.model.policy.probabilities(self.states[env], stimuli[env : env + 1])[0]
             pick = p.argmax() if self.deterministic else (self.rng.random() > np.cumsum(p)[:-1]).sum()
             actions[env] = self.model.actions[pick]
-        self.shown = stimuli.copy()
+        self.presented = stimuli.copy()
         return Act(actions)
 
     def _seen(self, name: str) -> np.ndarray:
         first = self.probes[0].seen[name]
-        whole = first.ndim == (2 if name == STIMULI else 1)
-        return first if whole else np.stack([probe.seen[name] for probe in self.probes])
+        is_batch = first.ndim == (2 if name == STIMULI else 1)
+        return first if is_batch else np.stack([probe.seen[name] for probe in self.probes])
 
     def _learn(self, finished: Mapping[str, np.ndarray]) -> None:
         """Advance the state of the environments whose trial has ended."""
@@ -213,7 +213,7 @@ class FittedAgent:
             choice = np.array([same[0] if len(same) else -1])
             reward = finished["performance" if self.model.by_correctness else "reward"][k : k + 1].astype(float)
             reward = np.where(choice < 0, 0.0, reward)
-            trial = ParallelTrials(self.shown[env : env + 1], choice, reward, none, none)
+            trial = ParallelTrials(self.presented[env : env + 1], choice, reward, none, none)
             self.states[env] = self.model.policy.advance(self.states[env], trial)
 
 

@@ -30,7 +30,7 @@ from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.evaluation.quota import Progress, TrialCount, TrialQuota
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
-from ngym_cli.runs.recordings import FILE as ACTIVITY
+from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import Table, write_table
@@ -120,18 +120,18 @@ def evaluate(
         count = TrialCount(quota, progress)
         with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
             steps = _run(venv, agent, recorder, count, activity)
-    table = quota.kept(recorder.collect())
-    found = summarise(table, facts, settings.references)
+    table = quota.counted_rows(recorder.collect())
+    result = summarise(table, facts, settings.references)
     if settings.balanced and facts.links_trials:
-        found["ceiling"], found["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
-    found.update({
+        result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
+    result.update({
         "deterministic": settings.deterministic, "seed": settings.seed, "reset_state": config.reset_state,
         "steps": steps, "balanced": settings.balanced, "combinations": cells,
         "recorded": list(settings.record) or None,
         "perturbations": [cast(PerturbationRecord, asdict(each)) for each in units],
         "seconds": round(time.perf_counter() - began, 3),
     })  # fmt: skip
-    evaluation = EvaluatedTrials(table, found)
+    evaluation = EvaluatedTrials(table, result)
     if settings.measured:
         measure(evaluation, facts)
     return evaluation
@@ -140,8 +140,8 @@ def evaluate(
 def measure(evaluation: EvaluatedTrials, facts: Facts) -> None:
     """Add the task's ``measures`` to an evaluation."""
     sure = facts.labels.get("action", {}).get("sure", 3)
-    found = [each.to_dict() for each in measures(facts.measures, evaluation.table, int(sure))]
-    evaluation.summary["measures"] = cast(list[MeasureRecord], found)
+    rows = [each.to_dict() for each in measures(facts.measures, evaluation.table, int(sure))]
+    evaluation.summary["measures"] = cast(list[MeasureRecord], rows)
 
 
 def _around(
@@ -152,11 +152,11 @@ def _around(
     if settings.balanced:
         cells = combinations(make_env(find_task(config.task), config), config.task)
     periods = tuple(dict.fromkeys(each.period for each in settings.perturbations if each.period))
-    place = itertools.count()
+    counter = itertools.count()
 
     def around(env: gym.Env) -> gym.Env:
         if cells is not None:
-            env = Balanced(env, cells, next(place), n_envs, seed)
+            env = Balanced(env, cells, next(counter), n_envs, seed)
         probe = PeriodProbe(env, periods)
         return policy.around(probe) if isinstance(policy, FittedModel) else probe
 
@@ -183,7 +183,7 @@ def _recording(settings: EvaluationSettings, n_envs: int, dt: float, seed: int) 
     if not settings.record or settings.folder is None:
         yield None
         return
-    file = settings.folder / ACTIVITY
+    file = settings.folder / ACTIVITY_FILE
     with UnitRecorder(file, stepwise(settings.record), n_envs, dt) as activity:
         yield activity
     if SPIKES in settings.record:
@@ -255,7 +255,7 @@ def summarise(table: Table, facts: Facts, references: bool = True) -> Summary:
             row["chance"], row["blind"], row["ceiling"] = scores["chance"], scores["blind"], scores["ceiling"]
     ceiling, groups = (facts.ceiling if references else None) or {}, clusters(table)
     reward_ci = summary.interval(table, "reward")  # not known of a single trial or session
-    found = {
+    result = {
         **summary.summarise(table),
         "performance_ci": summary.interval(table),
         "sessions": None if groups is None else len(np.unique(groups)),
@@ -271,7 +271,7 @@ def summarise(table: Table, facts: Facts, references: bool = True) -> Summary:
         "conditions": rows,
         "choices": summary.choice_probabilities(table),
     }
-    return cast(Summary, found)
+    return cast(Summary, result)
 
 
 def save(evaluation: EvaluatedTrials, folder: Path) -> None:

@@ -56,11 +56,11 @@ def values_of(column: pa.ChunkedArray) -> np.ndarray:
         return np.full(len(column), None)
     if not (types.is_integer(column.type) or types.is_floating(column.type)) or not column.num_chunks:
         return column.to_numpy()
-    whole = np.concatenate([_values(chunk) for chunk in column.chunks])
+    values = np.concatenate([_values(chunk) for chunk in column.chunks])
     if column.null_count:
-        whole = whole if whole.dtype.kind == "f" else whole.astype(float)
-        whole[np.concatenate([_missing(chunk) for chunk in column.chunks])] = np.nan
-    return whole
+        values = values if values.dtype.kind == "f" else values.astype(float)
+        values[np.concatenate([_missing(chunk) for chunk in column.chunks])] = np.nan
+    return values
 
 
 def _values(chunk: pa.Array) -> np.ndarray:
@@ -93,10 +93,10 @@ def _numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
 def _words(items: Sequence[str | None]) -> pa.Array:
     import pyarrow as pa
 
-    parts = [(item or "").encode() for item in items]
-    offsets = np.fromiter(accumulate(map(len, parts), initial=0), np.int32, len(parts) + 1)
+    encoded = [(item or "").encode() for item in items]
+    offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int32, len(encoded) + 1)
     valid = np.array([item is not None for item in items])
-    buffers = [_valid(None if valid.all() else valid), pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))]
+    buffers = [_valid(None if valid.all() else valid), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(items), buffers)
 
 

@@ -35,7 +35,7 @@ _HIDDEN = re.compile(_WRITER + r"(?P<inode>\d{1,20})")
 _UNNAMED = re.compile(_WRITER + r"[a-z0-9_]{8}")
 
 #: Seconds without a change after which a hidden folder from another machine counts as a leftover.
-QUIET = 3600.0
+LEFTOVER_AGE = 3600.0
 
 #: Subfolder of the hidden folder for the replaced file or folder, until the new one is in place.
 _OLD = "old"
@@ -144,14 +144,14 @@ def _holder(path: Path) -> Iterator[Path]:
     pid = os.getpid()
     _clear_once(path.parent.absolute(), pid)
     prefix = f".{path.name[:40]}.ngym-{_this_host()}-{pid}-{start_of_process(pid)}-"
-    made = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
-    holder = made
+    unnamed = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+    holder = unnamed
     try:
-        holder = path.parent / f"{prefix}{made.lstat().st_ino}"
-        os.rename(made, holder)
+        holder = path.parent / f"{prefix}{unnamed.lstat().st_ino}"
+        os.rename(unnamed, holder)
         yield holder
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(unnamed, ignore_errors=True)
         shutil.rmtree(holder, ignore_errors=True)
 
 
@@ -210,30 +210,30 @@ def clear_leftovers(folder: Path, below: bool = False) -> None:
 
 
 def _is_left_over(path: Path) -> bool:
-    found = _HIDDEN.fullmatch(path.name)
-    if found is None or not _is_own_hidden(path):
+    match = _HIDDEN.fullmatch(path.name)
+    if match is None or not _is_own_hidden(path):
         return False
-    if found["host"] != _this_host():
-        return time.time() - path.stat().st_mtime > QUIET
-    return start_of_process(int(found["pid"])) != found["started"]
+    if match["host"] != _this_host():
+        return time.time() - path.stat().st_mtime > LEFTOVER_AGE
+    return start_of_process(int(match["pid"])) != match["started"]
 
 
 def _is_unnamed_leftover(path: Path) -> bool:
     """Return whether a hidden folder was made by a process that was killed before naming the folder by inode."""
-    found = _UNNAMED.fullmatch(path.name)
-    if found is None or found["host"] != _this_host() or path.is_symlink():
+    match = _UNNAMED.fullmatch(path.name)
+    if match is None or match["host"] != _this_host() or path.is_symlink():
         return False
-    return start_of_process(int(found["pid"])) != found["started"]
+    return start_of_process(int(match["pid"])) != match["started"]
 
 
 def _is_own_hidden(path: Path) -> bool:
     """Return whether a path is a hidden folder that ngym created at this place: of this user, with the inode named."""
-    found = _HIDDEN.fullmatch(path.name)
-    if found is None:
+    match = _HIDDEN.fullmatch(path.name)
+    if match is None:
         return False
     status = path.lstat()
-    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-    return stat.S_ISDIR(status.st_mode) and own and status.st_ino == int(found["inode"])
+    is_ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return stat.S_ISDIR(status.st_mode) and is_ours and status.st_ino == int(match["inode"])
 
 
 def remove_folder(path: Path, ours: Iterable[str]) -> None:

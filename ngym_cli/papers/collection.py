@@ -33,13 +33,13 @@ class Paper:
     Attributes:
         id: name of the folder.
         folder: path of the folder.
-        own: whether the paper is the user's own.
+        is_custom: whether the paper is the user's own.
         config: content of `paper.toml`.
     """
 
     id: str
     folder: Path
-    own: bool
+    is_custom: bool
     config: PaperConfig
 
     @cached_property
@@ -47,13 +47,13 @@ class Paper:
         """Measures and figures of the paper."""
         return Script(self.folder)
 
-    def run_settings(self, part: str) -> dict[str, Any]:
+    def run_settings(self, part_name: str) -> dict[str, Any]:
         """Return the configuration of a part's runs, without seed; a task file in the paper's folder is named by path.
 
         Raises:
             UserError: if the file is damaged.
         """
-        settings = read_toml(self.folder / self.config.parts[part].config)
+        settings = read_toml(self.folder / self.config.parts[part_name].config)
         for table in (settings, *settings.get("stages", ())):
             _place_code(table, self.folder)
         return settings
@@ -67,18 +67,18 @@ class Paper:
         claims = {claim.id: claim for claim in self.config.claims}
         if not only:
             return self.config.with_earlier(list(self.config.parts)), list(claims)
-        parts, chosen = [], []
+        part_names, chosen = [], []
         for word in only:
             if word in self.config.parts:
-                parts.append(word)
+                part_names.append(word)
             elif word in claims:
                 chosen.append(word)
-                parts += claims[word].part
+                part_names += claims[word].part
             else:
                 raise unknown(f"part or claim of {self.id}", word, [*self.config.parts, *claims])
         named = [word for word in only if word in self.config.parts]
         chosen += [name for name, claim in claims.items() if claim.part and set(claim.part) <= set(named)]
-        return self.config.with_earlier(parts), [name for name in claims if name in chosen]
+        return self.config.with_earlier(part_names), [name for name in claims if name in chosen]
 
 
 def _place_code(settings: dict[str, object], folder: Path) -> None:
@@ -94,13 +94,13 @@ def _place_code(settings: dict[str, object], folder: Path) -> None:
 
 def library() -> Path:
     """Return the folder of the papers that come with ngym."""
-    return next((place for place in PLACES if place.is_dir()), PLACES[0])
+    return next((folder for folder in PLACES if folder.is_dir()), PLACES[0])
 
 
 def ids() -> list[str]:
     """Return the papers that come with ngym."""
-    place = library()
-    return sorted(path.parent.name for path in place.glob(f"*/{model.FILE}")) if place.is_dir() else []
+    folder = library()
+    return sorted(path.parent.name for path in folder.glob(f"*/{model.PAPER_FILE}")) if folder.is_dir() else []
 
 
 def load(folder: Path) -> Paper:
@@ -116,7 +116,7 @@ def load(folder: Path) -> Paper:
         raise UserError(f"{folder}: its name becomes that of results; use letters, digits, dots, dashes, underscores")
     for claim in config.claims:
         if claim.measure is not None:
-            where = f"{folder / model.FILE}: claim {claim.id}"
+            where = f"{folder / model.PAPER_FILE}: claim {claim.id}"
             paper.script.check(claim.measure, len(claim.part), f"{where}: measure")
             for name in claim.control:
                 paper.script.check_control(name, f"{where}: control")
@@ -125,26 +125,26 @@ def load(folder: Path) -> Paper:
     return paper
 
 
-def check_part(paper: Paper, part: str) -> None:
+def check_part(paper: Paper, part_name: str) -> None:
     """Refuse a configuration that is none, or that says what the paper's part says.
 
     Raises:
         UserError: with the name of the file.
     """
-    file = paper.folder / paper.config.parts[part].config
-    settings = paper.run_settings(part)
+    file = paper.folder / paper.config.parts[part_name].config
+    settings = paper.run_settings(part_name)
     for key in ("seed", "init_from"):
         if key in settings:
             raise UserError(
                 f"{file}: {key} is not for the file to say; every seed is trained, and 'after' names a part"
             )
     from_dict(settings, source=str(file))
-    for name, request in paper.config.parts[part].evaluations.items():
+    for name, request in paper.config.parts[part_name].evaluations.items():
         if isinstance(request.changes.get("wrappers"), str):
             try:
                 parse_wrappers(request.changes["wrappers"])
             except (ValueError, UserError) as error:
-                where = f"{paper.folder / model.FILE}: parts.{part}.evaluations.{name}"
+                where = f"{paper.folder / model.PAPER_FILE}: parts.{part_name}.evaluations.{name}"
                 raise UserError(f"{where}: changes.wrappers: {error}") from None
 
 
@@ -161,17 +161,17 @@ def find(reference: str) -> Paper:
 
 def code_of(paper: Paper) -> list[str]:
     """Return references to all code in a paper's folder, and to code named in the configurations."""
-    found = [f"{path}:" for path in sorted(paper.folder.glob("*.py"))]
-    for part in paper.config.parts:
-        found += trust.references(from_dict(paper.run_settings(part)))
-    return list(dict.fromkeys(found))
+    references = [f"{path}:" for path in sorted(paper.folder.glob("*.py"))]
+    for part_name in paper.config.parts:
+        references += trust.references(from_dict(paper.run_settings(part_name)))
+    return list(dict.fromkeys(references))
 
 
 def folders() -> Iterator[Path]:
     """Yield the folders of the papers that come with ngym, and of papers in the current folder."""
-    here = sorted(path.parent for path in Path().glob(f"*/{model.FILE}"))
+    local = sorted(path.parent for path in Path().glob(f"*/{model.PAPER_FILE}"))
     seen = set()
-    for folder in (*(library() / id_ for id_ in ids()), *here):
+    for folder in (*(library() / id_ for id_ in ids()), *local):
         if folder.resolve() not in seen:
             seen.add(folder.resolve())
             yield folder
@@ -187,8 +187,8 @@ def new(folder: Path) -> None:
         UserError: if there is such a folder already, its name is none, or it cannot be written.
     """
     if not model.NAME.fullmatch(folder.name) or folder.name in ids():
-        taken = "that of a paper which comes with ngym" if folder.name in ids() else "no name for a paper"
-        raise UserError(f"'{folder.name}' is {taken}; use letters, digits, dots, dashes and underscores, as my_study")
+        problem = "that of a paper which comes with ngym" if folder.name in ids() else "no name for a paper"
+        raise UserError(f"'{folder.name}' is {problem}; use letters, digits, dots, dashes and underscores, as my_study")
     try:
         with atomic_folder(folder) as temporary:
             for path in sorted(TEMPLATE.glob("*.*")):

@@ -93,8 +93,8 @@ def shuffled(run: PaperRun) -> PaperRun:
     rng = np.random.default_rng(run.seed)
 
     def mixed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        found = _ending(tensors, RECURRENT)[0].numpy()
-        found[:] = np.stack([rng.permutation(row) for row in found])
+        weights = _ending(tensors, RECURRENT)[0].numpy()
+        weights[:] = np.stack([rng.permutation(row) for row in weights])
         return tensors
 
     return rewired(run, mixed)
@@ -106,10 +106,10 @@ def _ending(tensors: dict[str, Tensor], name: str) -> list[Tensor]:
     Raises:
         ValueError: if there are none.
     """
-    found = [value for key, value in tensors.items() if key.endswith(name)]
-    if not found:
+    matching = [value for key, value in tensors.items() if key.endswith(name)]
+    if not matching:
         raise ValueError(f"the network has no weights {name} ({', '.join(tensors)}): change its own with rewired")
-    return found
+    return matching
 
 
 def answered(run: PaperRun, strategy: Callable[[Table], Table]) -> PaperRun:
@@ -138,9 +138,9 @@ class Answered(PaperRun):
         from ngym_cli.evaluation import fresh_trials
 
         table, facts = self.trials(name), self.source.facts
-        found = fresh_trials.EvaluatedTrials(table, fresh_trials.summarise(table, facts))
-        fresh_trials.measure(found, facts)
-        return found.summary
+        evaluated = fresh_trials.EvaluatedTrials(table, fresh_trials.summarise(table, facts))
+        fresh_trials.measure(evaluated, facts)
+        return evaluated.summary
 
     def recording(self, name: str | None = None) -> object:  # type: ignore[override]
         """Refuse: a strategy has no activity.
@@ -171,6 +171,6 @@ def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tenso
     file = path / runs.MODEL / saving.WEIGHTS
     tensors = change(saving.read_weights(file))
     save_file({name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}, str(file))
-    found = PaperRun.evaluated(runs.RunFolder(path), run.seed, run.requested)
-    found.kept = folder
-    return found
+    result = PaperRun.evaluated(runs.RunFolder(path), run.seed, run.requested)
+    result.temporary_folder = folder
+    return result

@@ -43,64 +43,66 @@ class PlannedRun:
     values: Mapping[str, object]
 
 
-def plan(paper: Paper, parts: Sequence[str], seeds: Sequence[int], place: Path) -> dict[tuple[str, int], PlannedRun]:
+def plan(
+    paper: Paper, part_names: Sequence[str], seeds: Sequence[int], reproduction: Path
+) -> dict[tuple[str, int], PlannedRun]:
     """Return the runs of parts, each run after the run that provides the initial weights.
 
     Args:
         paper: the paper.
-        parts: names of parts, in order.
+        part_names: names of parts, in order.
         seeds: seeds of each part.
-        place: folder of this reproduction.
+        reproduction: folder of this reproduction.
 
     Raises:
         UserError: if a configuration does not work.
     """
-    found: dict[tuple[str, int], PlannedRun] = {}
+    planned: dict[tuple[str, int], PlannedRun] = {}
     digests: dict[str, str] = {}
-    for part in parts:
-        settings, before = paper.run_settings(part), paper.config.parts[part].after
+    for part_name in part_names:
+        settings, before = paper.run_settings(part_name), paper.config.parts[part_name].after
         complete = validation.completed(Recipe(run=settings), {}).config
         code = trust.files(trust.references(complete))
         text = json.dumps([complete.model_dump(exclude={"seed"}), digests.get(before or ""), code], sort_keys=True)
-        digests[part] = hashlib.sha256(text.encode()).hexdigest()[:8]
+        digests[part_name] = hashlib.sha256(text.encode()).hexdigest()[:8]
         for seed in seeds:
             values = {**settings, "seed": seed}
             if before is not None:
-                values["init_from"] = str(found[before, seed].path.resolve())
-            name = f"{part}-s{seed}-{digests[part]}"
-            own, *others = (
+                values["init_from"] = str(planned[before, seed].path.resolve())
+            name = f"{part_name}-s{seed}-{digests[part_name]}"
+            new_path, *existing = (
                 runs.folder_for(root / sweeps.RUNS, complete.task, complete.alg, name, seed)
-                for root in (place, *_beside(place))
+                for root in (reproduction, *_neighbouring_runs(reproduction))
             )
-            path = own if is_done(own) else next(filter(is_done, others), own)
-            found[part, seed] = PlannedRun(part, seed, name, path, values)
-    return found
+            path = new_path if is_done(new_path) else next(filter(is_done, existing), new_path)
+            planned[part_name, seed] = PlannedRun(part_name, seed, name, path, values)
+    return planned
 
 
-def _beside(place: Path) -> list[Path]:
+def _neighbouring_runs(root: Path) -> list[Path]:
     """Return the reproductions of other papers, whose runs are reused where identical."""
-    return sorted(each for each in place.parent.glob("*") if each != place and (each / sweeps.RUNS).is_dir())
+    return sorted(each for each in root.parent.glob("*") if each != root and (each / sweeps.RUNS).is_dir())
 
 
 def waves(paper: Paper, planned: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
     """Return runs in groups without dependencies inside a group."""
-    found: list[list[PlannedRun]] = []
+    result: list[list[PlannedRun]] = []
     for each in planned:
         depth = len(paper.config.with_earlier([each.part])) - 1
-        while len(found) <= depth:
-            found.append([])
-        found[depth].append(each)
-    return found
+        while len(result) <= depth:
+            result.append([])
+        result[depth].append(each)
+    return result
 
 
-def as_sweep(place: Path, wave: Sequence[PlannedRun], launch: LaunchSettings) -> SweepFolder:
+def as_sweep(root: Path, wave: Sequence[PlannedRun], launch: LaunchSettings) -> SweepFolder:
     """Return the folder of the reproduction as a sweep of the given runs.
 
     Raises:
         UserError: if it is in use, or something else is there.
     """
     entries = [Entry(_job(each.name), each.name, dict(each.values)) for each in wave]
-    return sweeps.listed(place, entries, Recipe(launch=launch))
+    return sweeps.listed(root, entries, Recipe(launch=launch))
 
 
 def _job(name: str) -> int:

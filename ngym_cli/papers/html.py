@@ -22,24 +22,24 @@ from ngym_cli.papers.verdicts import STATES
 from ngym_cli.terminal import Row, cell
 
 
-def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
+def draw(paper: Paper, paper_runs: PaperRuns, folder: Path) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     """Draw the figures of a paper and save PNG files; return the figures and the reasons for missing figures.
 
     Args:
         paper: the paper.
-        given: networks and verdicts.
+        paper_runs: networks and verdicts.
         folder: receives the files.
 
     Raises:
         UserError: if the script fails.
     """
-    found, left_out = [], []
+    drawings, left_out = [], []
     for function in paper.script.figures:
         name = function.removeprefix(FIGURE).replace("_", "-")
         drawer = paper.script.figure(function)
         try:
             with styled():
-                figure = drawer(given)
+                figure = drawer(paper_runs)
                 save_figure(figure, folder / f"{name}.png")
         except (Unavailable, ValueError) as reason:
             left_out.append((name, " ".join(str(reason).split())))
@@ -48,8 +48,8 @@ def draw(paper: Paper, given: PaperRuns, folder: Path) -> tuple[list[html.PageFi
             raise
         except Exception as error:
             raise UserError(f"{paper.script.path}: {function}: {one_line(error)}") from error
-        found.append(html.drawing(figure, name, " ".join((inspect.getdoc(drawer) or name).split())))
-    return found, left_out
+        drawings.append(html.drawing(figure, name, " ".join((inspect.getdoc(drawer) or name).split())))
+    return drawings, left_out
 
 
 def write(
@@ -70,7 +70,7 @@ def write(
     """
     counts = Counter(row["verdict"] for row in document["claims"])
     config = paper.config
-    parts = dict.fromkeys(row["part"] for row in document["runs"])
+    part_names = dict.fromkeys(row["part"] for row in document["runs"])
     contents: Row = {
         "title": config.title,
         "lead": config.summary,
@@ -88,17 +88,17 @@ def write(
         "figures": list(figures),
         "left_out": list(left_out),
         "settings": [
-            (s.what, _said(s.value), s.here or "the same", s.source, PROVENANCE[s.provenance]) for s in config.settings
+            (s.what, _text(s.value), s.here or "the same", s.source, PROVENANCE[s.provenance]) for s in config.settings
         ],
         "runs": list(_networks(paper, document)),
         "configurations": [
-            (name, (paper.folder / config.parts[name].config).read_text(encoding="utf-8")) for name in parts
+            (name, (paper.folder / config.parts[name].config).read_text(encoding="utf-8")) for name in part_names
         ],
     }
     write_text(path, html.render("paper.html.jinja", contents | {"contents": list(_links(contents))}))
 
 
-def _said(value: object) -> str:
+def _text(value: object) -> str:
     return short(value) if isinstance(value, float) else str(value)
 
 
@@ -123,8 +123,8 @@ def _strategies(paper: Paper) -> Iterator[tuple[str, str]]:
 
 def _criteria(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     for row in rows:
-        known = PROVENANCE[row["provenance"]]
-        yield row["title"], row.get("reached") or "-", row.get("in_part") or "-", row["where"], known
+        provenance = PROVENANCE[row["provenance"]]
+        yield row["title"], row.get("reached") or "-", row.get("in_part") or "-", row["where"], provenance
 
 
 def _verdict(row: Row) -> str:
@@ -135,7 +135,7 @@ def _networks(paper: Paper, document: Row) -> Iterator[tuple[str, ...]]:
     from ngym_cli import runs
 
     for row in document["runs"]:
-        part = paper.config.parts[row["part"]]
-        found = PaperRun(runs.RunFolder(row["id"]), row["seed"], part.evaluations).manifest
-        reached, trials = cell(found.get("performance")), cell(found.get("trials"))
-        yield row["part"], part.what, str(row["seed"]), reached, trials, row["id"]
+        part_config = paper.config.parts[row["part"]]
+        manifest = PaperRun(runs.RunFolder(row["id"]), row["seed"], part_config.evaluations).manifest
+        reached, trials = cell(manifest.get("performance")), cell(manifest.get("trials"))
+        yield row["part"], part_config.what, str(row["seed"]), reached, trials, row["id"]

@@ -41,12 +41,12 @@ class ClaimResult:
     claim: str
     seed: int
     value: Value
-    why: str = ""
+    reason: str = ""
     controls: Mapping[str, Value] = field(default_factory=dict)
 
 
 def measure_all(
-    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path, workers: int
+    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], root: Path, workers: int
 ) -> list[ClaimResult]:
     """Measure claims on the runs that are done: each seed for itself, several at a time.
 
@@ -54,19 +54,19 @@ def measure_all(
         paper: the paper.
         claims: the claims to measure.
         planned: runs of the paper.
-        place: folder of this reproduction.
+        root: folder of this reproduction.
         workers: number of seeds measured in parallel.
 
     Raises:
         UserError: if a measure fails.
     """
     seeds = sorted({seed for _, seed in planned})
-    done = {key: each for key, each in planned.items() if is_done(each.path)}
-    keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in seeds}
-    found = {key: _read(place, *key, said) for key, said in keys.items() if said is not None}
-    open_ = {seed for (_, seed), known in found.items() if known is None}
+    finished = {key: each for key, each in planned.items() if is_done(each.path)}
+    keys = {(claim, seed): _key(paper, claim, seed, finished) for claim in claims for seed in seeds}
+    stored = {key: _read(root, *key, claim_key) for key, claim_key in keys.items() if claim_key is not None}
+    open_ = {seed for (_, seed), result in stored.items() if result is None}
     work = [
-        (str(paper.folder), seed, {part: each.path for (part, s), each in done.items() if s == seed}, place,
+        (str(paper.folder), seed, {name: each.path for (name, s), each in finished.items() if s == seed}, root,
          {claim: keys[claim, seed] for claim in claims})
         for seed in seeds if seed in open_
     ]  # fmt: skip
@@ -82,18 +82,20 @@ def measure_all(
                 ) from None
     else:
         results = [_measure_seed(*job) for job in work]
-    fresh = {(each.claim, each.seed): each for part in results for each in part}
-    return [each for key in keys if (each := fresh.get(key) or found.get(key)) is not None]
+    fresh = {(each.claim, each.seed): each for part_name in results for each in part_name}
+    return [each for key in keys if (each := fresh.get(key) or stored.get(key)) is not None]
 
 
 def measured_before(
-    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], place: Path
+    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], root: Path
 ) -> list[ClaimResult]:
     """Return stored measurements of claims; nothing is computed."""
-    done = {key: each for key, each in planned.items() if is_done(each.path)}
-    keys = {(claim, seed): _key(paper, claim, seed, done) for claim in claims for seed in {seed for _, seed in planned}}
-    found = (_read(place, *which, key) for which, key in keys.items() if key is not None)
-    return [each for each in found if each is not None]
+    finished = {key: each for key, each in planned.items() if is_done(each.path)}
+    keys = {
+        (claim, seed): _key(paper, claim, seed, finished) for claim in claims for seed in {seed for _, seed in planned}
+    }
+    results = (_read(root, *claim_and_seed, key) for claim_and_seed, key in keys.items() if key is not None)
+    return [each for each in results if each is not None]
 
 
 def _begin() -> None:
@@ -102,15 +104,15 @@ def _begin() -> None:
     threads.in_worker()
 
 
-def _key(paper: Paper, claim_id: str, seed: int, done: Mapping[tuple[str, int], PlannedRun]) -> str | None:
+def _key(paper: Paper, claim_id: str, seed: int, finished: Mapping[tuple[str, int], PlannedRun]) -> str | None:
     """Return a key of everything that determines a claim's value for a seed; None without a run or a measure."""
     claim = next(each for each in paper.config.claims if each.id == claim_id)
-    if claim.measure is None or any((part, seed) not in done for part in claim.part):
+    if claim.measure is None or any((part_name, seed) not in finished for part_name in claim.part):
         return None
-    asked = [paper.config.parts[part].model_dump()["evaluations"] for part in claim.part]
-    names = [done[part, seed].name for part in claim.part]
+    evaluations = [paper.config.parts[part_name].model_dump()["evaluations"] for part_name in claim.part]
+    names = [finished[part_name, seed].name for part_name in claim.part]
     measured = [claim.measure, claim.control]
-    text = json.dumps([measured, names, asked, paper.script.digest, _library()], sort_keys=True)
+    text = json.dumps([measured, names, evaluations, paper.script.digest, _library()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -119,49 +121,49 @@ def _library() -> str:
     import neurogym
 
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]
     code += [ours / "papers" / f"{name}.py" for name in ("script", "paper_runs", "measuring", "controls")]
     for path in sorted(code):
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
-def _file(place: Path, claim: str, seed: int) -> Path:
-    return place / MEASURED / f"{claim}-s{seed}.json"
+def _file(root: Path, claim: str, seed: int) -> Path:
+    return root / MEASURED / f"{claim}-s{seed}.json"
 
 
-def _read(place: Path, claim: str, seed: int, key: str) -> ClaimResult | None:
+def _read(root: Path, claim: str, seed: int, key: str) -> ClaimResult | None:
     """Return an earlier measurement if code, claim and run are unchanged."""
-    path = _file(place, claim, seed)
+    path = _file(root, claim, seed)
     if not path.is_file():
         return None
-    said = read_json(path)
-    if not isinstance(said, dict) or said.get("key") != key:
+    record = read_json(path)
+    if not isinstance(record, dict) or record.get("key") != key:
         return None
-    return ClaimResult(claim, seed, said.get("value"), str(said.get("why") or ""), said.get("controls") or {})
+    return ClaimResult(claim, seed, record.get("value"), str(record.get("why") or ""), record.get("controls") or {})
 
 
 def _measure_seed(
-    folder: str, seed: int, paths: Mapping[str, Path], place: Path, keys: Mapping[str, str | None]
+    folder: str, seed: int, paths: Mapping[str, Path], root: Path, keys: Mapping[str, str | None]
 ) -> list[ClaimResult]:
     """Measure the claims of a seed that have a key, except claims that are known already; runs in a worker."""
     threads.one()
     paper = collection.load(Path(folder))
-    found: list[ClaimResult] = []
+    results: list[ClaimResult] = []
     opened = _opener(paper, seed, paths)
     for claim in paper.config.claims:
         key = keys.get(claim.id)
         if key is None:
             continue
-        known = _read(place, claim.id, seed, key)
-        if known is None:
-            known = _measure(paper, claim, seed, [opened(part) for part in claim.part])
-            known = replace(known, controls=_controls(paper, claim, seed, opened))
-            kept = {"key": key, "value": known.value, "why": known.why, "controls": dict(known.controls)}
-            write_json(_file(place, claim.id, seed), kept)
-        found.append(known)
-    return found
+        result = _read(root, claim.id, seed, key)
+        if result is None:
+            result = _measure(paper, claim, seed, [opened(part_name) for part_name in claim.part])
+            result = replace(result, controls=_controls(paper, claim, seed, opened))
+            record = {"key": key, "value": result.value, "why": result.reason, "controls": dict(result.controls)}
+            write_json(_file(root, claim.id, seed), record)
+        results.append(result)
+    return results
 
 
 def _opener(paper: Paper, seed: int, paths: Mapping[str, Path]) -> Callable[..., PaperRun]:
@@ -174,31 +176,31 @@ def _opener(paper: Paper, seed: int, paths: Mapping[str, Path]) -> Callable[...,
     """
 
     @cache
-    def opened(part: str, control: str = "") -> PaperRun:
+    def opened(part_name: str, control: str = "") -> PaperRun:
         if control:
-            return paper.script.control(control)(opened(part))
-        return PaperRun.evaluated(runs.RunFolder(paths[part]), seed, paper.config.parts[part].evaluations)
+            return paper.script.control(control)(opened(part_name))
+        return PaperRun.evaluated(runs.RunFolder(paths[part_name]), seed, paper.config.parts[part_name].evaluations)
 
     return opened
 
 
 def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: Callable[..., PaperRun]) -> dict[str, Value]:
     """Return the value of a claim for each control; None where the control does not give the number."""
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for name in (UNTRAINED, *claim.control):
         try:
-            given = [opened(part, name) for part in claim.part]
+            paper_runs = [opened(part_name, name) for part_name in claim.part]
         except ValueError as error:
             raise UserError(f"{paper.script.path}: control {name}, seed {seed}: {one_line(error)}") from error
         with suppress(UserError):  # a control may lack what the measure takes for granted, as trials of a condition
-            found[name] = _measure(paper, claim, seed, given).value
-        found.setdefault(name, None)
-    return found
+            values[name] = _measure(paper, claim, seed, paper_runs).value
+        values.setdefault(name, None)
+    return values
 
 
-def _measure(paper: Paper, claim: ClaimConfig, seed: int, given: Sequence[PaperRun]) -> ClaimResult:
+def _measure(paper: Paper, claim: ClaimConfig, seed: int, paper_runs: Sequence[PaperRun]) -> ClaimResult:
     try:
-        value = paper.script.measure(str(claim.measure))(*given)
+        value = paper.script.measure(str(claim.measure))(*paper_runs)
     except ValueError as error:  # the trials do not determine the number, which is itself a result
         return ClaimResult(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
     except UserError:

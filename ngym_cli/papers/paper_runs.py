@@ -46,19 +46,19 @@ class PaperRun:
     def __init__(self, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]):
         self.path, self.seed, self.requested = run.path, seed, dict(requested)
         self.source = Source(run, trust=True)
-        self.kept: object = None
+        self.temporary_folder: object = None
 
     @classmethod
     def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
         """Return a run with all required evaluations; missing evaluations are made."""
-        from ngym_cli.evaluation import requests
+        from ngym_cli.evaluation import service
 
         for name, each in requested.items():
             label = each.folder(name)
             if (run.path / "eval" / label / "summary.json").is_file():
                 continue
             request = each.model_copy(update={"seed": each.seed + seed, "name": label, "trust": True})
-            for _ in requests.evaluate([str(run.path)], run.path.parent, request):
+            for _ in service.evaluate([str(run.path)], run.path.parent, request):
                 pass
         return cls(run, seed, requested)
 
@@ -145,32 +145,32 @@ class PaperRuns:
     found: Mapping[str, Sequence[PaperRun]]
     verdicts: Mapping[str, Verdict]
 
-    def runs(self, part: str) -> Sequence[PaperRun]:
+    def runs(self, part_name: str) -> Sequence[PaperRun]:
         """Return the networks of a part, in the order of seeds.
 
         Raises:
             Unavailable: if no network is trained.
         """
-        if not self.found.get(part):
-            raise Unavailable(f"part {part} is not trained")
-        return self.found[part]
+        if not self.found.get(part_name):
+            raise Unavailable(f"part {part_name} is not trained")
+        return self.found[part_name]
 
-    def trials(self, part: str, evaluation: str | None = None) -> Table:
+    def trials(self, part_name: str, evaluation: str | None = None) -> Table:
         """Return the trials of all seeds of a part in a single table, with a column ``seed`` and distinct environments.
 
         Raises:
             Unavailable: if no network is trained.
         """
-        read = ((run.seed, run.trials(evaluation)) for run in self.runs(part))
+        read = ((run.seed, run.trials(evaluation)) for run in self.runs(part_name))
         return concatenate_runs({**table, "seed": np.full(len(table["trial"]), seed)} for seed, table in read)
 
     def part(
-        self, part: str, label: str | None = None, colour: ColorType | None = None, evaluation: str | None = None
+        self, part_name: str, label: str | None = None, colour: ColorType | None = None, evaluation: str | None = None
     ) -> Series:
         """Return the trials of a part for the panels of ``ngym_cli.figures``, with a label and a colour."""
-        place = list(self.config.parts).index(part)
-        words = self.config.parts[part].what if label is None else label
-        return Series(words, colour or COLOURS[place % len(COLOURS)], rows=self.trials(part, evaluation))
+        index = list(self.config.parts).index(part_name)
+        words = self.config.parts[part_name].what if label is None else label
+        return Series(words, colour or COLOURS[index % len(COLOURS)], rows=self.trials(part_name, evaluation))
 
     def value(self, claim: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the numbers of a claim, each with the mean over seeds, the interval and the value of each seed.
@@ -178,7 +178,7 @@ class PaperRuns:
         Raises:
             Unavailable: if the claim was not measured.
         """
-        found = self.verdicts.get(claim)
-        if found is None or not found.numbers:
+        verdict = self.verdicts.get(claim)
+        if verdict is None or not verdict.numbers:
             raise Unavailable(f"claim {claim} is not measured")
-        return found.numbers
+        return verdict.numbers

@@ -77,8 +77,10 @@ def print_claims(document: Row, page: Path) -> None:
     rows = claim_lines(document["claims"], verdict_words)
     terminal.print_columns(list(rows), ("claim", "published", "here", "verdict"))
     if document["seeds"]:
-        said = "mean over seeds with its 95 % interval" if len(document["seeds"]) > 1 else "one seed, no interval"
-        out.print(f"here: {said}; seeds {', '.join(map(str, document['seeds']))}", style="dim", soft_wrap=True)
+        explanation = (
+            "mean over seeds with its 95 % interval" if len(document["seeds"]) > 1 else "one seed, no interval"
+        )
+        out.print(f"here: {explanation}; seeds {', '.join(map(str, document['seeds']))}", style="dim", soft_wrap=True)
     for row in document.get("not_drawn") or ():
         out.print(f"{row['figure']} is not drawn: {row['why']}", style="dim", soft_wrap=True)
     out.print(str(page), soft_wrap=True)
@@ -95,8 +97,8 @@ def claim_lines(rows: Iterable[Row], words: Callable[[Row], str]) -> Iterator[tu
     """
     for row in rows:
         title, verdict = row["title"], words(row)
-        for name, published, here in number_lines(row):
-            yield title, f"{name}{published}", here, verdict
+        for name, published, result in number_lines(row):
+            yield title, f"{name}{published}", result, verdict
             title = verdict = ""
 
 
@@ -121,41 +123,41 @@ def number_lines(row: Row) -> Iterator[tuple[str, str, str]]:
     published, unit = row["published"], f" {row['unit']}" if row.get("unit") else ""
     numbers = row["numbers"]
     if not isinstance(published, Mapping):
-        said = published if isinstance(published, str) else f"{published:g}{unit}"
+        text = published if isinstance(published, str) else f"{published:g}{unit}"
         if set(numbers) <= {""}:
-            yield "", said, _here(numbers.get(""), unit)
+            yield "", text, _result_cell(numbers.get(""), unit)
             return
-        yield "", said, ""
-        for name, found in numbers.items():
-            yield f"  {name}", "", _here(found, unit)
+        yield "", text, ""
+        for name, number in numbers.items():
+            yield f"  {name}", "", _result_cell(number, unit)
         return
-    known = published_numbers(published)
-    for name in dict.fromkeys([*known, *numbers]):
-        value = known.get(name)
-        said = "-" if value is None else f"{value:g}{unit}"
-        yield f"{name}: ", said, _here(numbers.get(name), unit)
+    published_by_name = published_numbers(published)
+    for name in dict.fromkeys([*published_by_name, *numbers]):
+        value = published_by_name.get(name)
+        text = "-" if value is None else f"{value:g}{unit}"
+        yield f"{name}: ", text, _result_cell(numbers.get(name), unit)
 
 
-def _here(found: Row | None, unit: str) -> str:
+def _result_cell(number: Row | None, unit: str) -> str:
     from neurogym.analysis.results import Estimate
 
-    if found is None or found["value"] is None:
+    if number is None or number["value"] is None:
         return "-"
-    interval = Estimate.from_record(found).interval(short)
-    seeds = found["seeds"]
+    interval = Estimate.from_record(number).interval(short)
+    seeds = number["seeds"]
     interval = f" {interval}" if interval else ""
     gave = sum(value is not None for value in seeds)
-    return f"{short(found['value'])}{unit}{interval}{'' if gave == len(seeds) else f', {gave} of {len(seeds)} seeds'}"
+    return f"{short(number['value'])}{unit}{interval}{'' if gave == len(seeds) else f', {gave} of {len(seeds)} seeds'}"
 
 
 def seed_lines(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return a table of the values of each seed: names of the columns, and a line for each number of each claim."""
-    seeds = sorted({seed for row in rows for found in row["numbers"].values() for seed in found["seed_numbers"]})
+    seeds = sorted({seed for row in rows for number in row["numbers"].values() for seed in number["seed_numbers"]})
     lines = []
     for row in rows:
         first = str(row["title"])
-        for name, found in row["numbers"].items():
-            by_seed = dict(zip(found["seed_numbers"], found["seeds"], strict=True))
+        for name, number in row["numbers"].items():
+            by_seed = dict(zip(number["seed_numbers"], number["seeds"], strict=True))
             values = (by_seed.get(seed) for seed in seeds)
             lines.append((first, name, *("-" if value is None else short(value) for value in values)))
             first = ""
@@ -176,40 +178,40 @@ def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         first = str(row["title"])
         for control, numbers in row["controls"].items():
             passes = "passes" if control in row["passed"] else "fails"
-            for name, found in numbers.items():
-                lines.append((first, control.replace("_", " "), name, _here(found, ""), passes))
+            for name, number in numbers.items():
+                lines.append((first, control.replace("_", " "), name, _result_cell(number, ""), passes))
                 first = passes = control = ""
     return lines
 
 
-FILE = "results.json"
+RECORD_FILE = "results.json"
 #: Number of cores for which minutes are given.
 CORES = 2
 
 
 def record() -> dict[str, Row]:
     """Return the rows that are kept: paper, then seed."""
-    path = collection.library() / FILE
-    found = read_json(path) if path.is_file() else {}
-    return found if isinstance(found, dict) else {}
+    path = collection.library() / RECORD_FILE
+    rows_by_paper = read_json(path) if path.is_file() else {}
+    return rows_by_paper if isinstance(rows_by_paper, dict) else {}
 
 
 def verdicts(paper: Paper, seeds: Mapping[str, Row]) -> dict[str, Verdict]:
     """Return the verdict of each claim of a paper from stored rows."""
-    found = {}
+    verdict_by_claim = {}
     for claim in paper.config.claims:
         rows = {int(seed): row for seed, row in seeds.items() if claim.id in row["claims"]}
         values = {seed: row["claims"][claim.id] for seed, row in rows.items()}
         reasons = [row["why"][claim.id] for row in rows.values() if row.get("why", {}).get(claim.id)]
         controls = {s: row["controls"][claim.id] for s, row in rows.items() if claim.id in row.get("controls", {})}
-        found[claim.id] = judge(claim, values, reasons, by_control(controls))
-    return found
+        verdict_by_claim[claim.id] = judge(claim, values, reasons, by_control(controls))
+    return verdict_by_claim
 
 
-def by_control(found: Mapping[int, Mapping[str, Value]]) -> dict[str, dict[int, Value]]:
+def by_control(by_seed: Mapping[int, Mapping[str, Value]]) -> dict[str, dict[int, Value]]:
     """Return the values of controls by control and seed, from those by seed and control."""
-    names = dict.fromkeys(name for each in found.values() for name in each)
-    return {name: {seed: each[name] for seed, each in found.items() if name in each} for name in names}
+    names = dict.fromkeys(name for each in by_seed.values() for name in each)
+    return {name: {seed: each[name] for seed, each in by_seed.items() if name in each} for name in names}
 
 
 def minutes(paper: Paper, seeds: Mapping[str, Row]) -> float | None:
@@ -227,18 +229,18 @@ def rows() -> list[Row]:
         Rows of ``id``, ``title``, ``description``, ``paper``, ``link``, ``parts``, ``claims`` (how many), ``verdicts``
         (how many of each kind) and ``minutes``.
     """
-    known = record()
-    found = []
+    recorded = record()
+    table = []
     for folder in collection.folders():
         try:
             paper = collection.load(folder)
         except UserError as error:
-            found.append(_damaged(folder, str(error)))
+            table.append(_damaged(folder, str(error)))
             continue
-        seeds = {} if paper.own else known.get(paper.id, {})
-        found.append(
+        seeds = {} if paper.is_custom else recorded.get(paper.id, {})
+        table.append(
             {
-                "id": str(paper.folder) if paper.own else paper.id,
+                "id": str(paper.folder) if paper.is_custom else paper.id,
                 "title": paper.config.title,
                 "description": paper.config.summary,
                 "paper": paper.config.citation,
@@ -249,10 +251,10 @@ def rows() -> list[Row]:
                 "minutes": minutes(paper, seeds),
             }
         )
-    return found
+    return table
 
 
-def _damaged(folder: Path, why: str) -> Row:
+def _damaged(folder: Path, reason: str) -> Row:
     """Return the row of a damaged folder, so that all other papers are still listed."""
     empty = {"description": "", "paper": "", "link": "", "parts": [], "claims": 0, "verdicts": {}, "minutes": None}
-    return {"id": str(folder), "title": f"damaged: {why}", **empty}
+    return {"id": str(folder), "title": f"damaged: {reason}", **empty}

@@ -55,20 +55,20 @@ class Script:
             tree = ast.parse(self.path.read_text(encoding="utf-8"), self.path.name)
         except (OSError, ValueError, SyntaxError) as error:
             raise UserError(f"{self.path}: {' '.join(str(error).split())}") from None
-        found = {}
+        arities = {}
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                given = len(node.args.posonlyargs) + len(node.args.args)
-                most = float("inf") if node.args.vararg else given
-                found[node.name] = given - len(node.args.defaults), most
-        return found
+                n_arguments = len(node.args.posonlyargs) + len(node.args.args)
+                most = float("inf") if node.args.vararg else n_arguments
+                arities[node.name] = n_arguments - len(node.args.defaults), most
+        return arities
 
     @property
     def figures(self) -> list[str]:
         """Names of the figures, in order."""
         return [name for name in self.functions if name.startswith(FIGURE)]
 
-    def check(self, measure: str, parts: int, where: str) -> None:
+    def check(self, measure: str, n_parts: int, where: str) -> None:
         """Refuse a measure that does not exist or takes another number of runs.
 
         Raises:
@@ -76,15 +76,15 @@ class Script:
         """
         if measure.startswith(OF_THE_TASK):
             return
-        own = [name for name in self.functions if not name.startswith((FIGURE, CONTROL))]
-        if measure not in own and measure not in MEASURES:
+        measures_here = [name for name in self.functions if not name.startswith((FIGURE, CONTROL))]
+        if measure not in measures_here and measure not in MEASURES:
             kind = f"measure (a function of {SCRIPT}, or of the library)"
-            raise UserError(f"{where}: {unknown(kind, measure, [*own, *MEASURES])}")
-        least, most = self.functions[measure] if measure in own else (1, 1)
-        if not least <= parts <= most:
+            raise UserError(f"{where}: {unknown(kind, measure, [*measures_here, *MEASURES])}")
+        least, most = self.functions[measure] if measure in measures_here else (1, 1)
+        if not least <= n_parts <= most:
             several = f"{least} or more" if most == float("inf") else f"{least} to {most}"
             takes = str(least) if least == most else several
-            raise UserError(f"{where}: the claim names {parts} parts, {measure} takes {takes}")
+            raise UserError(f"{where}: the claim names {n_parts} parts, {measure} takes {takes}")
 
     @property
     def module(self) -> ModuleType:
@@ -115,9 +115,9 @@ class Script:
         Raises:
             UserError: with the nearest name.
         """
-        own = [each.removeprefix(CONTROL) for each in self.functions if each.startswith(CONTROL)]
-        if name not in own:
-            raise UserError(f"{where}: {unknown(f'control (a function control_... of {SCRIPT})', name, own)}")
+        control_names = [each.removeprefix(CONTROL) for each in self.functions if each.startswith(CONTROL)]
+        if name not in control_names:
+            raise UserError(f"{where}: {unknown(f'control (a function control_... of {SCRIPT})', name, control_names)}")
 
     def figure(self, name: str) -> Callable[[PaperRuns], Figure]:
         """Return a function that draws."""
@@ -126,20 +126,20 @@ class Script:
     @cached_property
     def digest(self) -> str:
         """Digest of the code in the paper's folder."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for path in sorted(self.path.parent.glob("*.py")):
-            found.update(path.name.encode() + path.read_bytes())
-        return found.hexdigest()[:16]
+            digest.update(path.name.encode() + path.read_bytes())
+        return digest.hexdigest()[:16]
 
 
-def _known(value: float | None, what: str) -> float:
+def _required_number(value: float | None, noun: str) -> float:
     """Return a number of a record.
 
     Raises:
         ValueError: if the record does not have the number.
     """
     if value is None:
-        raise ValueError(f"{what} is not known")
+        raise ValueError(f"{noun} is not known")
     return float(value)
 
 
@@ -150,7 +150,7 @@ def performance(run: PaperRun) -> float:
 
 def reward_per_trial(run: PaperRun) -> float:
     """Return the summed reward of a trial, on average."""
-    return _known(run.summary()["reward_per_trial"], "the reward per trial")
+    return _required_number(run.summary()["reward_per_trial"], "the reward per trial")
 
 
 def share_of_ceiling(run: PaperRun) -> float:
@@ -159,11 +159,11 @@ def share_of_ceiling(run: PaperRun) -> float:
     Raises:
         ValueError: if the ceiling is not known.
     """
-    found = run.summary()
-    ceiling = found.get("ceiling")
+    summary = run.summary()
+    ceiling = summary.get("ceiling")
     if not ceiling:
-        raise ValueError(f"the ceiling is not known: {found.get('no_ceiling')}")
-    return float(found["performance"]) / ceiling
+        raise ValueError(f"the ceiling is not known: {summary.get('no_ceiling')}")
+    return float(summary["performance"]) / ceiling
 
 
 def performance_by_task(run: PaperRun) -> dict[str, float]:
@@ -172,10 +172,10 @@ def performance_by_task(run: PaperRun) -> dict[str, float]:
     Raises:
         ValueError: if there is only one.
     """
-    found = {str(r["value"]): float(r["performance"]) for r in run.summary()["conditions"] if r["condition"] == "task"}
-    if not found:
+    scores = {str(r["value"]): float(r["performance"]) for r in run.summary()["conditions"] if r["condition"] == "task"}
+    if not scores:
         raise ValueError("the run is of one task")
-    return found
+    return scores
 
 
 def lowest_task(run: PaperRun) -> float:
@@ -190,7 +190,7 @@ def abort_rate(run: PaperRun) -> float:
 
 def training_trials(run: PaperRun) -> float:
     """Return the number of trials of training."""
-    return _known(run.manifest["trials"], "the number of trials")
+    return _required_number(run.manifest["trials"], "the number of trials")
 
 
 def trials_to_criterion(run: PaperRun) -> float:

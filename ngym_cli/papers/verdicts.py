@@ -81,7 +81,7 @@ class ClaimNumber:
         return _most([value is not None for value in self.seeds])
 
     @property
-    def known(self) -> bool:
+    def complete(self) -> bool:
         """Whether every seed gave a number."""
         return None not in self.seeds
 
@@ -125,13 +125,14 @@ class Criterion:
         """Return whether every seed gave its number, and the intervals over seeds lie inside the criterion."""
 
         def good(name: str, number: ClaimNumber) -> bool:
-            known = published.get(name)
-            within = number.known and all(self.met(end, known) for end in (number.mean.low, number.mean.high))
-            return within and self._of_one(number, known)
+            published_value = published.get(name)
+            ends = (number.mean.low, number.mean.high)
+            within = number.complete and all(self.met(end, published_value) for end in ends)
+            return within and self._of_one(number, published_value)
 
         return self._enough([good(*each) for each in numbers.items()])
 
-    def held(
+    def is_met_by(
         self, numbers: Mapping[str, ClaimNumber], published: Mapping[str, float | None], of_mean: bool = False
     ) -> bool:
         """Return whether the numbers meet the criterion, without a look at their intervals.
@@ -141,8 +142,8 @@ class Criterion:
             published: published numbers by name.
             of_mean: ask only the mean over seeds, whatever the criterion says of seeds.
         """
-        asked = replace(self, seeds="mean") if of_mean else self
-        return self._enough([asked._of_one(number, published.get(name)) for name, number in numbers.items()])
+        criterion = replace(self, seeds="mean") if of_mean else self
+        return self._enough([criterion._of_one(number, published.get(name)) for name, number in numbers.items()])
 
     def met_by_seed(self, values: Mapping[str, float | None], published: Mapping[str, float | None]) -> bool:
         """Return whether the numbers of a single seed meet the criterion."""
@@ -180,18 +181,18 @@ def parse_criterion(text: str) -> Criterion:
             raise ValueError(f"'{words}' is not one of {', '.join((*_SEEDS, *_NUMBERS))}")
     seeds = next((words for words in rest if words in _SEEDS), _SEEDS[0])
     numbers = next((words for words in rest if words in _NUMBERS), _NUMBERS[0])
-    if found := _BOUND.fullmatch(first):
-        bound, strict = float(found[2]), len(found[1]) == 1
-        low, high = (bound, math.inf) if found[1][0] == ">" else (-math.inf, bound)
+    if match := _BOUND.fullmatch(first):
+        bound, strict = float(match[2]), len(match[1]) == 1
+        low, high = (bound, math.inf) if match[1][0] == ">" else (-math.inf, bound)
         return Criterion(low, high, strict, seeds=seeds, numbers=numbers)
-    if found := _RANGE.fullmatch(first):
-        low, high = float(found[1]), float(found[2])
+    if match := _RANGE.fullmatch(first):
+        low, high = float(match[1]), float(match[2])
         if low > high:
             raise ValueError(f"'{first}': the first end is the greater one")
         return Criterion(low, high, seeds=seeds, numbers=numbers)
-    if found := _WITHIN.fullmatch(first):
-        half = float(found[1]) / (100 if found[2] else 1)
-        kind = "share" if found[2] else "difference"
+    if match := _WITHIN.fullmatch(first):
+        half = float(match[1]) / (100 if match[2] else 1)
+        kind = "share" if match[2] else "difference"
         return Criterion(-half, half, relative=kind, seeds=seeds, numbers=numbers)
     raise ValueError(f"'{first}' is not a criterion; expected '>= 0.8', '0.4 to 0.5', 'within 0.05' or 'within 10 %'")
 
@@ -203,8 +204,8 @@ class Verdict:
     Attributes:
         state: one of `STATES`.
         numbers: numbers by name; a claim of one number has it under an empty name.
-        why: reason for a missing or failed result, if any.
-        held: number of seeds that meet the criterion by themselves.
+        reason: reason for a missing or failed result, if any.
+        n_meeting: number of seeds that meet the criterion by themselves.
         of: number of seeds.
         controls: numbers of each control by name, as `numbers`.
         passed: names of the controls that reach the claim.
@@ -212,8 +213,8 @@ class Verdict:
 
     state: str
     numbers: dict[str, Row]
-    why: str = ""
-    held: int = 0
+    reason: str = ""
+    n_meeting: int = 0
     of: int = 0
     controls: dict[str, dict[str, Row]] = field(default_factory=dict)
     passed: tuple[str, ...] = ()
@@ -242,23 +243,29 @@ def judge(
     """
     if claim.untestable is not None:
         return Verdict(UNTESTABLE, {}, claim.untestable)
-    why = "; ".join(dict.fromkeys(reasons))
+    reason = "; ".join(dict.fromkeys(reasons))
     if not values:
-        return Verdict(OPEN, {}, why)
+        return Verdict(OPEN, {}, reason)
     published, rows, numbers = _over_seeds(claim.published, values)
     reached, in_part = claim.criteria
-    state, held = NOT_REACHED, 0
+    state, n_meeting = NOT_REACHED, 0
     if reached is not None:
-        held = sum(reached.met_by_seed(row, published) for row in rows.values())
+        n_meeting = sum(reached.met_by_seed(row, published) for row in rows.values())
         state = REACHED if reached.inside(numbers, published) else state
-        state = IN_PART if state != REACHED and reached.held(numbers, published, of_mean=True) else state
-    if state == NOT_REACHED and in_part is not None and in_part.held(numbers, published):
+        state = IN_PART if state != REACHED and reached.is_met_by(numbers, published, of_mean=True) else state
+    if state == NOT_REACHED and in_part is not None and in_part.is_met_by(numbers, published):
         state = IN_PART
-    others = {name: _over_seeds(claim.published, each, list(numbers)) for name, each in (controls or {}).items()}
-    passed = tuple(name for name, (known, _, each) in others.items() if reached and reached.inside(each, known))
+    control_results = {
+        name: _over_seeds(claim.published, each, list(numbers)) for name, each in (controls or {}).items()
+    }
+    passed = tuple(
+        name
+        for name, (published_of_control, _, each) in control_results.items()
+        if reached and reached.inside(each, published_of_control)
+    )
     state = IN_PART if passed and state == REACHED else state
-    of_controls = {name: _as_rows(each) for name, (_, _, each) in others.items()}
-    return Verdict(state, _as_rows(numbers), why, held, len(rows), of_controls, passed)
+    of_controls = {name: _as_rows(each) for name, (_, _, each) in control_results.items()}
+    return Verdict(state, _as_rows(numbers), reason, n_meeting, len(rows), of_controls, passed)
 
 
 def _as_rows(numbers: Mapping[str, ClaimNumber]) -> dict[str, Row]:
@@ -275,18 +282,20 @@ def _over_seeds(
         values: result of each seed.
         expected: names of numbers that count even where no seed gave them.
     """
-    known = published_numbers(published)
+    published_by_name = published_numbers(published)
     names = list(dict.fromkeys(name for value in values.values() if isinstance(value, Mapping) for name in value))
     names += [name for name in expected if name and name not in names]
-    if names and set(known) == {""}:  # a single published number, or a text, applies to all
-        known = dict.fromkeys(names, known[""])
+    if names and set(published_by_name) == {""}:  # a single published number, or a text, applies to all
+        published_by_name = dict.fromkeys(names, published_by_name[""])
     # a published number without results from any seed still counts in the judgement
-    names += [name for name in known if name not in names] if names or set(known) != {""} else [""]
+    names += (
+        [name for name in published_by_name if name not in names] if names or set(published_by_name) != {""} else [""]
+    )
     seeds = sorted(values)
     rows = {seed: {name: _number(values[seed], name) for name in names} for seed in seeds}
-    return known, rows, {name: ClaimNumber.of({seed: rows[seed][name] for seed in seeds}) for name in names}
+    return published_by_name, rows, {name: ClaimNumber.of({seed: rows[seed][name] for seed in seeds}) for name in names}
 
 
 def _number(value: Value, name: str) -> float | None:
-    found = value.get(name) if isinstance(value, Mapping) else value
-    return None if found is None or not math.isfinite(found) else float(found)
+    number = value.get(name) if isinstance(value, Mapping) else value
+    return None if number is None or not math.isfinite(number) else float(number)

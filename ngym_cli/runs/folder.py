@@ -141,12 +141,12 @@ class RunFolder:
     def evaluations(self) -> list[Path]:
         """Return the folders of all evaluations, oldest first."""
         folder = self.path / "eval"
-        found = [path.parent for path in folder.glob("*/summary.json")] if folder.is_dir() else []
-        return sorted(found, key=lambda path: (path / "summary.json").stat().st_mtime)
+        paths = [path.parent for path in folder.glob("*/summary.json")] if folder.is_dir() else []
+        return sorted(paths, key=lambda path: (path / "summary.json").stat().st_mtime)
 
 
 #: Longest name of a folder that is made from a task's (bytes); file systems take 255.
-LONGEST = 150
+LONGEST_NAME = 150
 
 
 def plain_name(kind: str, name: str) -> str:
@@ -159,7 +159,7 @@ def plain_name(kind: str, name: str) -> str:
     Raises:
         UserError: if it is not valid.
     """
-    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) <= LONGEST
+    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) <= LONGEST_NAME
     if not plain_text or name != Path(name).name or name[0] == ".":
         raise UserError(f"{kind} name '{name}' must be a plain folder name")
     if name == LATEST:
@@ -183,7 +183,7 @@ def safe_name(task: str) -> str:
     if file:
         task = f"{Path(file).stem if file.endswith('.py') else file}.{name}"
     plain_text = "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
-    return plain_text.encode()[:LONGEST].decode(errors="ignore")
+    return plain_text.encode()[:LONGEST_NAME].decode(errors="ignore")
 
 
 def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, object], rename: bool = False) -> RunFolder:
@@ -199,22 +199,22 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, obje
     Raises:
         UserError: if it exists or cannot be made.
     """
-    place, count = path, 1
+    target, count = path, 1
     while True:
         if not rename:
-            refuse_existing(place, overwrite)
+            refuse_existing(target, overwrite)
         try:
-            with atomic_folder(place, EVERYTHING if overwrite and not rename else ()) as temporary:
+            with atomic_folder(target, EVERYTHING if overwrite and not rename else ()) as temporary:
                 (temporary / CONFIG).write_text(config, encoding="utf-8")
                 write_json(temporary / MANIFEST, manifest)
-            return RunFolder(place)
+            return RunFolder(target)
         except FileExistsError:  # another process has just made it
             if not rename:
-                raise InUseError(f"run folder {place} exists; choose another --name or say --overwrite") from None
+                raise InUseError(f"run folder {target} exists; choose another --name or say --overwrite") from None
             count += 1
-            place = path.with_name(f"{path.name}-{count}")
+            target = path.with_name(f"{path.name}-{count}")
         except OSError as error:
-            raise UserError(f"cannot make run folder {place}: {error.strerror or error}") from None
+            raise UserError(f"cannot make run folder {target}: {error.strerror or error}") from None
 
 
 def discard(run: RunFolder, folders: Sequence[Path]) -> None:
@@ -277,7 +277,7 @@ LISTED = (
 )
 
 #: Columns of a listing of runs.
-COLUMNS = ("id", "name", *LISTED)
+LISTING_COLUMNS = ("id", "name", *LISTED)
 
 
 def find_all(root: Path, fits: bool = False) -> list[RunFolder]:

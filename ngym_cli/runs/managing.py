@@ -17,23 +17,23 @@ from ngym_cli.files.writing import foreign
 from ngym_cli.runs.folder import EVERYTHING, RunFolder, refuse_existing
 from ngym_cli.runs.records import Manifest
 
-LONGEST = 2_000
+LONGEST_NOTE = 2_000
 
 
-def remove(found: Sequence[RunFolder]) -> None:
+def remove(folders: Sequence[RunFolder]) -> None:
     """Remove run folders, and the folders above that are then empty.
 
     Raises:
         UserError: if one is in use, holds what ngym did not write, or cannot be removed.
     """
-    for run in found:
+    for run in folders:
         if run.path.is_symlink():
             raise UserError(f"{run.path} is a link; remove what it leads to, or the link itself")
         refuse_existing(run.path, overwrite=True)
         inside = foreign(run.path, EVERYTHING)
         if inside is not None:
             raise UserError(f"{run.path} holds {inside}, which ngym did not write; move it away first")
-    for run in found:
+    for run in folders:
         with os_errors(f"cannot remove {run.path}"):
             shutil.rmtree(run.path)
         with contextlib.suppress(OSError):  # the folders of its algorithm and task may hold other runs
@@ -58,7 +58,7 @@ def check_tags(words: Sequence[str]) -> None:
         UserError: names the first such word.
     """
     for word in words:
-        if not word.strip() or "," in word or not word.isprintable() or len(word) > LONGEST:
+        if not word.strip() or "," in word or not word.isprintable() or len(word) > LONGEST_NOTE:
             raise UserError(f"tag {word!r} must be a printable word without commas")
 
 
@@ -90,8 +90,8 @@ def note(run: RunFolder, text: str) -> None:
     """
     if not text.isascii() and text != text.encode("utf-8", "replace").decode():
         raise UserError("a note must be valid UTF-8 text")
-    if len(text) > LONGEST:
-        raise UserError(f"a note has at most {LONGEST:,} characters, not {len(text):,}")
+    if len(text) > LONGEST_NOTE:
+        raise UserError(f"a note has at most {LONGEST_NOTE:,} characters, not {len(text):,}")
     run.manifest()
     run.update(note=text.strip() or None)
 
@@ -102,12 +102,12 @@ FILES = ("model/weights.safetensors", "eval/final/trials.parquet")
 RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
 
 
-def between(one: str, other: str, root: Path) -> list[terminal.Row]:
+def between(first: str, second: str, root: Path) -> list[terminal.Row]:
     """Return where two runs differ.
 
     Args:
-        one: folder, name or ``latest``.
-        other: likewise.
+        first: folder, name or ``latest``.
+        second: likewise.
         root: folder of all runs.
 
     Returns:
@@ -117,7 +117,7 @@ def between(one: str, other: str, root: Path) -> list[terminal.Row]:
     Raises:
         UserError: if there is no such run, or it is damaged.
     """
-    pair = [_facts(runs.find(reference, root, fits=True)) for reference in (one, other)]
+    pair = [_facts(runs.find(reference, root, fits=True)) for reference in (first, second)]
     names = list(dict.fromkeys([*pair[0], *pair[1]]))
     rows = [{"id": name, "one": pair[0].get(name), "other": pair[1].get(name)} for name in names]
     return [row for row in rows if row["one"] != row["other"]]
@@ -127,7 +127,7 @@ def _facts(run: runs.RunFolder) -> dict[str, Scalar]:
     manifest = run.manifest()
     if run.is_fit:
         return _facts_of_fit(run, manifest)
-    parts: dict[str, object] = {
+    tables: dict[str, object] = {
         "configuration": read_toml(run.path / runs.CONFIG),
         SEEDS: manifest.get(SEEDS),
         VERSIONS: {**_entry(manifest, VERSIONS), "python": _entry(manifest, "machine").get("python")},
@@ -135,25 +135,25 @@ def _facts(run: runs.RunFolder) -> dict[str, Scalar]:
         "results": {name: manifest.get(name) for name in RESULTS},
         "files": {name: digest(run.path / name)[:12] if (run.path / name).is_file() else None for name in FILES},
     }
-    return flatten({part: _mapping(values) for part, values in parts.items()})
+    return flatten({section: _mapping(values) for section, values in tables.items()})
 
 
 def _facts_of_fit(run: runs.RunFolder, manifest: Manifest) -> dict[str, Scalar]:
-    found = _mapping(read_json(run.path / runs.FIT))
-    scores = _entry(found, "scores")
-    parts: dict[str, object] = {
-        "settings": found.get("settings"),
-        "data": found.get("files"),
-        VERSIONS: found.get(VERSIONS),
+    record = _mapping(read_json(run.path / runs.FIT))
+    scores = _entry(record, "scores")
+    tables: dict[str, object] = {
+        "settings": record.get("settings"),
+        "data": record.get("files"),
+        VERSIONS: record.get(VERSIONS),
         "git": manifest.get("git"),
-        "results": {"status": found.get("status")},
+        "results": {"status": record.get("status")},
         "log_likelihood": {name: _entry(row, "log_likelihood").get("value") for name, row in scores.items()},
     }
-    for label, about in _entry(found, "models").items():
+    for label, about in _entry(record, "models").items():
         for who, estimates in _entry(about, "parameters").items():
             values = _mapping(estimates)
-            parts[f"{label}, {who}"] = {name: _mapping(row).get("value") for name, row in values.items()}
-    return flatten({part: _mapping(values) for part, values in parts.items()})
+            tables[f"{label}, {who}"] = {name: _mapping(row).get("value") for name, row in values.items()}
+    return flatten({section: _mapping(values) for section, values in tables.items()})
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

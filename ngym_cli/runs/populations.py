@@ -80,8 +80,8 @@ def condition_names(columns: Mapping[str, np.ndarray], by: Sequence[str], n: int
         by: names of the columns that tell conditions apart; none for a single condition.
         n: number of trials.
     """
-    parts = [[f"{name} {_word(value)}" for value in columns[name]] for name in by]
-    return np.array([", ".join(words) for words in zip(*parts, strict=True)] if parts else ["all trials"] * n)
+    labels = [[f"{name} {_word(value)}" for value in columns[name]] for name in by]
+    return np.array([", ".join(words) for words in zip(*labels, strict=True)] if labels else ["all trials"] * n)
 
 
 def _word(value: str | bytes | float) -> str:
@@ -131,27 +131,27 @@ def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]
             if not np.all((ends[:, 0] >= 0) & (ends[:, 0] <= ends[:, 1]) & (ends[:, 1] <= steps)):
                 raise ValueError(f"{name}: first step and step after the last must lie between 0 and {steps}")
             spans[name.removeprefix(PERIOD)] = ends
-    found: dict[str, PopulationTrials] = {}
-    for part, ends in spans.items():
-        kept = [slice(int(a), int(b)) for a, b in ends]
-        rows = [activity[k, span][mask[k, span]] for k, span in enumerate(kept)]
-        given = None if inputs is None else [
-            np.asarray(inputs[k, span], float)[mask[k, span]] for k, span in enumerate(kept)
+    populations: dict[str, PopulationTrials] = {}
+    for period, ends in spans.items():
+        segments = [slice(int(a), int(b)) for a, b in ends]
+        rows = [activity[k, span][mask[k, span]] for k, span in enumerate(segments)]
+        input_segments = None if inputs is None else [
+            np.asarray(inputs[k, span], float)[mask[k, span]] for k, span in enumerate(segments)
         ]  # fmt: skip
-        found |= _long(path, part, rows, names, given)
-    return found
+        populations |= _long(path, period, rows, names, input_segments)
+    return populations
 
 
 def _long(
-    path: Path, part: str, rows: list[np.ndarray], names: np.ndarray, inputs: list[np.ndarray] | None = None
+    path: Path, period: str, rows: list[np.ndarray], names: np.ndarray, inputs: list[np.ndarray] | None = None
 ) -> dict[str, PopulationTrials]:
     """Return a population of the trials that have two steps or more, by the name of the part."""
     long = np.array([len(row) > 1 for row in rows], bool)
-    if part != WHOLE and not long.any():
+    if period != WHOLE and not long.any():
         return {}
-    kept = [row for row, keep in zip(rows, long, strict=True) if keep]
-    given = None if inputs is None else [row for row, keep in zip(inputs, long, strict=True) if keep]
-    return {part: PopulationTrials(path.stem, kept, names[long], given)}
+    trials = [row for row, keep in zip(rows, long, strict=True) if keep]
+    long_inputs = None if inputs is None else [row for row, keep in zip(inputs, long, strict=True) if keep]
+    return {period: PopulationTrials(path.stem, trials, names[long], long_inputs)}
 
 
 def period_spans(table: Mapping[str, np.ndarray], offsets: np.ndarray, dt: float) -> dict[str, list[slice]]:
@@ -162,16 +162,16 @@ def period_spans(table: Mapping[str, np.ndarray], offsets: np.ndarray, dt: float
         offsets: first step of each trial and the end of the last, shape (trials + 1,).
         dt: step, ms.
     """
-    found: dict[str, list[slice]] = {}
+    spans: dict[str, list[slice]] = {}
     n = len(offsets) - 1
     for period in (name.removeprefix("period_") for name in table if name.startswith("period_")):
         onset = np.nan_to_num(table.get(f"onset_{period}", np.zeros(n))) / dt
         length = np.nan_to_num(table[f"period_{period}"]) / dt
-        found[period] = [
+        spans[period] = [
             slice(min(int(start + int(a)), int(stop)), min(int(start + int(a + b)), int(stop)))
             for start, stop, a, b in zip(offsets[:-1], offsets[1:], onset, length, strict=False)
         ]
-    return found
+    return spans
 
 
 def _require(path: Path, columns: Mapping[str, object], by: Sequence[str]) -> None:
@@ -194,10 +194,10 @@ def _from_nwb(path: Path, file: h5py.Group, by: Sequence[str]) -> dict[str, Popu
     spans = list(zip(columns["start_time"], columns["stop_time"], strict=True))
     names = condition_names(columns, by, len(spans))
     rates = _spikes if "units" in file else _sampled
-    found = _long(path, WHOLE, rates(file, spans), names)
+    populations = _long(path, WHOLE, rates(file, spans), names)
     for period, (rows, times) in _periods(file).items():
-        found |= _long(path, period, rates(file, times), names[rows])
-    return found
+        populations |= _long(path, period, rates(file, times), names[rows])
+    return populations
 
 
 def _periods(file: h5py.Group) -> dict[str, tuple[np.ndarray, list[tuple[float, float]]]]:
@@ -229,12 +229,12 @@ def _spikes(file: h5py.Group, spans: Sequence[tuple[float, float]]) -> list[np.n
 
     units = file["units"]
     spikes = np.split(_read(units, "spike_times"), _read(units, "spike_times_index")[:-1].astype(int))
-    found = []
+    trains = []
     for start, stop in spans:
         edges = np.arange(start, stop + 1e-9, BIN)
         if len(edges) < 2:
-            found.append(np.zeros((0, len(spikes))))
+            trains.append(np.zeros((0, len(spikes))))
             continue
         counts = np.stack([np.histogram(times, edges)[0] for times in spikes], axis=1) / BIN
-        found.append(gaussian_filter1d(counts, KERNEL / BIN, axis=0))
-    return found
+        trains.append(gaussian_filter1d(counts, KERNEL / BIN, axis=0))
+    return trains

@@ -27,7 +27,7 @@ PACKAGES = (
 
 def opening(config: RunConfig, facts: Facts, threads: int) -> Manifest:
     """Return the manifest entries at the start of a run, given the number of learning threads."""
-    found: Manifest = {
+    manifest: Manifest = {
         "status": "running",
         "task": config.task,
         "task_id": facts.id,
@@ -48,8 +48,8 @@ def opening(config: RunConfig, facts: Facts, threads: int) -> Manifest:
         "git": git_state(SOURCE),
     }
     if code := trust.record(config):
-        found["code"] = code
-    return found
+        manifest["code"] = code
+    return manifest
 
 
 def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[str, object]:
@@ -60,13 +60,13 @@ def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[s
         step: steps after which it continues.
         threads: threads that share the learning.
     """
-    here = {"at": runs.now(), "step": step, "command": sys.argv, "versions": versions()}
-    here["machine"] = machine(threads)
+    resumption = {"at": runs.now(), "step": step, "command": sys.argv, "versions": versions()}
+    resumption["machine"] = machine(threads)
     earlier = manifest.get("resumed")
     return {
         "status": "running",
         "process": runs.this_process(),
-        "resumed": [*(earlier if isinstance(earlier, list) else []), here],
+        "resumed": [*(earlier if isinstance(earlier, list) else []), resumption],
         **dict.fromkeys(("ended", "exit_reason", "wall_seconds", "cpu_seconds")),
     }
 
@@ -104,13 +104,13 @@ def machine(threads: int) -> dict[str, object]:
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that affect the results of a run."""
-    found = {}
+    installed = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 def git_state(folder: Path) -> dict[str, object] | None:

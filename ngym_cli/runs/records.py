@@ -31,7 +31,7 @@ def _is_moment(text: str) -> str:
     return text
 
 
-def _known(ends: object) -> object:
+def _interval_or_none(ends: object) -> object:
     """Return an interval, or None where earlier versions wrote that both ends are unknown."""
     return None if ends == [None, None] else ends
 
@@ -170,7 +170,7 @@ class Summary(TypedDict, total=False):
     sessions: Count | None
     reaction_times_vary: bool
     measures: list[MeasureRecord]
-    reward_ci: Annotated[Interval | None, BeforeValidator(_known)]
+    reward_ci: Annotated[Interval | None, BeforeValidator(_interval_or_none)]
     reward_ceiling: float | None
     conditions: list[ConditionRecord]
     choices: dict[str, float]
@@ -214,6 +214,7 @@ class AnimalComparison(TypedDict):
     distance: float | None
     columns: NotRequired[str | None]
     left_out: NotRequired[list[str]]
+    notes: NotRequired[list[str]]
 
 
 class ActivityAgreement(TypedDict):
@@ -286,7 +287,7 @@ def read(path: Path, kind: type[Record]) -> Record:
 
 def _complaint(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "all of it"
-    given = repr(first["input"])
-    given = given if len(given) <= 40 else f"{given[:37]}..."
-    return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}, not {given}"
+    path = ".".join(str(key) for key in first["loc"]) or "all of it"
+    value = repr(first["input"])
+    value = value if len(value) <= 40 else f"{value[:37]}..."
+    return f"{path}: {first['msg'][:1].lower()}{first['msg'][1:]}, not {value}"

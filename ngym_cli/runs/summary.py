@@ -55,10 +55,10 @@ def choice_probabilities(table: Mapping[str, np.ndarray]) -> dict[int, float]:
     choices = table.get("choice", np.zeros(0))
     if choices.ndim != 1 or not len(choices):
         return {}
-    made = choices[np.isfinite(choices)]
-    if np.any(made != np.round(made)):
+    answered = choices[np.isfinite(choices)]
+    if np.any(answered != np.round(answered)):
         return {}
-    values, counts = np.unique(made, return_counts=True)
+    values, counts = np.unique(answered, return_counts=True)
     return {int(value): float(count / len(choices)) for value, count in zip(values, counts, strict=True)}
 
 
@@ -88,8 +88,8 @@ def _few(values: Any) -> bool:
 
 def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
     """Return the columns that the task added to the trial table, numbers and words only."""
-    known = {*COLUMNS, "linked", *(f"prev_{name}" for name in PREVIOUS)}
-    names = [name for name in table if name not in known and not name.startswith(("period_", "onset_"))]
+    standard = {*COLUMNS, "linked", *(f"prev_{name}" for name in PREVIOUS)}
+    names = [name for name in table if name not in standard and not name.startswith(("period_", "onset_"))]
     return [name for name in names if table[name].ndim == 1 and table[name].dtype != object]
 
 
@@ -106,18 +106,18 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     linked = clusters(table)  # of all trials: a condition may hold in one session only
     numbered = {**table, ROW: np.arange(len(table["performance"]))}
     for name in names:
-        for values, part in groups(numbered, name):
+        for values, subset in groups(numbered, name):
             if values[name] is None or values[name] != values[name]:
                 continue  # a condition that other tasks of the session have
-            scores = part["performance"]
-            found = mean_interval(scores, None if linked is None else linked[part[ROW]])
+            scores = subset["performance"]
+            estimate = mean_interval(scores, None if linked is None else linked[subset[ROW]])
             rows.append(
                 {
                     "condition": name,
                     "value": values[name],
                     "trials": len(scores),
                     "performance": float(np.mean(scores)),
-                    "performance_ci": (found.low, found.high),
+                    "performance_ci": (estimate.low, estimate.high),
                 }
             )
     return rows
@@ -153,8 +153,8 @@ def interval(table: Mapping[str, np.ndarray], column: str = "performance") -> tu
     """
     from neurogym.analysis.intervals import clusters, mean_interval
 
-    found = mean_interval(table[column], clusters(table), bounded=column == "performance")
-    return found.low, found.high
+    estimate = mean_interval(table[column], clusters(table), bounded=column == "performance")
+    return estimate.low, estimate.high
 
 
 def scalars(table: Mapping[str, np.ndarray], conditions: Sequence[str]) -> dict[str, float]:
@@ -164,11 +164,11 @@ def scalars(table: Mapping[str, np.ndarray], conditions: Sequence[str]) -> dict[
         table: the trials of the stretch.
         conditions: names from ``condition_names``.
     """
-    found = {f"behaviour/{name}": value for name, value in summarise(table).items()}
+    values = {f"behaviour/{name}": value for name, value in summarise(table).items()}
     if len(table["trial"]) and not np.any(np.nan_to_num(table["rt"])):
-        del found["behaviour/reaction_time"]  # every answer is given in the first step that allows one
+        del values["behaviour/reaction_time"]  # every answer is given in the first step that allows one
     for choice, share in choice_probabilities(table).items():
-        found[f"choice/{choice}"] = share
+        values[f"choice/{choice}"] = share
     for row in by_condition(table, conditions) if len(table["trial"]) else []:
-        found[f"performance_by_{row['condition']}/{label(row['value'])}"] = row["performance"]
-    return {tag: value for tag, value in found.items() if np.isfinite(value)}
+        values[f"performance_by_{row['condition']}/{label(row['value'])}"] = row["performance"]
+    return {tag: value for tag, value in values.items() if np.isfinite(value)}

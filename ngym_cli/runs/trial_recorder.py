@@ -90,7 +90,7 @@ class TrialRecorder:
         self._fresh = []
         if len(table["trial"]):
             self._unwritten.append(table)
-            if sum(len(part["trial"]) for part in self._unwritten) >= ROWS_PER_PART:
+            if sum(len(unwritten_rows["trial"]) for unwritten_rows in self._unwritten) >= ROWS_PER_PART:
                 self.flush()
         return table
 
@@ -127,9 +127,9 @@ class TrialRecorder:
         Raises:
             UserError: if a part is missing.
         """
-        there = {path.name for path in parts_in(self.folder)} if self.folder is not None else set()
+        existing = {path.name for path in parts_in(self.folder)} if self.folder is not None else set()
         for number in range(self.parts if self.folder is not None else 0):
-            if self._part(number).name not in there:
+            if self._part(number).name not in existing:
                 raise UserError(f"damaged run folder: {self._part(number)} is missing")
 
     def _part(self, number: int) -> Path:

@@ -57,20 +57,20 @@ def concatenate(tables: Sequence[Mapping[str, np.ndarray]]) -> Table:
 
 def concatenate_runs(tables: Iterable[Table]) -> Table:
     """Join tables of different runs row by row; environments of different runs get different numbers."""
-    found, first = [], 0
+    shifted, first = [], 0
     for table in tables:
-        found.append({**table, "env": table["env"] + first})
+        shifted.append({**table, "env": table["env"] + first})
         first += int(table["env"].max(initial=-1)) + 1
-    return concatenate(found)
+    return concatenate(shifted)
 
 
-def _joined(parts: list[tuple[Mapping[str, np.ndarray], str]]) -> np.ndarray:
-    columns = [table.get(name) for table, name in parts]
+def _joined(pairs: list[tuple[Mapping[str, np.ndarray], str]]) -> np.ndarray:
+    columns = [table.get(name) for table, name in pairs]
     present = [column for column in columns if column is not None]
     if len(present) == len(columns) and len({column.shape[1:] for column in present}) == 1:
         return np.concatenate(present)
     values: list[object] = []
-    for column, (table, _) in zip(columns, parts, strict=True):
+    for column, (table, _) in zip(columns, pairs, strict=True):
         rows = len(next(iter(table.values())))
         values.extend([None] * rows if column is None else list(column))
     return nullable(values)
@@ -117,37 +117,37 @@ def read_trials(path: Path, columns: Sequence[str] | None = None) -> Table:
         UserError: if a file is missing or damaged.
     """
     files = parts_in(path) if path.is_dir() else [path]
-    parts = []
+    tables = []
     for file in files:
-        part = reading.read_parquet(file)
-        _require_columns(part, file)
-        wanted = part.column_names if columns is None else [name for name in columns if name in part.column_names]
-        parts.append({name: _from_arrow(part.column(name)) for name in wanted})
-    table = concatenate(parts)
+        rows = reading.read_parquet(file)
+        _require_columns(rows, file)
+        wanted = rows.column_names if columns is None else [name for name in columns if name in rows.column_names]
+        tables.append({name: _from_arrow(rows.column(name)) for name in wanted})
+    table = concatenate(tables)
     previous = [f"prev_{name}" for name in PREVIOUS]  # last in every part, also where later parts have further columns
     return {name: table[name] for name in sorted(table, key=previous.__contains__)}
 
 
-def _require_columns(part: pa.Table, file: Path) -> None:
+def _require_columns(table: pa.Table, file: Path) -> None:
     """Refuse a table with a missing column or a column of the wrong type.
 
     Raises:
         UserError: names the first such column.
     """
     for name, kind in COLUMNS.items():
-        if name not in part.column_names:
+        if name not in table.column_names:
             raise UserError(f"damaged trial table {file}: column {name} is missing")
-        found = part.schema.field(name).type
-        fits = (_holds_numbers, _holds_words)[kind is object](found)
-        if not fits and not (name in ("choice", "ground_truth") and _holds_plain(found)):
-            raise UserError(f"damaged trial table {file}: column {name} holds {found}")
-    if len(set(part.column_names)) < part.num_columns:
+        dtype = table.schema.field(name).type
+        fits = (_holds_numbers, _holds_words)[kind is object](dtype)
+        if not fits and not (name in ("choice", "ground_truth") and _holds_plain(dtype)):
+            raise UserError(f"damaged trial table {file}: column {name} holds {dtype}")
+    if len(set(table.column_names)) < table.num_columns:
         raise UserError(f"damaged trial table {file}: two columns have one name")
-    for field in part.schema:
+    for field in table.schema:
         if not _holds_plain(field.type):
             raise UserError(f"damaged trial table {file}: column {field.name} holds {field.type}")
     for name in ("trial", "env", "step"):
-        if part.column(name).null_count:
+        if table.column(name).null_count:
             raise UserError(f"damaged trial table {file}: column {name} has gaps")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.config import nest
 from ngym_cli.config.values import Values, parse_assignments, parse_value
-from ngym_cli.runs.recordings import NEEDED, OWN
+from ngym_cli.runs.recordings import NEEDED, RECORDING_NAME
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.status import RunRow, by_setting
@@ -68,9 +68,9 @@ class Group(NamedTuple):
         """
         if level == "behaviour":
             return float(np.std(self.scores[seeds], ddof=1))
-        apart = getattr(self, level)[np.ix_(seeds, seeds)]
+        distances = getattr(self, level)[np.ix_(seeds, seeds)]
         different = seeds[:, None] != seeds[None]
-        return float(apart[different].mean()) if different.any() else np.nan
+        return float(distances[different].mean()) if different.any() else np.nan
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class OutsideTraining:
             name: name of the recording; None for an evaluation.
         """
         from ngym_cli.evaluation.request import EvalRequest
-        from ngym_cli.evaluation.requests import evaluate
+        from ngym_cli.evaluation.service import evaluate
         from ngym_cli.files.reading import read_json
 
         parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
@@ -122,8 +122,8 @@ class OutsideTraining:
         )  # fmt: skip
         folder = path / "eval" / request.label(TRIALS)
         if not (folder / "summary.json").exists():
-            for summary, made in evaluate([str(path)], path.parent, request):
-                self.tell(f"evaluated {summary['trials']:,} trials: {made}")
+            for summary, evaluation_folder in evaluate([str(path)], path.parent, request):
+                self.tell(f"evaluated {summary['trials']:,} trials: {evaluation_folder}")
         return float(read_json(folder / "summary.json")["performance"])
 
 
@@ -147,17 +147,19 @@ def draw(rows: Sequence[RunRow], keys: Sequence[str], outside: OutsideTraining) 
     groups, changes = groups_of(rows, outside)
     keys = [key for key in keys if key != "seed"] or [""]
     figure, grid = new_figure(len(LEVELS), len(keys), width=3.2, height=2.2, squeeze=False, sharey="row")
-    names, found = plan.short_names([key for key in keys if key]), []
+    names, table = plan.short_names([key for key in keys if key]), []
     for column, key in enumerate(keys):
         values = plan.distinct(group.values.get(key) for group in groups)
         for axes, level in zip(grid[:, column], LEVELS, strict=True):
-            for place, value in enumerate(values):
+            for position, value in enumerate(values):
                 chosen = [group for group in groups if not key or group.values.get(key) == value]
                 mean, low, high = _interval(chosen, level)
                 each = [group.spread(level, np.arange(len(group.scores))) for group in chosen]
-                axes.plot(np.full(len(each), place - 0.15), each, "o", color=COLOURS[0], markersize=3, alpha=0.6)
-                axes.errorbar(place + 0.1, mean, [[mean - low], [high - mean]], fmt="s", color=COLOURS[1], markersize=4)
-                found.append((level, key, word(value) if key else "", mean, low, high, len(chosen)))
+                axes.plot(np.full(len(each), position - 0.15), each, "o", color=COLOURS[0], markersize=3, alpha=0.6)
+                axes.errorbar(
+                    position + 0.1, mean, [[mean - low], [high - mean]], fmt="s", color=COLOURS[1], markersize=4
+                )
+                table.append((level, key, word(value) if key else "", mean, low, high, len(chosen)))
             if level == "dynamics":
                 floor = np.mean([np.diagonal(group.dynamics).mean() for group in groups])
                 axes.axhline(floor, color=GREY, linestyle=":", linewidth=1)
@@ -176,7 +178,7 @@ def draw(rows: Sequence[RunRow], keys: Sequence[str], outside: OutsideTraining) 
     columns = ("level", "parameter", "value", "mean", "low", "high", "settings")
     return figure, {
         name: np.array(values, object if k < 3 else float)
-        for k, (name, values) in enumerate(zip(columns, zip(*found, strict=True), strict=True))
+        for k, (name, values) in enumerate(zip(columns, zip(*table, strict=True), strict=True))
     }
 
 
@@ -192,21 +194,26 @@ def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[Gr
     """
     from ngym_cli.figures.style import Unavailable
 
-    done = [row for row in rows if row["state"] == "done"]
-    several = [found[:MOST_RUNS] for found in by_setting(done) if len(found) > 1]
+    finished = [row for row in rows if row["state"] == "done"]
+    several = [
+        members_of_setting[:MOST_RUNS] for members_of_setting in by_setting(finished) if len(members_of_setting) > 1
+    ]
     if not several:
         raise Unavailable("needs two finished runs or more that differ in the seed only")
     changes: list[str] = []
-    read = [[_member(Path(str(row["id"])), outside, changes) for row in found] for found in several]
+    read = [
+        [_member(Path(str(row["id"])), outside, changes) for row in members_of_setting]
+        for members_of_setting in several
+    ]
     components = _components([member.population for members in read for member in members])
     groups = [
         Group(
-            plan.without_seed(found[0]["values"]),
+            plan.without_seed(members_of_setting[0]["values"]),
             np.array([member.score for member in members]),
             _dynamics([member.population for member in members], components),
             _weights([member.recurrent for member in members]),
         )
-        for found, members in zip(several, read, strict=True)
+        for members_of_setting, members in zip(several, read, strict=True)
     ]
     return groups, changes
 
@@ -230,10 +237,10 @@ def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member
     changes[:] = [f"{key}={value}" for key, value in changed.items()]
     score = outside.evaluated(path, changed)
     if not any(each.has(NEEDED) and each.intact for each in source.evaluations):
-        outside.evaluated(path, {}, OWN)
+        outside.evaluated(path, {}, RECORDING_NAME)
         source.reread()
-    held = [each for each in source.evaluations if each.has(NEEDED) and each.intact][-1]
-    values, offsets = Recording(held.folder).first("activity", TRIALS)
+    evaluation = [each for each in source.evaluations if each.has(NEEDED) and each.intact][-1]
+    values, offsets = Recording(evaluation.folder).first("activity", TRIALS)
     trials = [values[a:b].astype(float) for a, b in zip(offsets[:-1], offsets[1:], strict=True) if b - a >= 4]
     if not trials:
         raise Unavailable(f"the trials of {path.name} are shorter than 4 steps")
@@ -265,11 +272,13 @@ def _weights(matrices: Sequence[np.ndarray]) -> np.ndarray:
     """Return distances of all pairs of recurrent matrices under the best permutations of units."""
     from neurogym.dynamics import weight_distance
 
-    found = np.zeros((len(matrices),) * 2)
+    distances = np.zeros((len(matrices),) * 2)
     for i, j in combinations(range(len(matrices)), 2):
         comparable = matrices[i].shape == matrices[j].shape and matrices[i].size
-        found[i, j] = found[j, i] = weight_distance(matrices[i], matrices[j], restarts=1) if comparable else np.nan
-    return found
+        distances[i, j] = distances[j, i] = (
+            weight_distance(matrices[i], matrices[j], restarts=1) if comparable else np.nan
+        )
+    return distances
 
 
 def _interval(groups: Sequence[Group], level: str) -> tuple[float, float, float]:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from ngym_cli.figures.files import FigureFiles, FigureRow
 
-NAMES = ("performance", "learning", "search")
+FIGURE_NAMES = ("performance", "learning", "search")
 
 #: Figure that is drawn only when named, because every run is evaluated and recorded.
 DEGENERACY = "degeneracy"
 
 #: Points of a learning curve, and most runs that are read for one.
 BINS = 40
-MOST_RUNS = 500
+MOST_CURVES = 500
 
 #: Resamples behind the band around a learning curve.
 BAND = 500
@@ -56,11 +56,11 @@ def draw(
     from ngym_cli.figures.files import draw_each
 
     for name in names:
-        check_known("figure of a sweep", name, (*NAMES, DEGENERACY))
+        check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
     keys = parameters(sweep, by)
     rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
-    chosen = list(dict.fromkeys(names)) or NAMES
+    chosen = list(dict.fromkeys(names)) or FIGURE_NAMES
     drawers: dict[str, Callable[[], tuple[Figure, Table]]] = {
         "performance": lambda: (_performance(sweep, rows, keys), {}),
         "learning": lambda: (_learning(sweep, rows, keys), {}),
@@ -91,23 +91,25 @@ def _performance(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]
     from ngym_cli.figures.style import Unavailable, legend_below, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
 
-    done = [row for row in rows if row["state"] == "done" and row["performance"] is not None]
-    if not done or not keys:
+    finished = [row for row in rows if row["state"] == "done" and row["performance"] is not None]
+    if not finished or not keys:
         raise Unavailable("no run is done yet" if keys else "all runs have the same parameters")
     figure, grid = new_figure(1, len(keys), squeeze=False, sharey=True)
     ranges = _ranges(sweep)
     names = plan.short_names(list(keys))
-    levels = common_references(done)
+    levels = common_references(finished)
     for axes, key in zip(grid[0], keys, strict=True):
         if key in ranges:
-            axes.plot([row["values"][key] for row in done], [row["performance"] for row in done], "o", markersize=4)
+            axes.plot(
+                [row["values"][key] for row in finished], [row["performance"] for row in finished], "o", markersize=4
+            )
             axes.set_xscale("log" if ranges[key].name in ("log", "logint") else "linear")
         else:
-            _categories(axes, done, key)
+            _categories(axes, finished, key)
         reference_lines(axes, levels)
         axes.set_xlabel(names[key])
     means = "" if set(keys) <= set(ranges) else "; squares: mean, 95 % interval"
-    grid[0][0].set(ylabel="performance", title=f"n = {len(done):,} runs{means}")
+    grid[0][0].set(ylabel="performance", title=f"n = {len(finished):,} runs{means}")
     legend_below(grid[0][0], 3)
     return figure
 
@@ -118,19 +120,21 @@ def _ranges(sweep: SweepFolder) -> dict[str, space.SearchParameter]:
     return {key: kind for key, kind in kinds.items() if kind.name != "choice"}
 
 
-def _categories(axes: Axes, done: Sequence[RunRow], key: str) -> None:
+def _categories(axes: Axes, finished: Sequence[RunRow], key: str) -> None:
     """Draw points for each value of a parameter next to each other, with mean and bootstrap interval."""
     from ngym_cli.figures.style import COLOURS, category_ticks
     from ngym_cli.sweeps.results import statistics
 
-    values = _values(done, key)
+    values = _values(finished, key)
     rng = np.random.default_rng(0)
-    for place, value in enumerate(values):
-        scores = np.array([row["performance"] for row in done if row["values"].get(key) == value], float)
-        axes.plot(place + rng.uniform(-0.12, 0.12, len(scores)), scores, "o", color=COLOURS[0], markersize=3, alpha=0.5)
+    for position, value in enumerate(values):
+        scores = np.array([row["performance"] for row in finished if row["values"].get(key) == value], float)
+        axes.plot(
+            position + rng.uniform(-0.12, 0.12, len(scores)), scores, "o", color=COLOURS[0], markersize=3, alpha=0.5
+        )
         mean = float(scores.mean())
         low, high = statistics(scores)["mean_ci"] or (mean, mean)
-        axes.errorbar(place + 0.25, mean, [[mean - low], [high - mean]], fmt="s", color=COLOURS[1], markersize=4)
+        axes.errorbar(position + 0.25, mean, [[mean - low], [high - mean]], fmt="s", color=COLOURS[1], markersize=4)
     category_ticks(axes, [word(value) for value in values])
     axes.set_xlim(-0.5, len(values) - 0.5)
 
@@ -145,7 +149,7 @@ def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -
     from ngym_cli.figures.view import common_references
     from ngym_cli.sweeps.results import resamples
 
-    started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_RUNS]
+    started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_CURVES]
     if not started or not keys:
         raise Unavailable("no run has begun yet" if keys else "all runs have the same parameters")
     keys = [key for key in keys if key not in _ranges(sweep) and len(_values(started, key)) <= len(COLOURS)]
@@ -161,12 +165,12 @@ def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -
             table = np.array([curves[row["name"]] for row in started if row["values"].get(key) == value])
             label = f"{word(value)}, n = {len(table):,}"
             with np.errstate(invalid="ignore"):
-                kept = np.isfinite(table).all(axis=0)
-            axes.plot(middles[kept], table[:, kept].mean(axis=0), color=COLOURS[number], label=label)
+                complete = np.isfinite(table).all(axis=0)
+            axes.plot(middles[complete], table[:, complete].mean(axis=0), color=COLOURS[number], label=label)
             if len(table) > 1:
-                draws = table[:, kept][resamples(len(table))[:BAND]].mean(axis=1)
+                draws = table[:, complete][resamples(len(table))[:BAND]].mean(axis=1)
                 low, high = np.percentile(draws, [2.5, 97.5], axis=0)
-                axes.fill_between(middles[kept], low, high, color=COLOURS[number], alpha=0.2, linewidth=0)
+                axes.fill_between(middles[complete], low, high, color=COLOURS[number], alpha=0.2, linewidth=0)
         reference_lines(axes, common_references(started))
         axes.set(xlabel="training steps", title=f"by {names[key]}")
         axes.legend(loc="upper left", bbox_to_anchor=(0, -0.22), handlelength=1.5)
@@ -182,9 +186,9 @@ def _curve(row: RunRow, edges: np.ndarray) -> np.ndarray:
     table = read_trials(Path(str(row["id"])) / runs.TRIALS, ("step", "performance"))
     if "step" not in table:
         return np.full(len(edges) - 1, np.nan)
-    place = np.clip(np.searchsorted(edges, table["step"]) - 1, 0, len(edges) - 2)
-    counts = np.bincount(place, minlength=len(edges) - 1)
-    sums = np.bincount(place, table["performance"], len(edges) - 1)
+    bins = np.clip(np.searchsorted(edges, table["step"]) - 1, 0, len(edges) - 2)
+    counts = np.bincount(bins, minlength=len(edges) - 1)
+    sums = np.bincount(bins, table["performance"], len(edges) - 1)
     return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
 
@@ -206,8 +210,8 @@ def _search(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> 
     metric = sweep.recipe.search.maximize.replace("_", " ")
     left.set(xlabel="trial", ylabel=metric, title=f"n = {len(trials):,} complete trials")
     legend_below(left)
-    found = worker.importance(sweep)
-    names = plan.short_names(list(found))
-    right.barh([names[key] for key in reversed(found)], list(reversed(found.values())), color=COLOURS[2])
-    right.set(xlabel="importance (PED-ANOVA)", xlim=(0, 1), title="parameters" if found else "too few trials")
+    importance = worker.importance(sweep)
+    names = plan.short_names(list(importance))
+    right.barh([names[key] for key in reversed(importance)], list(reversed(importance.values())), color=COLOURS[2])
+    right.set(xlabel="importance (PED-ANOVA)", xlim=(0, 1), title="parameters" if importance else "too few trials")
     return figure

@@ -18,7 +18,7 @@ from ngym_cli.sweeps.worker import DONE, attempted
 
 @dataclass(frozen=True)
 class Subjects:
-    """Subjects of a fit as numbered jobs; see `ngym_cli.sweeps.launchers.Work`.
+    """Subjects of a fit as numbered jobs; see `ngym_cli.sweeps.launchers.JobFolder`.
 
     Attributes:
         path: folder of the fit.
@@ -71,22 +71,22 @@ def on(launch: LaunchSettings, progress: FitProgress | None = None) -> Elsewhere
     def fit_all(folder: FitFolder, labels: list[str], table: Behaviour) -> None:
         work, total = Subjects(folder.path), len(table.subjects)
         jobs = [] if all(folder.load(label) for label in labels) else fitted.missing(folder, labels, total)
-        done = -1
+        n_finished = -1
 
         def look() -> None:
-            nonlocal done
+            nonlocal n_finished
             now = total - len(fitted.missing(folder, labels, total))
-            if progress is not None and now > done:
+            if progress is not None and now > n_finished:
                 progress("subjects", now - 1, total)
-            done = now
+            n_finished = now
 
         for job in jobs:
             work.error_path(job).unlink(missing_ok=True)
         if jobs:
-            launcher.launch(launchers.Order(work, jobs, True, look, perform=perform))
+            launcher.launch(launchers.JobSpec(work, jobs, True, look, perform=perform))
         for job in jobs:
             if work.error_path(job).is_file():
-                said = work.error_path(job).read_text(encoding="utf-8").partition("\n")[0]
-                raise UserError(f"subject {table.subjects[job]}: {said}")
+                error = work.error_path(job).read_text(encoding="utf-8").partition("\n")[0]
+                raise UserError(f"subject {table.subjects[job]}: {error}")
 
     return fit_all

@@ -64,10 +64,10 @@ class SweepFolder:
     @cached_property
     def jobs(self) -> dict[int, list[Entry]]:
         """The runs of each job."""
-        found: dict[int, list[Entry]] = {}
+        jobs: dict[int, list[Entry]] = {}
         for entry in self.entries:
-            found.setdefault(entry.job, []).append(entry)
-        return found
+            jobs.setdefault(entry.job, []).append(entry)
+        return jobs
 
     def drawn_path(self, job: int) -> Path:
         """Return the file with the parameters that a search trial drew."""
@@ -82,10 +82,10 @@ class SweepFolder:
         path = self.drawn_path(job)
         if self.recipe.search is None or not path.is_file():
             return None
-        found = read_json(path)
-        if not isinstance(found, dict) or not isinstance(found.get("params"), dict):
+        record = read_json(path)
+        if not isinstance(record, dict) or not isinstance(record.get("params"), dict):
             raise UserError(f"damaged sweep {self.path}: {path.name} holds no parameters")
-        return found
+        return record
 
     def values(self, entry: Entry) -> Values | None:
         """Return the parameters of a run that differ between runs; None until the search has drawn values."""
@@ -197,12 +197,12 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> SweepFolder:
         InUseError: if another process makes runs there.
         UserError: if something else is there, or it cannot be written.
     """
-    there = finding.kind_of(path) == "sweep"
-    if not there and path.exists() and any(path.iterdir()):
+    exists = finding.kind_of(path) == "sweep"
+    if not exists and path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not a folder that ngym made; nothing was written")
     if locks.in_use(path):
         raise InUseError(f"{path} is in use by another process")
-    every = {entry.name: entry for entry in [*(load(path).entries if there else ()), *entries]}
+    every = {entry.name: entry for entry in [*(load(path).entries if exists else ()), *entries]}
     sweep = SweepFolder(path, recipe, tuple(entries))
     with os_errors(f"cannot make {path}"):
         _write_list(path, every.values())
@@ -248,24 +248,24 @@ def named(word: str, root: Path = ROOT) -> SweepFolder | None:
 
 def find_all(root: Path = ROOT) -> list[SweepFolder]:
     """Return the sweeps below a folder, oldest first; damaged sweeps are skipped."""
-    found = []
+    sweeps = []
     for path in finding.find_all("sweep", root):
         with contextlib.suppress(UserError):
-            found.append(load(path))
-    return found
+            sweeps.append(load(path))
+    return sweeps
 
 
 def describe(sweep: SweepFolder) -> Row:
     """Return a sweep as a row of a listing: number of finished runs and mean performance."""
     rows = [runs.describe(run) for run in runs.find_all(sweep.root)]
-    done = [row for row in rows if row["status"] == "finished"]
-    scores = [row["performance"] for row in done if row.get("performance") is not None]
+    finished = [row for row in rows if row["status"] == "finished"]
+    scores = [row["performance"] for row in finished if row.get("performance") is not None]
     total = len(sweep.entries)
     return {
         "id": str(sweep.path),
         "name": sweep.name,
-        "status": "finished" if len(done) >= total else "unfinished",
-        "runs": f"{len(done)} of {total}",
+        "status": "finished" if len(finished) >= total else "unfinished",
+        "runs": f"{len(finished)} of {total}",
         "performance": sum(scores) / len(scores) if scores else None,
         "parameters": sweep.recipe.swept(),
     }

@@ -46,18 +46,21 @@ def entries(recipe: Recipe) -> list[Entry]:
         count *= len(axis)
     if count > MOST_RUNS:
         raise UserError(f"the recipe stands for {count:,} runs; more than {MOST_RUNS:,} are refused")
-    settings = [{key: value for part in parts for key, value in part.items()} for parts in itertools.product(*axes)]
+    settings = [
+        {key: value for axis_values in combination for key, value in axis_values.items()}
+        for combination in itertools.product(*axes)
+    ]
     if recipe.search is None:
         return [Entry(job, _name(job, values), values) for job, values in enumerate(settings)]
     return [Entry(job, _name(job, values), values) for job in range(recipe.search.trials) for values in settings]
 
 
-def enlarged(old: Recipe, known: Sequence[Entry], new: Recipe) -> list[Entry] | None:
+def enlarged(old: Recipe, existing: Sequence[Entry], new: Recipe) -> list[Entry] | None:
     """Return the runs of a larger recipe; runs of the old recipe keep job and name.
 
     Args:
         old: recipe of a sweep.
-        known: runs of the sweep.
+        existing: runs of the sweep.
         new: recipe with more values, parameters or search trials.
 
     Returns:
@@ -65,18 +68,20 @@ def enlarged(old: Recipe, known: Sequence[Entry], new: Recipe) -> list[Entry] | 
     """
     if old.search is not None or new.search is not None:
         fewer = old.search is None or new.search is None or new.search.trials < old.search.trials
-        one, two = ({**recipe.identity(), "search": None} for recipe in (old, new))
-        return None if fewer or one != two or _searched(old) != _searched(new) else entries(new)
+        first, second = ({**recipe.identity(), "search": None} for recipe in (old, new))
+        return None if fewer or first != second or _searched(old) != _searched(new) else entries(new)
     keys = [*dict.fromkeys([*old.grid, *new.grid])]
     if _shared(old.run, keys) != _shared(new.run, keys):
         return None
-    before = {_values(old.run, entry, keys): entry for entry in known}
-    found, job = [], max((entry.job for entry in known), default=-1)
+    before = {_values(old.run, entry, keys): entry for entry in existing}
+    additional, job = [], max((entry.job for entry in existing), default=-1)
     for entry in entries(new):
         same = before.pop(_values(new.run, entry, keys), None)
         job += same is None
-        found.append(replace(same, values=entry.values) if same else Entry(job, _name(job, entry.values), entry.values))
-    return None if before else found
+        additional.append(
+            replace(same, values=entry.values) if same else Entry(job, _name(job, entry.values), entry.values)
+        )
+    return None if before else additional
 
 
 def _searched(recipe: Recipe) -> dict[str, object]:
@@ -91,12 +96,12 @@ def _shared(run: Mapping[str, object], keys: Iterable[str]) -> Values:
 def _values(run: Mapping[str, object], entry: Entry, keys: Iterable[str]) -> str:
     """Return the values of dotted keys in a run, as a text; what is set nowhere has the default."""
     settings = merge(run, nest(entry.values))
-    found = []
+    values_of_key = []
     for key in keys:
         value = lookup(settings, key)
         field = RunConfig.model_fields.get(key)
-        found.append(field.default if value is None and field is not None else value)
-    return repr(found)
+        values_of_key.append(field.default if value is None and field is not None else value)
+    return repr(values_of_key)
 
 
 def _axes(recipe: Recipe) -> list[list[Values]]:
@@ -111,8 +116,8 @@ def _axes(recipe: Recipe) -> list[list[Values]]:
 
 def _name(number: int, values: Mapping[str, object]) -> str:
     """Return a folder name made from the settings specific to a run."""
-    parts = [f"{key.rpartition('.')[2]}={_word(value)}" for key, value in values.items()]
-    return re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *parts]))[:LONGEST_NAME].rstrip("._-")
+    words = [f"{key.rpartition('.')[2]}={_word(value)}" for key, value in values.items()]
+    return re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *words]))[:LONGEST_NAME].rstrip("._-")
 
 
 def _word(value: object) -> str:
@@ -139,6 +144,6 @@ def short_names(keys: list[str]) -> dict[str, str]:
 
 def distinct(values: Iterable[Any]) -> list[Any]:
     """Return the distinct values of a parameter: numbers in ascending order, other values in order of appearance."""
-    found = list({repr(value): value for value in values}.values())
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)
-    return sorted(found) if numbers else found
+    by_text = list({repr(value): value for value in values}.values())
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in by_text)
+    return sorted(by_text) if numbers else by_text

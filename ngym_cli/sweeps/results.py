@@ -21,7 +21,7 @@ from ngym_cli.sweeps.recipe import SearchMetric
 from ngym_cli.sweeps.status import RunRow, by_setting
 from ngym_cli.terminal import REFERENCES, Row
 
-FILE = "summary.parquet"
+SUMMARY_FILE = "summary.parquet"
 RESAMPLES = 2_000
 LEVEL = 0.95
 METRIC: SearchMetric = "performance"
@@ -73,15 +73,15 @@ class SettingRow(Spread):
 def table(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     """Return a flat row per run: folder, state, parameters under short names, and results."""
     names = plan.short_names(sweep.recipe.swept())
-    found = []
+    records = []
     for row in rows:
         record = _record(row)
         low, high = record.pop("performance_ci") or (None, None)
         line: Row = {"run": row["name"], "path": row["id"], "state": row["state"], "error": row["error"]}
         line |= record | {"performance_low": low, "performance_high": high}
         line |= {name: plain_text(row["values"].get(key)) for key, name in names.items()}
-        found.append(line)
-    return found
+        records.append(line)
+    return records
 
 
 def _record(row: RunRow) -> Row:
@@ -113,7 +113,8 @@ class SweepDocument(TypedDict):
 def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     """Write ``summary.parquet`` and return the rows."""
     lines = table(sweep, rows)
-    write_table({name: np.array([line[name] for line in lines], object) for name in lines[0]}, sweep.path / FILE)
+    columns = {name: np.array([line[name] for line in lines], object) for name in lines[0]}
+    write_table(columns, sweep.path / SUMMARY_FILE)
     return lines
 
 
@@ -123,8 +124,8 @@ def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = 
 
 
 def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
-    done = [row.get(metric) for row in members if row["state"] == "done"]
-    scores = [score for score in done if score is not None]
+    scores_of_finished = [row.get(metric) for row in members if row["state"] == "done"]
+    scores = [score for score in scores_of_finished if score is not None]
     return {
         "values": plan.without_seed(members[0]["values"]),
         "n": len(scores),

@@ -60,20 +60,20 @@ def parse_kind(key: str, text: str) -> SearchParameter:
     name = call.name
     if name not in KINDS:
         raise ValueError(f"space {key}: {unknown('kind', name, KINDS)}")
-    values = tuple(parse_scalar(part) for part in call.positional)
+    values = tuple(parse_scalar(word) for word in call.positional)
     if name == "choice":
         if len(values) < 2:
             raise ValueError(f"space {key}: a choice needs two values or more")
         return SearchParameter(name, values)
-    whole = name in ("int", "logint")
-    given = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    if whole:
-        given = [value for value in given if isinstance(value, int)]
+    is_integer = name in ("int", "logint")
+    bounds = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if is_integer:
+        bounds = [value for value in bounds if isinstance(value, int)]
     fits = len(values) == 2 or name == "int" and len(values) == 3
-    if not fits or len(given) < len(values):
-        numbers = "two whole numbers" if whole else "two numbers"
+    if not fits or len(bounds) < len(values):
+        numbers = "two whole numbers" if is_integer else "two numbers"
         raise ValueError(f"space {key}: {name} takes {numbers}, lowest and highest, not '{':'.join(call.positional)}'")
-    low, high, *step = given
+    low, high, *step = bounds
     if not low < high or (name in ("log", "logint") and low <= 0) or (step and step[0] < 1):
         raise ValueError(f"space {key}: '{text}' is not a range{' above 0' if name.startswith('log') else ''}")
     return SearchParameter(name, values)

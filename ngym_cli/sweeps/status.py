@@ -71,35 +71,35 @@ def by_setting(rows: Iterable[RunRow]) -> list[list[RunRow]]:
 def row(sweep: SweepFolder, entry: Entry) -> RunRow:
     """Return the state of a run."""
     values = sweep.values(entry)
-    found: RunRow = {
+    run_row: RunRow = {
         "id": None, "name": entry.name, "job": entry.job, "values": values or dict(entry.values), "state": "queued",
         "performance": None, "steps": 0, "timesteps": None, "seconds": None, "left": None, "error": None,
         "reason": None,
     }  # fmt: skip
     if values is not None:
         path = sweep.run_path(entry, values)
-        found["id"] = str(path)
+        run_row["id"] = str(path)
         if (path / runs.MANIFEST).exists():
             try:
-                _take_manifest(found, runs.RunFolder(path).manifest())
+                _take_manifest(run_row, runs.RunFolder(path).manifest())
             except UserError as error:
-                found["state"], found["error"] = "failed", str(error)
-    if found["state"] == "queued" and sweep.recipe.search is not None and sweep.reported_path(entry.job).exists():
-        found["state"] = "pruned"
-    if found["state"] in ("queued", "interrupted", "failed"):
-        why = sweep.error(entry.job)
-        if why is not None:
-            found["state"], found["error"] = "failed", why
-    return found
+                run_row["state"], run_row["error"] = "failed", str(error)
+    if run_row["state"] == "queued" and sweep.recipe.search is not None and sweep.reported_path(entry.job).exists():
+        run_row["state"] = "pruned"
+    if run_row["state"] in ("queued", "interrupted", "failed"):
+        message = sweep.error(entry.job)
+        if message is not None:
+            run_row["state"], run_row["error"] = "failed", message
+    return run_row
 
 
-def _take_manifest(found: RunRow, manifest: Manifest) -> None:
+def _take_manifest(run_row: RunRow, manifest: Manifest) -> None:
     """Enter the record of a run."""
     status, reason = manifest["status"], manifest.get("exit_reason")
     states = {"running": "running", "finished": "done", "failed": "failed"}
     state = PRUNED if status == "interrupted" and reason == PRUNED else states.get(status, "interrupted")
     config = manifest.get("config") or {}
-    found.update({
+    run_row.update({
         "state": state,
         "performance": manifest.get("performance"),
         "reward_per_trial": manifest.get("reward_per_trial"),
@@ -113,14 +113,14 @@ def _take_manifest(found: RunRow, manifest: Manifest) -> None:
         "error": reason if state == "failed" else None,
     })  # fmt: skip
     if state == "running":
-        found["seconds"], found["left"] = _progress(manifest, found["steps"], found["timesteps"] or 0)
+        run_row["seconds"], run_row["left"] = _progress(manifest, run_row["steps"], run_row["timesteps"] or 0)
 
 
 def _progress(manifest: Manifest, steps: int, total: int) -> tuple[float, float | None]:
     """Return the seconds since a run was last started or resumed, and the estimated seconds left."""
     resumed = manifest.get("resumed") or []
-    begun, at = (resumed[-1]["at"], resumed[-1]["step"]) if resumed else (manifest.get("started"), 0)
-    moment = datetime.fromisoformat(begun) if begun else datetime.now(UTC)
+    started, at = (resumed[-1]["at"], resumed[-1]["step"]) if resumed else (manifest.get("started"), 0)
+    moment = datetime.fromisoformat(started) if started else datetime.now(UTC)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     seconds = (datetime.now(UTC) - moment).total_seconds()
     left = seconds * (total - steps) / (steps - at) if steps > at and total else None
@@ -143,18 +143,18 @@ class StatusReader:
         return [self._row(entry) for entry in self.sweep.entries]
 
     def _row(self, entry: Entry) -> RunRow:
-        known = self._final.get(entry.name)
-        if known is None:
-            known = row(self.sweep, entry)
-            if known["state"] in FINAL:
-                self._final[entry.name] = known
-        return known
+        final = self._final.get(entry.name)
+        if final is None:
+            final = row(self.sweep, entry)
+            if final["state"] in FINAL:
+                self._final[entry.name] = final
+        return final
 
 
 def counts(rows: Sequence[RunRow]) -> dict[str, int]:
     """Return the number of runs in each state."""
-    found = Counter(item["state"] for item in rows)
-    return {state: found[state] for state in STATES}
+    count_by_state = Counter(item["state"] for item in rows)
+    return {state: count_by_state[state] for state in STATES}
 
 
 def unfinished_jobs(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[int]:

@@ -63,8 +63,10 @@ class LiveTable:
 
 def headline(rows: Sequence[RunRow], workers: int) -> str:
     """Return the state of a sweep as a single line."""
-    found = {state: count for state, count in status.counts(rows).items() if count or state in ("done", "running")}
-    text = ", ".join(f"{count:,} {state}" for state, count in found.items()) + f" of {len(rows):,} runs"
+    state_counts = {
+        state: count for state, count in status.counts(rows).items() if count or state in ("done", "running")
+    }
+    text = ", ".join(f"{count:,} {state}" for state, count in state_counts.items()) + f" of {len(rows):,} runs"
     left = status.time_left(rows, workers)
     unfinished = any(row["state"] in ("queued", "running", "interrupted") for row in rows)
     return text + (f", about {in_words(left)} left" if left is not None and unfinished else "")
@@ -87,10 +89,10 @@ def table(rows: Sequence[RunRow], keys: Sequence[str]) -> Table:
         keys: parameters that differ between runs; without any, as for the networks of a paper, names tell runs apart.
     """
     numbers = ("performance", "steps", "time left")
-    shown = plain_table(["run", *plan.short_names(list(keys)).values(), "state", *numbers, ""], numbers)
+    rich_table = plain_table(["run", *plan.short_names(list(keys)).values(), "state", *numbers, ""], numbers)
     for row in rows:
         performance, left, total = row["performance"], row["left"], row["timesteps"]
-        shown.add_row(
+        rich_table.add_row(
             row["name"].partition("-")[0] if keys else row["name"],
             *(word(row["values"].get(key)) for key in keys),
             row["state"],
@@ -100,7 +102,7 @@ def table(rows: Sequence[RunRow], keys: Sequence[str]) -> Table:
             (row["error"] or "")[:100],
             style=_STYLES.get(row["state"], ""),
         )
-    return shown
+    return rich_table
 
 
 def word(value: object) -> str:
@@ -116,18 +118,19 @@ def word(value: object) -> str:
 MOST_PLANNED = 200
 
 
-def print_plan(out: Console, recipe: Recipe, found: Forecast) -> None:
+def print_plan(out: Console, recipe: Recipe, forecast: Forecast) -> None:
     """Print the runs of a sweep and the expected duration."""
-    for entry in found.entries[:MOST_PLANNED]:
+    for entry in forecast.entries[:MOST_PLANNED]:
         out.print("  " + entry.name, soft_wrap=True)
-    if len(found.entries) > MOST_PLANNED:
-        out.print(f"  and {len(found.entries) - MOST_PLANNED:,} more")
+    if len(forecast.entries) > MOST_PLANNED:
+        out.print(f"  and {len(forecast.entries) - MOST_PLANNED:,} more")
     if recipe.search is not None:
         drawn = ", ".join(f"{key} {kind}" for key, kind in recipe.search.space.items())
         out.print(f"drawn for each trial: {drawn}", soft_wrap=True)
     out.print(
-        f"{len(found.entries):,} runs of {found.steps:,.0f} steps on average: about {in_words(found.core_seconds)} of "
-        f"one core, {in_words(found.seconds)} with {found.workers} at a time (from speeds measured on this machine)",
+        f"{len(forecast.entries):,} runs of {forecast.steps:,.0f} steps on average: "
+        f"about {in_words(forecast.core_seconds)} of one core, {in_words(forecast.seconds)} with "
+        f"{forecast.workers} at a time (from speeds measured on this machine)",
         soft_wrap=True,
     )
 
@@ -146,7 +149,7 @@ def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> N
     print_settings(out, document["settings"], sweep.recipe.search is not None)
     print_importance(out, document["importance"])
     print_errors(out, document["runs"], sweep)
-    out.print(f"{sweep.path / results.FILE}; next: {quoted('ngym', 'plot', sweep.path)}", soft_wrap=True)
+    out.print(f"{sweep.path / results.SUMMARY_FILE}; next: {quoted('ngym', 'plot', sweep.path)}", soft_wrap=True)
 
 
 #: Settings of a search that are shown, best first, and most settings of a grid.
@@ -168,14 +171,14 @@ def print_settings(out: Console, settings: Sequence[SettingRow], search: bool) -
         return
     keys = list(dict.fromkeys(key for setting in chosen for key in setting["values"]))
     numbers = ("runs", "mean", "95 % interval", "IQM", "95 % interval", "failed")
-    shown = plain_table([*plan.short_names(keys).values(), *numbers], numbers)
+    rich_table = plain_table([*plan.short_names(keys).values(), *numbers], numbers)
     for setting in chosen[:MOST_SETTINGS]:
-        shown.add_row(
+        rich_table.add_row(
             *(word(setting["values"].get(key)) for key in keys), f"{setting['n']:,}",
             *_cells(setting["mean"], setting["mean_ci"]), *_cells(setting["iqm"], setting["iqm_ci"]),
             str(setting["failed"]) if setting["failed"] else "-",
         )  # fmt: skip
-    out.print(shown)
+    out.print(rich_table)
     if len(settings) > len(chosen[:MOST_SETTINGS]) and not search:
         out.print(f"and {len(settings) - MOST_SETTINGS:,} more settings", style="dim")
     if any(setting["mean_ci"] for setting in chosen):
@@ -200,5 +203,5 @@ def print_importance(out: Console, importance: Mapping[str, float]) -> None:
     """Print the importance of each parameter of a search."""
     if importance:
         names = plan.short_names(list(importance))
-        said = ", ".join(f"{names[key]} {value:.2f}" for key, value in importance.items())
-        out.print(f"importance of parameters: {said}")
+        text = ", ".join(f"{names[key]} {value:.2f}" for key, value in importance.items())
+        out.print(f"importance of parameters: {text}")

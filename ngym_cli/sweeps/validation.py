@@ -82,24 +82,24 @@ def check(recipe: Recipe) -> list[Setting]:
     Raises:
         UserError: on the first setting that does not work.
     """
-    known: dict[str, tuple[RunConfig, Facts]] = {}
-    found: list[Setting] = []
+    inspected: dict[str, tuple[RunConfig, Facts]] = {}
+    checked: list[Setting] = []
     for values in settings(recipe):
         try:
-            found.append(completed(recipe, values, known))
+            checked.append(completed(recipe, values, inspected))
         except UserError as error:
-            said = ", ".join(f"{key}={value}" for key, value in values.items())
-            raise UserError(f"{one_line(error)} (the runs with {said})" if said else one_line(error)) from None
-    return found
+            text = ", ".join(f"{key}={value}" for key, value in values.items())
+            raise UserError(f"{one_line(error)} (the runs with {text})" if text else one_line(error)) from None
+    return checked
 
 
-def completed(recipe: Recipe, values: Values, known: dict[str, tuple[RunConfig, Facts]] | None = None) -> Setting:
+def completed(recipe: Recipe, values: Values, inspected: dict[str, tuple[RunConfig, Facts]] | None = None) -> Setting:
     """Return a setting after a trial construction, with every default spelled out.
 
     Args:
         recipe: the recipe.
         values: settings of this run alone.
-        known: tasks that were tried before, shared by settings that differ in the agent alone.
+        inspected: tasks that were tried before, shared by settings that differ in the agent alone.
 
     Raises:
         UserError: if the setting does not work.
@@ -112,11 +112,11 @@ def completed(recipe: Recipe, values: Values, known: dict[str, tuple[RunConfig, 
     find_algorithm(config.alg)
     if config.network is not None:
         find_network(config.network)
-    known = {} if known is None else known
+    inspected = {} if inspected is None else inspected
     task = _task_of(config)
-    if task not in known:
-        known[task] = resolve(config)
-    resolved, facts = known[task]
+    if task not in inspected:
+        inspected[task] = resolve(config)
+    resolved, facts = inspected[task]
     config = config.model_copy(update={name: value for name, value in resolved if name in _TASK})
     return Setting(complete(config, facts), facts)
 
@@ -133,17 +133,17 @@ def references(recipe: Recipe) -> list[str]:
     """Return the user code and files that a recipe names, outside of this package."""
     from ngym_cli.config import trust
 
-    found = (trust.references(from_dict(merge(recipe.run, nest(values)))) for values in settings(recipe))
-    return list(dict.fromkeys(name for names in found for name in names))
+    per_setting = (trust.references(from_dict(merge(recipe.run, nest(values)))) for values in settings(recipe))
+    return list(dict.fromkeys(name for names in per_setting for name in names))
 
 
-def require_trust(recipe: Recipe, source: Path, given: Recipe | None = None) -> None:
+def require_trust(recipe: Recipe, source: Path, trusted_recipe: Recipe | None = None) -> None:
     """Refuse a recipe that was read and names code or files which the command line does not name too.
 
     Raises:
         UserError: names the first untrusted reference and says how to allow it.
     """
-    allowed = references(given) if given is not None else []
+    allowed = references(trusted_recipe) if trusted_recipe is not None else []
     for name in references(recipe):
         if name not in allowed:
             raise UserError(
@@ -156,7 +156,7 @@ def require_trust(recipe: Recipe, source: Path, given: Recipe | None = None) -> 
 MOST_KINDS = 6
 
 #: Seconds after which no further kind is measured.
-PATIENCE = 10.0
+LONGEST_MEASUREMENT = 10.0
 
 
 @dataclass(frozen=True)
@@ -214,9 +214,9 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
     for config, facts in settings:
         kind = (config.task, config.alg, config.network, config.units, config.n_envs, config.dt)
         if kind not in per_step:
-            enough = len(per_step) >= MOST_KINDS or (per_step and time.monotonic() - began > PATIENCE)
-            known = list(per_step.values())
-            per_step[kind] = sum(known) / len(known) if enough else 1 / timing.speed(config)
+            enough = len(per_step) >= MOST_KINDS or (per_step and time.monotonic() - began > LONGEST_MEASUREMENT)
+            measured = list(per_step.values())
+            per_step[kind] = sum(measured) / len(measured) if enough else 1 / timing.speed(config)
         if id(facts) not in references:
             references[id(facts)] = _seconds_of_references(facts)
         fixed = timing.besides_learning(config, facts) + references[id(facts)]

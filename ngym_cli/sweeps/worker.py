@@ -184,13 +184,13 @@ def prepare(sweep: SweepFolder) -> None:
 
 def default_params(sweep: SweepFolder, default: RunConfig) -> Values | None:
     """Return the default setting as parameters of the search, or None if outside the search space."""
-    found: Values = {}
+    params: Values = {}
     for key, kind in space.kinds(_settings(sweep).space).items():
         value = lookup(default.model_dump(), key)
         if not kind.holds(value):
             return None
-        found[key] = value
-    return found
+        params[key] = value
+    return params
 
 
 def claim(sweep: SweepFolder, study: Study, storage: Any, job: int) -> Trial:
@@ -249,10 +249,10 @@ def _score(record: Mapping[str, Any], metric: SearchMetric) -> float:
 
 def _watch(trial: Trial, metric: SearchMetric, before: list[float], steps: int) -> Watch:
     """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
-    done = list(before)
+    finished = list(before)
 
     def watch(step: int, summary: Summary) -> str | None:
-        trial.report(float(np.mean([*done, _score(summary, metric)])), len(done) * steps + step)
+        trial.report(float(np.mean([*finished, _score(summary, metric)])), len(finished) * steps + step)
         return PRUNED if step < steps and trial.should_prune() else None
 
     return watch
@@ -266,8 +266,8 @@ def importance(sweep: SweepFolder) -> dict[str, float]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             evaluator = package.importance.PedAnovaImportanceEvaluator()
-            found = package.importance.get_param_importances(study, evaluator=evaluator)
-        return {key: float(value) for key, value in found.items()}
+            values = package.importance.get_param_importances(study, evaluator=evaluator)
+        return {key: float(value) for key, value in values.items()}
     except (RuntimeError, ValueError):
         return {}
 

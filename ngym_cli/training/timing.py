@@ -15,7 +15,9 @@ from ngym_cli import terminal
 from ngym_cli.agents import threads
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.compiled.steps import ROWS
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.device import selection
+from ngym_cli.agents.device.selection import Crossover
+from ngym_cli.agents.from_config import build_model, complete, sequences_side_by_side
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.defaults import resolve
@@ -35,6 +37,9 @@ ENVIRONMENTS = (16, 64, 256)
 
 #: Largest duration of the measurement in seconds, and the share of this time for preparing the candidates.
 SECONDS, READY = 40.0, 0.5
+
+#: Rounds on a GPU, of which the median counts.
+DEVICE_TURNS = 3
 
 #: Share of the greatest speed that counts as equal, in favour of fewer environments.
 ALIKE = 0.9
@@ -217,23 +222,53 @@ def bench(request: BenchRequest) -> dict[str, object]:
 
     Returns:
         ``flags`` to add to the line, ``expected_seconds`` of the run with them, of which ``learning_seconds``,
-        ``timesteps``, and ``tried``, the best first.
+        ``timesteps``, ``tried``, the best first, and ``device``, the comparison with the GPU; None without a GPU or
+        where another device than ``auto`` was requested.
 
     Raises:
         UserError: if the configuration does not work.
     """
     config = configuration.load(request.config, request.settings, request.trust)
-    best, found, rest = try_out(config, request.threads, request.seconds)
-    learning = best.timesteps / found[0].speed
+    card = installed_card() if config.device == "auto" else None
+    on_cpu = config if card is None else config.model_copy(update={"device": "cpu"})
+    best, found, rest = try_out(on_cpu, request.threads, request.seconds)
+    crossover = None if card is None else measure_device(best, found[0].speed, card)
+    faster = crossover is not None and crossover.gpu > crossover.cpu
+    learning = best.timesteps / (crossover.gpu if crossover is not None and faster else found[0].speed)
     return {
         "task": best.task,
         "alg": best.alg,
-        "flags": f"--n-envs {found[0].n_envs} --threads {found[0].threads}",
+        "flags": f"--n-envs {found[0].n_envs} --threads {found[0].threads}" + " --device cuda" * faster,
+        "device": None if crossover is None else asdict(crossover),
         "timesteps": best.timesteps,
         "learning_seconds": round(learning, 1),
         "expected_seconds": round(learning + rest, 1),
         "tried": [asdict(timed) for timed in found],
     }
+
+
+def installed_card() -> str | None:
+    """Return the name of this machine's GPU; None if there is none."""
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+
+
+def measure_device(config: ResolvedConfig, cpu: float, card: str, device: str = selection.CUDA) -> Crossover:
+    """Measure the speed of a run on a device, and keep the comparison for ``--device auto``.
+
+    Args:
+        config: configuration of the run.
+        cpu: steps per second on the CPU.
+        card: name of the device's card.
+        device: name of the device in torch.
+    """
+    take = _turn(config.model_copy(update={"device": device}), threads.learning(), time.perf_counter)
+    gpu = float(np.median([take() for _ in range(DEVICE_TURNS)]))
+    sequences = sequences_side_by_side(config)
+    crossover = Crossover(card, str(config.network), config.units, sequences, cpu, gpu)
+    selection.store(crossover)
+    return crossover
 
 
 def print_timed(found: Mapping[str, Any]) -> None:
@@ -248,6 +283,9 @@ def print_timed(found: Mapping[str, Any]) -> None:
     whole, learning = in_words(found["expected_seconds"]), in_words(found["learning_seconds"])
     about = f"{steps:,} steps take about {whole}, of which learning {learning}"
     out.print(f"\nbest: {found['flags']}; {about}", soft_wrap=True)
+    if device := found["device"]:
+        speeds = f"{device['gpu']:,.0f} steps a second on {device['card']}, {device['cpu']:,.0f} on the CPU"
+        out.print(f"{speeds}; --device auto follows this from now on", soft_wrap=True)
     if len({row["n_envs"] for row in found["tried"]}) > 1:
         more = "More environments mean longer rollouts and fewer updates in as many steps"
         out.print(f"{more}; the number of threads changes nothing but time.", soft_wrap=True)

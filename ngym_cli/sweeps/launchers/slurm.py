@@ -17,7 +17,7 @@ from ngym_cli.errors import UserError, library, message_of, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.sweeps import folder, status
-from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, Order, Perform
+from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, JobSpec, Perform
 
 FOLDER, JOBS = "slurm", "jobs.json"
 
@@ -82,26 +82,26 @@ class Slurm:
             executor.parameters["map_count"] = tasks
         return str(executor._make_submission_file_text(executor._submitit_command_str, "")).strip()
 
-    def launch(self, order: Order) -> None:
+    def launch(self, order: JobSpec) -> None:
         """Submit all jobs that are not queued yet, and watch the queue; see ``Launcher``."""
         record = order.sweep.path / FOLDER / JOBS
-        known = _submitted(record)
+        submissions = _submitted(record)
         queued = in_queue()
-        taken = {job for name, jobs in known.items() if name in queued for job in jobs}
-        todo = [job for job in order.jobs if job not in taken]
+        queued_jobs = {job for name, jobs in submissions.items() if name in queued for job in jobs}
+        todo = [job for job in order.jobs if job not in queued_jobs]
         if todo:
             submitted = self._submit(order, todo)
-            known = {name: jobs for name, jobs in known.items() if name in queued} | submitted
-            write_json(record, known)
+            submissions = {name: jobs for name, jobs in submissions.items() if name in queued} | submitted
+            write_json(record, submissions)
         if not order.detach:
-            self._watch(order, set(known))
+            self._watch(order, set(submissions))
 
-    def _submit(self, order: Order, jobs: Sequence[int]) -> dict[str, list[int]]:
+    def _submit(self, order: JobSpec, jobs: Sequence[int]) -> dict[str, list[int]]:
         """Submit an array and return the jobs of each array task."""
-        place = order.sweep.path.resolve()
-        if not str(place).isprintable():  # it becomes part of the script that Slurm runs
-            raise UserError(f"Slurm cannot write into a folder with such a name: {str(place)!r}")
-        executor = self._executor(place / FOLDER, order.sweep.name)
+        sweep_path = order.sweep.path.resolve()
+        if not str(sweep_path).isprintable():  # it becomes part of the script that Slurm runs
+            raise UserError(f"Slurm cannot write into a folder with such a name: {str(sweep_path)!r}")
+        executor = self._executor(sweep_path / FOLDER, order.sweep.name)
         batches = self._batches(jobs)
         try:
             with executor.batch():
@@ -121,23 +121,23 @@ class Slurm:
             executor = (make or self.submitit.SlurmExecutor)(folder=logs / "%A", max_num_timeout=REQUEUES)
         except (RuntimeError, OSError) as error:
             raise UserError(f"there is no Slurm here: {one_line(error)}") from None
-        given = {**DEFAULTS, **self.options, "job_name": f"ngym-{name}"}
-        given.setdefault("signal_delay_s", min(MOST_WARNING, given["time"] * 60 // 4))
+        parameters = {**DEFAULTS, **self.options, "job_name": f"ngym-{name}"}
+        parameters.setdefault("signal_delay_s", min(MOST_WARNING, parameters["time"] * 60 // 4))
         if self.workers:
-            given["array_parallelism"] = self.workers
-        further = {key.replace("_", "-"): given.pop(key) for key in list(given) if key not in SUBMITIT}
+            parameters["array_parallelism"] = self.workers
+        further = {key.replace("_", "-"): parameters.pop(key) for key in list(parameters) if key not in SUBMITIT}
         setup = [f"export {name}=${{{name}:-1}}" for name in threads.VARIABLES]
         setup += [f"export {name}={value}" for name, value in processes.SAFE_ENVIRONMENT.items()]
-        executor.update_parameters(**given, additional_parameters=further, setup=setup)
+        executor.update_parameters(**parameters, additional_parameters=further, setup=setup)
         return executor
 
-    def _watch(self, order: Order, names: set[str]) -> None:
+    def _watch(self, order: JobSpec, names: set[str]) -> None:
         """Show the progress until no job is left in the queue. An interruption does not affect the jobs."""
-        asked = 0.0
+        last_query = 0.0
         while True:
             order.look()
-            if time.monotonic() - asked > SECONDS_PER_QUESTION:
-                asked = time.monotonic()
+            if time.monotonic() - last_query > SECONDS_PER_QUESTION:
+                last_query = time.monotonic()
                 if not names & in_queue():
                     return
             time.sleep(SECONDS_PER_LOOK)
@@ -149,12 +149,12 @@ def _submitted(record: Path) -> dict[str, list[int]]:
     Raises:
         UserError: if the record is damaged.
     """
-    found = read_json(record) if record.exists() else {}
-    if not isinstance(found, dict) or not all(
-        isinstance(jobs, list) and all(isinstance(job, int) for job in jobs) for jobs in found.values()
+    record_content = read_json(record) if record.exists() else {}
+    if not isinstance(record_content, dict) or not all(
+        isinstance(jobs, list) and all(isinstance(job, int) for job in jobs) for jobs in record_content.values()
     ):
         raise UserError(f"{record} is damaged: it is not a list of jobs")
-    return found
+    return record_content
 
 
 class ArrayTask:
@@ -210,12 +210,12 @@ def in_queue() -> set[str]:
     """
     try:
         command = [processes.program("squeue"), "--noheader", "--array", "--format=%F_%K", "--me"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except FileNotFoundError:
         raise UserError("there is no Slurm here: squeue is not installed") from None
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         raise UserError(f"Slurm does not answer: {message_of(error.stderr or error)}") from None
-    return {name.removesuffix("_N/A") for name in done.stdout.split()}
+    return {name.removesuffix("_N/A") for name in process.stdout.split()}
 
 
 def minutes(text: str) -> int:
@@ -231,13 +231,13 @@ def minutes(text: str) -> int:
     if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", text):
         raise UserError(f"--slurm time: '{text}' is not a valid time; expected 90 (minutes), 2:00:00 or 1-12:00:00")
     days, dash, rest = text.rpartition("-")
-    parts = [int(part) for part in rest.split(":")]
+    fields = [int(field) for field in rest.split(":")]
     if dash:
-        hours, mins, seconds = (*parts, 0, 0)[:3]
-    elif len(parts) == 3:
-        hours, mins, seconds = parts
+        hours, mins, seconds = (*fields, 0, 0)[:3]
+    elif len(fields) == 3:
+        hours, mins, seconds = fields
     else:
-        hours, mins, seconds = 0, parts[0], parts[1] if len(parts) == 2 else 0
+        hours, mins, seconds = 0, fields[0], fields[1] if len(fields) == 2 else 0
     total = int(days or 0) * 1440 + hours * 60 + mins + -(-seconds // 60)
     if total < 1:
         raise UserError(f"--slurm time: '{text}' is less than a minute")

@@ -116,7 +116,7 @@ def test_user_code_in_a_recipe_is_not_imported_without_trust(make_sweep, tmp_pat
     sweep = make_sweep(run={"task": "rig.py:Failing"}, grid={"seed": [0, 1]})
     with pytest.raises(UserError, match="--trust"):
         validation.require_trust(sweep.recipe, sweep.path)
-    validation.require_trust(sweep.recipe, sweep.path, given=sweep.recipe)
+    validation.require_trust(sweep.recipe, sweep.path, trusted_recipe=sweep.recipe)
 
 
 def pretend(sweep, scores):
@@ -141,7 +141,7 @@ def test_settings_have_mean_interquartile_mean_and_intervals_over_seeds(make_swe
     assert two["mean"] == pytest.approx(0.75)
     assert two["mean_ci"][0] < 0.75 < two["mean_ci"][1]
     results.write(sweep, rows)
-    table = pq.read_table(sweep.path / results.FILE).to_pydict()
+    table = pq.read_table(sweep.path / results.SUMMARY_FILE).to_pydict()
     assert table["network"] == ["lstm"] * 8 + ["gru"] * 8
     assert table["seed"] == [*range(8), *range(8)]
     assert table["performance"] == pytest.approx(scores)

@@ -7,11 +7,14 @@ import json
 import pytest
 
 from ngym_cli.agents import threads
+from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.device import selection
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.training import timing
+from ngym_cli.training.request import BenchRequest
 
 FEW = {"task": "PerceptualDecisionMaking-v0", "timesteps": 2_000, "hyperparameters": {"n_steps": 16}}
 
@@ -112,3 +115,27 @@ def test_the_first_line_of_a_run_says_how_long_it_takes_and_the_record_how_many_
     assert "512 steps; about " in first and first.endswith(" s")
     (manifest,) = (tmp_path / "r").rglob("manifest.json")
     assert json.loads(manifest.read_text())["machine"]["threads"] == 2
+
+
+@pytest.mark.parametrize("gpu_is_faster", [True, False])
+def test_a_gpu_is_compared_with_the_cpu_and_auto_follows(monkeypatch, tmp_path, gpu_is_faster):
+    """Here the device is the CPU, which acts as a card."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(Learner, "on_device", True)
+    config, facts = resolve(from_dict({**FEW, "n_envs": 4}))
+    cpu = 1e-3 if gpu_is_faster else 1e12
+    crossover = timing.measure_device(complete(config, facts), cpu, "a card", "cpu")
+    assert crossover.gpu > 0 and (crossover.network, crossover.units, crossover.n_envs) == ("lstm", 64, 4)
+    choice = selection.choose_measured("a card", "lstm", 64, 4, selection.read_crossovers())
+    assert choice.device == ("cuda" if gpu_is_faster else "cpu")
+
+
+def test_the_comparison_is_part_of_what_is_printed(monkeypatch, capsys):
+    measured = selection.Crossover("a card", "lstm", 64, 16, cpu=1_000.0, gpu=5_000.0)
+    monkeypatch.setattr(timing, "installed_card", lambda: "a card")
+    monkeypatch.setattr(timing, "measure_device", lambda *_: measured)
+    found = timing.bench(BenchRequest(settings={**FEW, "n_envs": 16}, threads=1, seconds=0.1))
+    assert found["flags"].endswith("--device cuda") and found["device"]["gpu"] == 5_000.0
+    assert found["learning_seconds"] == pytest.approx(2_000 / 5_000, abs=0.1)
+    timing.print_timed(found)
+    assert "5,000 steps a second on a card, 1,000 on the CPU" in capsys.readouterr().out.replace("\n", " ")

@@ -34,74 +34,74 @@ COMMON = ("perceptual", "supervised")
 # -- listings -------------------------------------------------------------------------------------------------------
 
 
-def print_rows(what: str, rows: Sequence[Row]) -> None:
+def print_rows(kind: str, rows: Sequence[Row]) -> None:
     """Print a listing: a table on a terminal, with tasks by tag; elsewhere a tab-separated line per row."""
     out = terminal.console()
-    names = LISTINGS[what].shown + (("ceiling",) if rows and "ceiling" in rows[0] else ())
+    names = LISTINGS[kind].columns + (("ceiling",) if rows and "ceiling" in rows[0] else ())
     if not out.is_terminal:
         for row in rows:
             sys.stdout.write("\t".join(printable(cell(row.get(name))) for name in names) + "\n")
         return
-    shown = [name for name in names if out.width >= WIDE.get(name, 0)]
-    for group, members in _grouped(what, rows).items():
-        out.print(_table(what, shown, group, members))
-    one = singular(what)
-    out.print(f"{len(rows)} {one if len(rows) == 1 else plural(one)}", style="dim")
+    columns = [name for name in names if out.width >= WIDE.get(name, 0)]
+    for group, members in _grouped(kind, rows).items():
+        out.print(_table(kind, columns, group, members))
+    noun = singular(kind)
+    out.print(f"{len(rows)} {noun if len(rows) == 1 else plural(noun)}", style="dim")
 
 
-def _table(what: str, names: Sequence[str], group: str, rows: Sequence[Row]) -> Table:
+def _table(kind: str, names: Sequence[str], group: str, rows: Sequence[Row]) -> Table:
     """Return rows of a listing as a table for a terminal."""
     table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for name in names:
-        whole = name in WHOLE or (name == "id" and what not in ("runs", "recipes"))
-        table.add_column(name, overflow="fold", no_wrap=whole)
+        is_whole_word = name in WHOLE or (name == "id" and kind not in ("runs", "recipes"))
+        table.add_column(name, overflow="fold", no_wrap=is_whole_word)
     for before, row in zip([{}, *rows], rows, strict=False):
-        repeated = what == "differences" and before.get("task") == row["task"]
+        repeated = kind == "differences" and before.get("task") == row["task"]
         cells = ["" if repeated and name == "task" else cell(row.get(name)) for name in names]
         table.add_row(*(Text(printable(text)) for text in cells))
     return table
 
 
-def _grouped(what: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
+def _grouped(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return the rows by heading, most common heading first; "" stands for no heading."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         tags = list(row.get("tags") or ["other"])
         telling = [tag for tag in tags if tag not in COMMON] or tags
-        groups.setdefault(telling[0] if what == "tasks" else "", []).append(row)
+        groups.setdefault(telling[0] if kind == "tasks" else "", []).append(row)
     return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
 
 
 # -- pages ----------------------------------------------------------------------------------------------------------
 
 
-def print_page(found: Row) -> None:
+def print_page(page: Row) -> None:
     """Print a description in readable form with the address of the documentation page."""
-    _print_page(found)
-    where = addresses.of(found["kind"], found["id"])
+    _print_page(page)
+    where = addresses.of(page["kind"], page["id"])
     if where is not None:
         terminal.console().print(f"\npage  {where}", soft_wrap=True)
 
 
-def _print_page(found: Row) -> None:
+def _print_page(page: Row) -> None:
     out = terminal.console()
-    out.print(Text.assemble((found["id"], "bold"), f"  {found['description']}"), soft_wrap=True)
-    if found["paper"]:
-        paper = [str(part) for part in (found["paper"], found.get("link")) if part]  # a user's task may say anything
+    out.print(Text.assemble((page["id"], "bold"), f"  {page['description']}"), soft_wrap=True)
+    if page["paper"]:
+        paper = [str(word) for word in (page["paper"], page.get("link")) if word]  # a user's task may say anything
         out.print(", ".join(paper), style="dim", soft_wrap=True)
-    if found["kind"] != "task":
-        _print_reference(found)
+    if page["kind"] != "task":
+        _print_reference(page)
         return
     out.print()
-    _print_rows(_task_rows(found))
-    if found["arguments"]:
+    _print_rows(_task_rows(page))
+    if page["arguments"]:
         out.print(Text.assemble("\n  ", ("arguments", "dim"), "  --task-arg NAME=VALUE"), soft_wrap=True)
-        given, meaning = found["arguments"], found["meaning"]
-        print_columns([(name, _default(value), meaning.get(name, "")) for name, value in given.items()], indent=2)
+        arguments, meaning = page["arguments"], page["meaning"]
+        print_columns([(name, _default(value), meaning.get(name, "")) for name, value in arguments.items()], indent=2)
     out.print()
     from ngym_cli.figures.watch import overview
 
-    for line in overview(found["trial"]):
+    for line in overview(page["trial"]):
         out.print(line, soft_wrap=True)
 
 
@@ -112,65 +112,65 @@ def _print_rows(rows: Mapping[str, object]) -> None:
             terminal.console().print(Text.assemble("  ", (f"{label:<16}", "dim"), f" {cell(value)}"), soft_wrap=True)
 
 
-def _print_reference(found: Row) -> None:
+def _print_reference(page: Row) -> None:
     """Print the page of anything but a task."""
     out = terminal.console()
     out.print()
-    _print_rows({"kind": found["kind"], **found["rows"]})
-    if found["options"]:
-        out.print(Text.assemble("\n  ", (found["flag"], "dim")), soft_wrap=True)
+    _print_rows({"kind": page["kind"], **page["rows"]})
+    if page["options"]:
+        out.print(Text.assemble("\n  ", (page["flag"], "dim")), soft_wrap=True)
         print_columns([
             (row["id"], _default(row["default"]), row["range"],
              ", ".join(filter(None, (row["meaning"], row["source"]))))
-            for row in found["options"]
+            for row in page["options"]
         ], indent=2)  # fmt: skip
-    if found["kind"] == "paper":
+    if page["kind"] == "paper":
         from ngym_cli.papers import results
 
-        results.print_contents(found)
-    if found["example"]:
-        out.print(f"\n  example  {found['example']}", soft_wrap=True)
+        results.print_contents(page)
+    if page["example"]:
+        out.print(f"\n  example  {page['example']}", soft_wrap=True)
 
 
 def _default(value: object) -> str:
     return "required" if value == "required" else f"={write_value(value)}"
 
 
-def _task_rows(found: Row) -> Row:
-    steps, ms = found["trial_steps"], found["trial_ms"]
+def _task_rows(page: Row) -> Row:
+    steps, ms = page["trial_steps"], page["trial_ms"]
     varies = f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
-    action, advised, exception = found["action"], found["recommended"], found["learned_with"]
+    action, advised, exception = page["action"], page["recommended"], page["learned_with"]
     settings = ", ".join(f"{name}={value}" for name, value in exception["settings"].items()) if exception else ""
     return {
-        "also called": found["aliases"],
-        "tags": found["tags"],
-        "time step": f"{found['dt']:g} ms",
-        "periods (ms)": ", ".join(f"{period['id']} {period['duration']}" for period in found["periods"]),
+        "also called": page["aliases"],
+        "tags": page["tags"],
+        "time step": f"{page['dt']:g} ms",
+        "periods (ms)": ", ".join(f"{period['id']} {period['duration']}" for period in page["periods"]),
         "trial": f"{steps['mean']:g} steps, {ms['mean']:g} ms{varies if steps['std'] else ''}",
-        "observation": f"{tuple(found['observation']['shape'])}  " + _named(found["observation"]["names"]),
+        "observation": f"{tuple(page['observation']['shape'])}  " + _named(page["observation"]["names"]),
         "action": (f"{action['n']} choices  " if "n" in action else f"{tuple(action['shape'])}  ")
         + _named(action["names"]),
-        "rewards": found["rewards"],
-        "conditions": ", ".join(f"{key} {_short(value)}" for key, value in found["conditions"].items()),
-        "chance": found["chance"],
-        "blind": _blind(found["blind"]),
-        "ceiling": _ceiling(found),
-        "needs as input": "the last reward (pass_reward)" if found["needs_reward"] else None,
-        "across trials": "carries information" if found["carries"] else "trials are independent",
-        "learned by": f"supervised: {found['taught']}" if found["taught"] else None,
-        "learned": _learned(found),
-        "learned elsewhere": found["learned_elsewhere"],
+        "rewards": page["rewards"],
+        "conditions": ", ".join(f"{key} {_short(value)}" for key, value in page["conditions"].items()),
+        "chance": page["chance"],
+        "blind": _blind(page["blind"]),
+        "ceiling": _ceiling(page),
+        "needs as input": "the last reward (pass_reward)" if page["needs_reward"] else None,
+        "across trials": "carries information" if page["carries"] else "trials are independent",
+        "learned by": f"supervised: {page['taught']}" if page["taught"] else None,
+        "learned": _learned(page),
+        "learned elsewhere": page["learned_elsewhere"],
         "recommended": f"{advised['flags']} (--recommended): {advised['reason']}" if advised else None,
         "learned with": f"{settings}: {exception['reason']}" if exception else None,
-        "differences": "; ".join(found["differences"]),
+        "differences": "; ".join(page["differences"]),
     }
 
 
-def _learned(found: Row) -> str:
+def _learned(page: Row) -> str:
     """Return steps, seconds and seeds of the default line, and which other learners learn the task."""
-    rows = {name: LineResult(**row) for name, row in found["learned"].items()}
+    rows = {name: LineResult(**row) for name, row in page["learned"].items()}
     usual = rows.pop("default", None)
-    text = str(usual) if usual else f"{found['steps']:,} steps by default; not measured yet"
+    text = str(usual) if usual else f"{page['steps']:,} steps by default; not measured yet"
     return text + "".join(f"; {name} {row.share}" for name, row in rows.items())
 
 
@@ -182,10 +182,10 @@ def _blind(score: float | None) -> str | None:
     return f"{score:.4f}, the best agent that sees nothing{all_of_it}"
 
 
-def _ceiling(found: Row) -> str:
-    ceiling, full = found["ceiling"], found["ceiling_with_reward"]
+def _ceiling(page: Row) -> str:
+    ceiling, full = page["ceiling"], page["ceiling_with_reward"]
     if ceiling is None:
-        return f"not known: {found['no_ceiling']}"
+        return f"not known: {page['no_ceiling']}"
     text = f"{ceiling['performance']:.4f}, {ceiling['method']}"
     return text if full is None else f"{text}; with the last reward as input {full['performance']:.4f}"
 
@@ -199,8 +199,8 @@ def _short(values: object) -> str:
         return str(values)
     if values and values[0] in KINDS:
         return f"{values[0]} {_short(list(values[1])) if np.ndim(values[1]) else values[1]}"
-    shown = [f"{value:g}" if isinstance(value, int | float) else str(value) for value in values]
-    return "/".join(shown) if len(shown) <= 8 else f"{shown[0]}..{shown[-1]} ({len(shown)})"
+    texts = [f"{value:g}" if isinstance(value, int | float) else str(value) for value in values]
+    return "/".join(texts) if len(texts) <= 8 else f"{texts[0]}..{texts[-1]} ({len(texts)})"
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------
@@ -222,27 +222,27 @@ def print_old_uses(rows: Sequence[Row]) -> None:
     out.print(", ".join(f"{count} {status}" for status, count in counts.items() if count) or "nothing old is used")
 
 
-def print_checked(found: Row, in_full: bool) -> None:
+def print_checked(report: Row, in_full: bool) -> None:
     """Print the results of a task's checks: failures, advice, and on request the checks that passed."""
     out = terminal.console()
-    failed = [row for row in found["checks"] if row["status"] == "failed"]
+    failed = [row for row in report["checks"] if row["status"] == "failed"]
     errors, advice = ([row for row in failed if row["kind"] == kind] for kind in ("error", "advice"))
-    made = [row for row in found["checks"] if row["status"] != "nothing to check"]
-    score = f"{sum(row['status'] == 'ok' for row in made)} of {len(made)} checks passed"
-    said = "does not work" if errors else "works"
-    out.print(f"{found['id']:<48} {said:<14} {score:<23} {found['seconds']:>6.1f} s", soft_wrap=True)
+    performed = [row for row in report["checks"] if row["status"] != "nothing to check"]
+    score = f"{sum(row['status'] == 'ok' for row in performed)} of {len(performed)} checks passed"
+    verdict = "does not work" if errors else "works"
+    out.print(f"{report['id']:<48} {verdict:<14} {score:<23} {report['seconds']:>6.1f} s", soft_wrap=True)
     for kind, rows in (("error", errors), ("advice", advice)):
         for row in rows:
-            place = f"{row['place']}: " if row["place"] else ""
-            out.print(Text.assemble("  ", (f"{kind:<7}", "bold"), f" {place}{row['problem']}"), soft_wrap=True)
+            location = f"{row['place']}: " if row["place"] else ""
+            out.print(Text.assemble("  ", (f"{kind:<7}", "bold"), f" {location}{row['problem']}"), soft_wrap=True)
             out.print(f"          {row['id']}: {row['description']}", style="dim", soft_wrap=True)
     if in_full:
-        for row in made:
+        for row in performed:
             if row["status"] == "ok":
                 out.print(f"  ok      {row['id']}: {row['description']}", soft_wrap=True)
-        for row in found["checks"]:
+        for row in report["checks"]:
             if row["status"] == "nothing to check":
                 out.print(f"  -       {row['id']}: nothing to check, {row['problem']}", style="dim", soft_wrap=True)
-    skipped = sum(row["status"] == "skipped" for row in found["checks"])
+    skipped = sum(row["status"] == "skipped" for row in report["checks"])
     if skipped:
         out.print(f"  {skipped} more checks fail for the same reason", soft_wrap=True)
