@@ -45,6 +45,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("api",),
         ("catalog",),
         ("commands",),
+        ("api.commands",),
     ],
 }
 
