@@ -132,7 +132,7 @@ def options(
     found = {}
     for name, given in chosen.items():
         row: Any = {**defined[name], **(given if isinstance(given, dict) else {"default": given}), "spelled": spelled}
-        found[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})
+        found[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})  # type: ignore[typeddict-item]
     return found
 
 

@@ -34,7 +34,7 @@ class ModelSpec:
     units: bool = False
 
     @property
-    def defaults(self) -> options.Values:
+    def defaults(self) -> Values:
         """Default of each argument."""
         return options.defaults(self.arguments)
 

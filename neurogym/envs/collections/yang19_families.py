@@ -119,8 +119,8 @@ class Decide(YangTask):
         if len(set(self.cohs)) < 1 + delayed:
             raise ValueError(f"cohs must list at least {1 + delayed} different values, got {cohs!r}")
         if delayed:
-            values: list = list(permutations(self.cohs, 2))
-            self.strengths = np.array(values)
+            pairs = list(permutations(self.cohs, 2))
+            self.strengths = np.array(pairs)
         else:
             values = sorted({sign * coh for coh in self.cohs for sign in (-1, 1)})
             self.strengths = 0.5 + np.outer(values, (0.5, -0.5))
