@@ -258,13 +258,13 @@ def from_mapping(table: Mapping[Any, Any]) -> Columns:
 
 
 def from_records(records: Iterable[Mapping[str, Any]]) -> Columns:
-    """Return columns from a list of dictionaries, one for each trial; keys that a trial lacks are missing."""
+    """Return columns from a list of dictionaries, one for each trial; absent keys and lists are missing entries."""
     rows = list(records)
     names = dict.fromkeys(name for row in rows for name in row)
     table = {}
     for name in names:
         values: list[object] = [row.get(name) for row in rows]
-        table[name] = [str(v) if isinstance(v, list | dict | tuple) else v for v in values]
+        table[name] = [None if isinstance(value, list | dict | tuple) else value for value in values]
     return from_mapping({name: np.array(values, object) for name, values in table.items()})
 
 

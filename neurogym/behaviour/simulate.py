@@ -120,10 +120,90 @@ class TwoStepWorld:
         return (self._rng.random(self.n) < p).astype(float), state, choice2
 
 
+@dataclass
+class Gambles:
+    """World with a gain and a loss for each choice.
+
+    Attributes:
+        gain: of each option in each trial, shape (sessions, trials, options).
+        loss: of each option in each trial, 0 or less, shape (sessions, trials, options).
+    """
+
+    gain: FloatArray
+    loss: FloatArray
+
+    def __post_init__(self) -> None:
+        """Set stimuli and correct choices, of which there are none."""
+        self.stimuli, self.truth = np.zeros((self.n, self.trials, 0)), np.full((self.n, self.trials), -1)
+
+    @property
+    def n(self) -> int:
+        """Number of sessions."""
+        return len(self.gain)
+
+    @property
+    def trials(self) -> int:
+        """Trials of each session."""
+        return self.gain.shape[1]
+
+    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
+        """See `World.outcome`."""
+        none = np.full(len(choice), -1)
+        gain, loss = self.gains(t, choice)
+        return gain + loss, none, none
+
+    def gains(self, t: int, choice: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return gain and loss of trial ``t``."""
+        rows = np.arange(len(choice))
+        return self.gain[rows, t, choice], self.loss[rows, t, choice]
+
+
+def iowa(n: int, trials: int, rng: np.random.Generator) -> Gambles:
+    """Return the four decks of the Iowa gambling task, in hundreds of points (Bechara et al. 1994)."""
+    gain = np.broadcast_to([1.0, 1.0, 0.5, 0.5], (n, trials, 4))
+    rare = rng.random((n, trials, 4)) < [0.5, 0.1, 0.5, 0.1]
+    return Gambles(gain, np.where(rare, [-2.5, -12.5, -0.5, -2.5], 0.0))
+
+
+def gains_and_losses(n: int, trials: int, options: int, rng: np.random.Generator) -> Gambles:
+    """Return a bandit whose probabilities of gaining 1 and of losing 1 walk apart (Seymour et al. 2012)."""
+    steps = rng.normal(0, 2 * WALK, (2, n, trials, options))
+    steps[:, :, 0] = rng.uniform(0.2, 0.8, (2, n, options))
+    p = np.abs((np.cumsum(steps, 2) + 1) % 2 - 1)  # reflected at 0 and 1
+    happened = rng.random(p.shape) < p
+    return Gambles(happened[0].astype(float), -happened[1].astype(float))
+
+
+class GoNoGoWorld:
+    """Four cues: go or no-go, to win 1 or to avoid losing 1, with the better outcome in 80 % of correct trials.
+
+    Args:
+        n: number of sessions.
+        trials: of each session.
+        rng: source of randomness.
+    """
+
+    def __init__(self, n: int, trials: int, rng: np.random.Generator):
+        self.n, self.trials = n, trials
+        self.cues = rng.permuted(np.tile(np.arange(trials) % 4, (n, 1)), axis=1)
+        self.stimuli, self.truth = self.cues[..., None].astype(float), (self.cues < 2).astype(int)
+        self._good = rng.random((n, trials)) < BETTER
+
+    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
+        """See `World.outcome`."""
+        none = np.full(len(choice), -1)
+        better = (choice == self.truth[:, t]) == self._good[:, t]
+        return better - 1.0 * (self.cues[:, t] % 2 == 1), none, none
+
+
 def world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Generator) -> World:
     """Return a world like a table's: the trials if correct choices are known, else a bandit or two-step task."""
     if (table.join("state") >= 0).any():
         return TwoStepWorld(sessions, trials, rng)
+    if (table.join("cue") >= 0).any() and len(table.choices) == 2:
+        return GoNoGoWorld(sessions, trials, rng)
+    if np.nan_to_num(table.join("loss").astype(float)).any():
+        return gains_and_losses(sessions, trials, len(table.choices), rng)
     truth, stimuli = table.join("truth"), np.nan_to_num(table.join("stimuli"))
     known = truth >= 0
     if table.stimuli and known.any():
@@ -136,27 +216,35 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     """Return the behaviour of a fitted model in a world.
 
     Args:
-        policy: of the fitted model.
+        policy: of the fitted model; one with a method ``respond`` also gives reaction times.
         world: where to choose.
         table: names of choices and stimuli.
         rng: source of the choices.
     """
     state = policy.begin(world.n)
     rows: list[ParallelTrials] = []
+    rt = np.full((world.n, world.trials), np.nan)
     for t in range(world.trials):
-        p = policy.probabilities(state, world.stimuli[:, t])
-        choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
-        reward, reached, second = world.outcome(t, choice, _second(policy, state))
-        rows.append(ParallelTrials(world.stimuli[:, t], choice, reward, reached, second))
+        if hasattr(policy, "respond"):
+            choice, rt[:, t] = policy.respond(state, world.stimuli[:, t], rng)
+        else:
+            p = policy.probabilities(state, world.stimuli[:, t])
+            choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
+        reward, reached, second = world.outcome(t, np.maximum(choice, 0), _second(policy, state))
+        reward = np.where(choice < 0, 0.0, reward)
+        gain, loss = world.gains(t, np.maximum(choice, 0)) if isinstance(world, Gambles) else (None, None)
+        rows.append(ParallelTrials(world.stimuli[:, t], choice, reward, reached, second, gain, loss))
         state = policy.advance(state, rows[-1])
-    arrays = {each.name: np.stack([getattr(row, each.name) for row in rows], 1) for each in fields(ParallelTrials)}
+    names = [each.name for each in fields(ParallelTrials) if getattr(rows[0], each.name) is not None]
+    arrays = {name: np.stack([getattr(row, name) for row in rows], 1) for name in names}
+    if isinstance(world, GoNoGoWorld):
+        arrays |= {"cue": world.cues, "stimuli": np.zeros((world.n, world.trials, len(table.stimuli)))}
     sessions = []
     for k in range(world.n):
         own = {name: values[k] for name, values in arrays.items()}
         truth = world.truth[k]
-        correct = np.where(truth >= 0, own["choice"] == truth, np.nan)
-        rt = np.full(len(truth), np.nan)
-        sessions.append(Session("simulated", str(k + 1), correct=correct, truth=truth, rt=rt, **own))
+        correct = np.where((truth >= 0) & (own["choice"] >= 0), own["choice"] == truth, np.nan)
+        sessions.append(Session("simulated", str(k + 1), correct=correct, truth=truth, rt=rt[k], **own))
     return table.only(sessions)
 
 

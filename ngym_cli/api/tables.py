@@ -13,7 +13,7 @@ from ngym_cli import runs
 from ngym_cli.api import settings
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.files.reading import read_parquet
-from ngym_cli.fitting.description import Description, describe_table
+from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of
 from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ranked
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.stored_tables import paths_of, stored_table
@@ -46,10 +46,10 @@ def data(table: TableSource, **request: Any) -> Description:
         4
     """
     paths = paths_of(table)
-    read = read_keywords(DataRequest, {**request, "table": paths or [Path("table")]})
-    name = paths[0].stem if paths else "table"
-    source = table if not paths else paths[0] if len(paths) == 1 else paths
-    description = describe_table(source, read.roles, read.columns, read.by, name, **read.reading())
+    if paths:
+        return description_of(read_keywords(DataRequest, {**request, "table": paths}))
+    read = read_keywords(DataRequest, {**request, "table": [Path("table")]})
+    description = describe_table(table, read.roles, columns_of(read), read.by, "table", **read.reading())
     if read.save_columns is not None:
         description.save_columns(read.save_columns)
     return description

@@ -239,6 +239,13 @@ def papers() -> list[Row]:
     return results.rows()
 
 
+def data_sets() -> list[Row]:
+    """Return public tables of behaviour that ``ngym data NAME`` reads."""
+    from ngym_cli.fitting import data_sets as public
+
+    return public.rows()
+
+
 def sweeps() -> list[Row]:
     """Return the sweeps below the folder ``sweeps``."""
     from ngym_cli.sweeps import folder
@@ -285,6 +292,7 @@ LISTINGS = {
     "launchers": Listing(_of("launcher")),
     "recipes": Listing(recipes),
     "papers": Listing(papers, ("id", "title", "paper", "link")),
+    "data": Listing(data_sets, ("id", "description", "species", "size", "licence", "where", "link")),
     "tags": Listing(tags, ("id", "tasks")),
     "runs": Listing(
         recorded_runs,
@@ -296,7 +304,8 @@ LISTINGS = {
 }
 
 #: Words that mean a listing.
-MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs"}
+MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs",
+         "datasets": "data", "tables": "data"}  # fmt: skip
 
 
 def singular(kind: str) -> str:

@@ -15,7 +15,7 @@ class ListRequest(Request):
     what: Annotated[
         str,
         Flag(
-            "tasks, wrappers, algs, networks, models, figures, analyses, launchers, recipes, papers, tags, runs, "
+            "tasks, wrappers, algs, networks, models, figures, analyses, launchers, recipes, papers, data, tags, runs, "
             "sweeps, or differences (from NeuroGym's tasks).",
             positional=True, completes="listings",
         ),

@@ -6,6 +6,7 @@ Both are described as by ``ngym data`` (bias, lapses, history weights), from the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -62,18 +63,24 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         standard errors), ``distance`` (root mean square), ``left_out`` and ``figure``.
     """
     animal = read(data, columns)
-    animal_table, left_out = as_trials(animal), []
+    animal_table, left_out = as_trials(animal), list[str]()
+    notes = list(animal.reading.notes if animal.reading else ())
     if len(np.unique(table["rt"][np.isfinite(table["rt"])])) < 2 and "rt" in animal_table:
         left_out.append("reaction times, which do not vary in the task")
         table, animal_table = ({k: v for k, v in each.items() if k != "rt"} for each in (table, animal_table))
     if "outcome" not in animal_table:
         left_out.append(f"accuracy: {data.name} has neither correctness nor correct choices")
-    strength = STRENGTH if STRENGTH in table and STRENGTH in animal_table and "outcome" in animal_table else None
+    reason = add_strength(animal_table, animal, table, notes)
+    if reason:
+        left_out.append(f"threshold, slope and accuracy by level: {reason}")
+    strength = STRENGTH if not reason and "outcome" in animal_table else None
     comparisons = statistics(table, animal_table, strength=strength, n_boot=DRAWS)
-    ours = _described(table, animal)
+    ours, described = _described(table, animal), describe_pooled(animal)
+    if ours is not None and ours.evidence != described.evidence:
+        ours = replace(ours, pse=None, threshold=None, slope=None)  # on other axes
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
-    rows = [*comparisons, *(() if ours is None else _rows(ours, describe_pooled(animal)))]
+    rows = [*comparisons, *(() if ours is None else _rows(ours, described))]
     names = run.name, data.stem.replace("_", " ")
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
@@ -92,6 +99,7 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         "statistics": [cast(StatisticRecord, row.to_dict()) for row in rows],
         "distance": distance(tuple(rows)),
         "left_out": left_out,
+        "notes": notes,
         "figure": str(figure),
     }
     write_json(folder / "comparison.json", result)
@@ -126,6 +134,38 @@ def as_trials(behaviour: Behaviour) -> Table:
     return with_previous(table) if behaviour.roles.get("trial") and "outcome" in table else table
 
 
+def add_strength(animal_table: Table, animal: Behaviour, table: Table, notes: list[str]) -> str:
+    """Add the strength of evidence under the name that the task has; a pair of stimuli counts as its difference.
+
+    Args:
+        animal_table: trials of the animal, to which the strength is added.
+        animal: the same as it was read.
+        table: trials of the agent.
+        notes: remarks, to which the choice of a stimulus and of a scale is added.
+
+    Returns:
+        The reason why there is no common strength; empty if there is one.
+    """
+    if STRENGTH not in table or len(np.unique(table[STRENGTH])) < 2:
+        return f"the task has no graded strength ({STRENGTH})"
+    if STRENGTH not in animal_table:
+        values = animal.join("stimuli")
+        named = ", ".join(animal.stimuli)
+        if values.shape[1] == 2:
+            strength, name = np.abs(values[:, 1] - values[:, 0]), f"the difference of {named}"
+        elif values.shape[1] == 1:
+            strength, name = np.abs(values[:, 0]), named
+        else:
+            return f"the table has {values.shape[1]} stimuli ({named or 'none'}), expected one, or a pair"
+        animal_table[STRENGTH] = strength
+        notes.append(f"{name} is compared with {STRENGTH} of the task")
+    low, high = np.nanmax(animal_table[STRENGTH]), np.nanmax(np.asarray(table[STRENGTH], float))
+    if 0 < low <= 1 < high:
+        animal_table[STRENGTH] = animal_table[STRENGTH] * 100
+        notes.append("strengths of the table are fractions, those of the task percent: multiplied by 100")
+    return ""
+
+
 def _described(table: Table, animal: Behaviour) -> SubjectDescription | None:
     """Return the description of an agent with the stimuli of an animal, where the agent's trials have these."""
     names = [name.removeprefix(SIGNED) for name in animal.stimuli]
@@ -143,6 +183,9 @@ def _rows(ours: SubjectDescription, animal: SubjectDescription) -> list[Statisti
     """Return bias, lapses and history weights of both."""
     pairs: dict[str, tuple[Estimate | None, Estimate | None]] = {
         "bias (logit)": (ours.bias, animal.bias),
+        "point of subjective equality": (ours.pse, animal.pse),
+        "threshold (75 %)": (ours.threshold, animal.threshold),
+        "slope": (ours.slope, animal.slope),
         "lapses, low end": (ours.lapse_low, animal.lapse_low),
         "lapses, high end": (ours.lapse_high, animal.lapse_high),
     }

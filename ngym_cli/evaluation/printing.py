@@ -127,6 +127,8 @@ def print_evaluated(summary: Summary, folder: Path, several: bool = False) -> No
         print_columns(rows, header, right=6)
         for reason in comparison.get("left_out", ()):
             out.print(f"left out: {reason}", soft_wrap=True)
+        for note in comparison.get("notes", ()):
+            out.print(f"note: {note}", soft_wrap=True)
         out.print(f"distance, root mean square: {cell(comparison['distance'])} standard errors")
         out.print(f"figure: {comparison['figure']}", soft_wrap=True)
     if summary.get("activity"):

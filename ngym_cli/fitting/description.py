@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 from neurogym.behaviour.describe import SCALARS, SubjectDescription, describe
 from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour, Reading
+from neurogym.messages.names import nearest
+from ngym_cli.config import read_toml
 from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.files.writing import write_text
-from ngym_cli.fitting import data_printing
+from ngym_cli.fitting import data_printing, data_sets
+from ngym_cli.fitting.data_sets import DataSet
 from ngym_cli.fitting.request import DataRequest
 from ngym_cli.fitting.settings import read_table
 
@@ -144,7 +147,7 @@ class Description:
 
 
 def describe_table(
-    source: TableSource, roles: Mapping[str, Any], columns: Path | None = None, by: str | None = None,
+    source: TableSource, roles: Mapping[str, Any], columns: Mapping[str, Any] | None = None, by: str | None = None,
     name: str = "table", **options: Any,
 ) -> Description:  # fmt: skip
     """Return the description of a table.
@@ -152,7 +155,7 @@ def describe_table(
     Args:
         source: see `neurogym.behaviour.reading.read`.
         roles: as for `ngym_cli.fitting.settings.read_table`.
-        columns: TOML file that maps the columns.
+        columns: content of a column file.
         by: column to split psychometric functions by.
         name: of the table.
         **options: further arguments of `ngym_cli.fitting.settings.read_table`.
@@ -174,11 +177,38 @@ def description_of(request: DataRequest) -> Description:
         UserError: if the table is unfit.
     """
     source: Path | Sequence[Path] = request.table[0] if len(request.table) == 1 else request.table
-    name = request.table[0].stem or request.table[0].resolve().name
-    description = describe_table(source, request.roles, request.columns, request.by, name, **request.reading())
+    name, columns = request.table[0].stem or request.table[0].resolve().name, columns_of(request)
+    public = data_set_of(request)
+    if public is not None:
+        name, source = public.name, public.find(request.data_dir, request.download)
+        columns = columns or public.columns
+    description = describe_table(source, request.roles, columns, request.by, name, **request.reading())
     if request.save_columns is not None:
         write_columns(description.reading, request.save_columns)
     return description
+
+
+def data_set_of(request: DataRequest) -> DataSet | None:
+    """Return the public data set that a request names, or None if it names files.
+
+    Raises:
+        UserError: if it names neither.
+    """
+    table = request.table[0]
+    if len(request.table) > 1 or table.exists() or table.suffix or len(table.parts) > 1:
+        if request.download:
+            raise UserError("--download fetches a public data set; 'ngym list data' names them")
+        return None
+    if str(table) not in data_sets.every():
+        close = nearest(str(table), data_sets.every())
+        hint = f"; did you mean the data set {close}?" if close else "; 'ngym list data' names public data sets"
+        raise UserError(f"no such table of trials: {table}{hint}")
+    return data_sets.find(str(table))
+
+
+def columns_of(request: DataRequest) -> Mapping[str, Any] | None:
+    """Return the content of the column file of a request."""
+    return None if request.columns is None else read_toml(request.columns)
 
 
 def write_columns(reading: Reading, path: Path) -> None:

@@ -17,9 +17,9 @@ from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
 from ngym_cli.config.parts import user_errors
 from ngym_cli.errors import UserError
-from ngym_cli.fitting import registry, validation
-from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord
-from ngym_cli.fitting.request import FitSettings
+from ngym_cli.fitting import posterior, registry, validation
+from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord, TimeScoreRecord
+from ngym_cli.fitting.request import FitSettings, formulas
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
@@ -76,16 +76,36 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
     Raises:
         UserError: if the model does not suit the table, or a user's own code fails.
     """
+    draws = data.protocol.draws if label != validation.BASELINE else 0
     with _one_line(label):
+        if draws:
+            posterior.require_numpyro()
         outcome = validation.validate(model, data)
+        sampled = _posterior(model, outcome, data) if draws else None
     about: ModelRecord = {
         "model": label,
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
     }
-    if outcome.group:
-        about["group"] = outcome.group
+    if outcome.group is not None:
+        about["group"] = outcome.group.to_dict()
+        if outcome.group.covariates.names:
+            about["between"] = {name: plain_estimates(row) for name, row in outcome.group.effects().items()}
+    for who, fit in outcome.fitted.items():
+        if fit.marks:
+            about.setdefault("marks", {})[who] = fit.marks
+        if fit.notes:
+            about.setdefault("notes", {})[who] = fit.notes
     arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, data.table)}
+    if sampled is not None:
+        about["posterior"] = plain(sampled[0])
+        arrays |= sampled[1]
+        warnings = posterior.warnings_of(sampled[0])
+        if warnings:
+            about.setdefault("notes", {}).setdefault(next(iter(outcome.fitted)), []).extend(warnings)
+    if outcome.densities:
+        arrays["densities"] = np.concatenate(outcome.densities)
+        about["time_score"] = _time_score(arrays, data.table)
     if hasattr(model, "to_arrays"):
         for k, fit in enumerate(outcome.fitted.values()):
             arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
@@ -93,6 +113,21 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
     return about, arrays
+
+
+def _posterior(model: Model, outcome: FitResult, data: FitData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return samples of the posterior given all sessions of a table, with arrays for figures."""
+    tables = validation.groups_of(data)
+    return posterior.sample_model(
+        model, tables, list(outcome.fitted.values()), outcome.group, data.protocol.draws, data.protocol.seed
+    )
+
+
+def _time_score(arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimeScoreRecord:
+    """Return the score of the held-out choices and times of all sessions of a table."""
+    score = validation.time_score(arrays["densities"], arrays["held_out"], table.sessions)
+    record: TimeScoreRecord = plain(asdict(score))
+    return record
 
 
 def _details(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
@@ -118,7 +153,9 @@ def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
 def models_of(settings: FitSettings) -> dict[str, Model]:
     """Return the models of a fit by label, the baseline first."""
     baseline = validation.BASELINE
-    return {**registry.build([baseline], (), 1), **registry.build(settings.model, settings.units, settings.seeds)}
+    common = registry.Common(settings.times, settings.deadline, formulas(settings.vary))
+    models = registry.build(settings.model, settings.units, settings.seeds, common)
+    return {**registry.build([baseline], (), 1), **models}
 
 
 def folder_of(folder: FitFolder, subject: int) -> FitFolder:
@@ -167,12 +204,16 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
             continue
         about: ModelRecord = {"model": label, "parameters": {}, "log_likelihood": {}}
         arrays: dict[str, np.ndarray] = {}
-        rows: dict[str, dict[str, np.ndarray]] = {"held_out": {}, "tested": {}}
+        rows: dict[str, dict[str, np.ndarray]] = {"held_out": {}, "tested": {}, "densities": {}}
         for k, who in enumerate(data.table.subjects):
             found = folder_of(folder, k).load(label)
             assert found is not None
             about["parameters"][who] = found[0]["parameters"][who]
             about["log_likelihood"][who] = found[0]["log_likelihood"][who]
+            if "marks" in found[0]:
+                about.setdefault("marks", {}).update(found[0]["marks"])
+            if "notes" in found[0]:
+                about.setdefault("notes", {}).update(found[0]["notes"])
             for name, value in found[1].items():
                 if name in rows:
                     rows[name][who] = value
@@ -180,9 +221,11 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
                     arrays[f"{POLICY}{k}.{name.removeprefix(f'{POLICY}0.')}"] = value
                 elif k == 0:
                     arrays[name] = value
-        for name, whole in (("held_out", data.table), ("tested", data.test)):
-            if whole is not None:
+        for name, whole in (("held_out", data.table), ("tested", data.test), ("densities", data.table)):
+            if whole is not None and rows[name]:
                 arrays[name] = _in_order(rows[name], whole)
+        if "densities" in arrays:
+            about["time_score"] = _time_score(arrays, data.table)
         folder.save(label, about, arrays)
 
 

@@ -46,13 +46,46 @@ class ScoreRecord(TypedDict):
     trials: Count
 
 
+class TimeScoreRecord(TypedDict):
+    """Score of choices and times of held-out sessions; see `ngym_cli.fitting.validation.TimeScore`."""
+
+    together: EstimateRecord
+    choice: EstimateRecord
+    time: EstimateRecord
+    trials: Count
+
+
+class DrawsRecord(EstimateRecord):
+    """Mean, 95 % interval and s.d. of draws of a posterior, R-hat and effective sample size."""
+
+    r_hat: float | None
+    ess: float | None
+
+
+class PosteriorRecord(TypedDict):
+    """Samples of the posterior of a model; see `ngym_cli.fitting.posterior`."""
+
+    chains: Count
+    draws: Count
+    divergences: Count
+    parameters: dict[str, dict[str, DrawsRecord]]
+    group: NotRequired[dict[str, dict[str, DrawsRecord]]]
+    between: NotRequired[dict[str, dict[str, DrawsRecord]]]
+    loo: NotRequired[dict[str, float | None] | None]
+
+
 class ModelRecord(TypedDict):
-    """Fitted model (``models/*.json``): numbers by subject."""
+    """Fitted model (``models/*.json``): numbers, reasons of missing intervals and notes by subject."""
 
     model: str
     parameters: dict[str, dict[str, EstimateRecord]]
     log_likelihood: dict[str, float | None]
     group: NotRequired[dict[str, dict[str, float]]]
+    between: NotRequired[dict[str, dict[str, EstimateRecord]]]
+    posterior: NotRequired[PosteriorRecord]
+    marks: NotRequired[dict[str, dict[str, str]]]
+    notes: NotRequired[dict[str, list[str]]]
+    time_score: NotRequired[TimeScoreRecord]
 
 
 class RecoveryRecord(TypedDict):

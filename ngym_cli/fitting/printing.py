@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from neurogym.analysis.results import Estimate
-from ngym_cli.fitting.folder import FitRecord, RecoveryRecord, ScoreRecord, ranked, score_tables
+from ngym_cli.fitting.folder import FitRecord, PosteriorRecord, RecoveryRecord, ScoreRecord, ranked, score_tables
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
 #: Most parameters of a model that are printed.
@@ -18,23 +20,73 @@ def show(found: FitRecord) -> None:
     for title, scores in score_tables(found).items():
         header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
         print_columns([[with_kind(name), *score_cells(scores[name])] for name in ranked(scores)], header)
+    if timed := time_score_rows(found):
+        print_columns(timed, ["held-out choice and time", "nats per trial", "95 % interval", "choice", "time | choice"])
     for label, about in found["models"].items():
         if about.get("group"):
             group = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
             out.print(f"{label}, group: mean and s.d. of logits of rates and logarithms of positive numbers")
             print_columns(group, indent=2)
+        if about.get("between"):
+            out.print(f"{label}, group: weights of covariates, in the same scale")
+            rows = [
+                [f"{name}, {covariate}", *estimate_cells(Estimate.from_record(row), ".3f")]
+                for name, effects in about["between"].items()
+                for covariate, row in effects.items()
+            ]
+            print_columns(rows, indent=2)
+        if about.get("posterior"):
+            _posterior(label, about["posterior"])
         for who, parameters in about["parameters"].items():
             shown = list(parameters.items())
             if label == "bias" or not shown:
                 continue
             out.print(f"{label}, {who}")
-            rows2 = [[name, *estimate_cells(Estimate.from_record(p), ".3f")] for name, p in shown[:MOST]]
-            print_columns(rows2, indent=2)
+            marks = about.get("marks", {}).get(who, {})
+            print_columns([parameter_cells(name, Estimate.from_record(p), marks) for name, p in shown[:MOST]], indent=2)
             if len(shown) > MOST:
                 out.print(f"  and {len(shown) - MOST} more in fit.json")
+            for note in about.get("notes", {}).get(who, []):
+                out.print(f"  note: {note}", soft_wrap=True)
     if found.get("recovery"):
         _recovery(found["recovery"])
     out.print(found["path"], soft_wrap=True)
+
+
+def _posterior(label: str, record: PosteriorRecord) -> None:
+    """Print the posterior of the group, or of each subject where there is no group, with its diagnostics."""
+    out = console()
+    out.print(
+        f"{label}, posterior: {record['chains']} chains of {record['draws']} draws, {record['divergences']} divergent"
+    )
+    rows = {f"{name}, {key}": row for name, group in record.get("group", {}).items() for key, row in group.items()}
+    rows |= {f"{name}, {key}": row for name, group in record.get("between", {}).items() for key, row in group.items()}
+    if not rows:
+        rows = {f"{who}: {name}": row for who, each in record["parameters"].items() for name, row in each.items()}
+    shown = [
+        [name, *estimate_cells(Estimate.from_record(row), ".3f"), f"{row['r_hat'] or 0:.3f}", f"{row['ess'] or 0:.0f}"]
+        for name, row in rows.items()
+    ]
+    print_columns(shown, ["  parameter", "mean", "95 % interval", "R-hat", "ESS"])
+    if loo := record.get("loo"):
+        out.print(f"  leave-one-out: {loo['elpd']:.1f} nats, s.e. {loo['se']:.1f}, {loo['p']:.1f} effective parameters")
+
+
+def time_score_rows(found: FitRecord) -> list[list[str]]:
+    """Return rows of the held-out scores of models of choices and times, best first."""
+    scores = {label: about["time_score"] for label, about in found["models"].items() if "time_score" in about}
+    best_first = sorted(scores, key=lambda label: -Estimate.from_record(scores[label]["together"]).value)
+    return [
+        [label, *estimate_cells(Estimate.from_record(scores[label]["together"])),
+         *(f"{Estimate.from_record(scores[label][name]).value:.4f}" for name in ("choice", "time"))]
+        for label in best_first
+    ]  # fmt: skip
+
+
+def parameter_cells(name: str, estimate: Estimate, marks: Mapping[str, str]) -> list[str]:
+    """Return the cells of a parameter: name, value, and the interval or the reason why there is none."""
+    value, interval = estimate_cells(estimate, ".3f")
+    return [name, value, marks.get(name, interval)]
 
 
 def with_kind(name: str) -> str:

@@ -32,6 +32,7 @@ class ModelSpec:
     arguments: Mapping[str, FieldInfo] = field(default_factory=dict)
     fixed: Values = field(default_factory=dict)
     units: bool = False
+    response: bool = False
 
     @property
     def defaults(self) -> Values:
@@ -40,10 +41,45 @@ class ModelSpec:
 
     def build(self, name: str, **given: object) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
-        return resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
+        response = {key: given.pop(key) for key in RESPONSES if key in given}
+        vary: Any = given.pop("vary", None)
+        if self.response:
+            response.pop("times", None)
+            return resolve_name(self.path)(name=name, **self.fixed, vary=vary, **response)
+        model: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
+        return timed(model, response, vary)
+
+    @property
+    def known(self) -> dict[str, FieldInfo]:
+        """All arguments of a label of the model, those of a response among them."""
+        return {**self.arguments, **RESPONSES}
+
+
+def timed(model: Model, response: Mapping[str, Any], vary: Mapping[str, str] | None = None) -> Model:
+    """Return a model with the response that takes time, or the model itself without one.
+
+    Args:
+        model: model of choices.
+        response: arguments of the response, ``times`` among them.
+        vary: formula of each parameter of the response that varies.
+
+    Raises:
+        UserError: for arguments of a response without ``times``.
+    """
+    settings = dict(response)
+    times = settings.pop("times", "none")
+    if times == "none":
+        if settings:
+            raise UserError(f"model {model.name}: {next(iter(settings))} needs times=ddm or times=lba (or --times)")
+        return model
+    from neurogym.behaviour.models.with_times import TimedModel
+
+    return TimedModel(model, times, vary=vary, **settings)
 
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+#: Arguments of the response of a model of choices and times, by name.
+RESPONSES: dict[str, FieldInfo] = {name: options.option(row) for name, row in FILE["responses"].items()}
 MODELS: dict[str, ModelSpec] = {
     name: ModelSpec(name, **{**row, "arguments": options.options(FILE["arguments"], row.get("arguments", {}))})
     for name, row in FILE["models"].items()
@@ -79,29 +115,67 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     return (*linear, *learners, "gru", *["gru:drift=true"] * two, f"disentangled{drift}")
 
 
-def build(texts: Sequence[str], units: Sequence[int], seeds: int) -> dict[str, Model]:
+@dataclass(frozen=True)
+class Common:
+    """Settings of all models of a fit.
+
+    Attributes:
+        times: response that models of choices drive, "ddm" or "lba"; None for models of choices alone.
+        deadline: time in s after which trials without an answer ended; None for none.
+        vary: formula of each parameter that varies with columns.
+    """
+
+    times: str | None = None
+    deadline: float | None = None
+    vary: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self, takes_times: bool, takes_drift: bool = False) -> Values:
+        """Return arguments of a model.
+
+        Args:
+            takes_times: whether the model is one of choices and times.
+            takes_drift: whether its drift may have a formula; that of other models is their logit.
+        """
+        if not takes_times:
+            return {}
+        vary = {name: text for name, text in self.vary.items() if takes_drift or name != "drift"}
+        return {**({"deadline": self.deadline} if self.deadline else {}), **({"vary": vary} if vary else {})}
+
+
+def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common | None = None) -> dict[str, Model]:
     """Return models by label.
 
     Args:
         texts: names, each with arguments as in ``glm-hmm:states=2``, or ``file.py:name``.
         units: numbers of units of each network that does not say its own.
         seeds: networks to average.
+        common: settings of all models.
 
     Raises:
-        UserError: for a name or an argument that does not exist.
+        UserError: for a name or an argument that does not exist, or times or formulas that no model takes.
     """
     found: dict[str, Model] = {}
+    shared = common or Common()
     for text in texts:
-        for label, model in _built(text, units, seeds):
+        for label, model in _built(text, units, seeds, shared):
             if label in found:
                 raise UserError(f"--model names {label} twice")
             found[label] = model
+    timed_models = [each for each in found.values() if hasattr(each, "vary")]
+    if (shared.vary or shared.deadline) and found and not timed_models:
+        flag = "--vary" if shared.vary else "--deadline"
+        raise UserError(f"{flag} needs a model of times: --model ddm, or --times ddm for other models")
+    if "drift" in shared.vary and found and not any("drift" in each.vary for each in timed_models):
+        raise UserError("--vary drift needs --model ddm; the drift of other models is their logit")
     return found
 
 
-def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model]]:
+def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[tuple[str, Model]]:
     if text.partition(":")[0].endswith(".py") or (is_reference(text) and "=" not in text):
-        return [(text, own(text))]
+        response: dict[str, Any] = {"times": common.times} if common.times else {}
+        response |= common.arguments(bool(common.times))
+        vary: Mapping[str, str] | None = response.pop("vary", None)
+        return [(text, timed(own(text), response, vary))]
     call = parse_call(text, "model")
     if call.name not in MODELS:
         offered = find_own("model", call.name)
@@ -113,8 +187,11 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
         raise UserError(f"model '{text}': expected {call.name}:KEY=VALUE")
     given: Values = {}
     for key, value in call.named:
-        check_known(f"argument of model {call.name}", key, spec.arguments)
+        check_known(f"argument of model {call.name}", key, spec.known)
         given[key] = _read(text, spec, key, parse_value(value))
+    if common.times and not spec.response:
+        given = {"times": common.times, **given}
+    given = {**common.arguments(spec.response or given.get("times", "none") != "none", spec.response), **given}
     if not spec.units or "units" in given:
         more = {"seeds": seeds} if spec.units and "seeds" not in given else {}
         return [(text, spec.build(text, **more, **given))]
@@ -128,7 +205,7 @@ def _built(text: str, units: Sequence[int], seeds: int) -> list[tuple[str, Model
 def _read(text: str, spec: ModelSpec, key: str, value: object) -> object:
     """Return an argument of a model in its type; refuse a value of another type or beyond the limits."""
     try:
-        return options.read(key, spec.arguments[key], value)
+        return options.read(key, spec.known[key], value)
     except UserError as error:
         raise UserError(f"model '{text}': {error}") from None
 

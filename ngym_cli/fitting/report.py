@@ -18,7 +18,7 @@ from ngym_cli.files.writing import atomic_file, check_place
 from ngym_cli.fitting.figure_data import Fit
 from ngym_cli.fitting.figures import FIGURES
 from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, ranked, score_tables
-from ngym_cli.fitting.printing import score_cells, with_kind
+from ngym_cli.fitting.printing import score_cells, time_score_rows, with_kind
 from ngym_cli.runs import RunFolder
 from ngym_cli.terminal import cell
 
@@ -46,7 +46,7 @@ def _contents(fit: Fit) -> dict[str, object]:
     best = fit.best(1)[0]
     score = about["scores"][best]
     figures, left_out = _figures(fit)
-    parameters = [(*row[:3], cell(row[3].value), row[3].interval(".4f")) for row in _parameters(about)]
+    parameters = [(*row[:3], cell(row[3].value), row[4] or row[3].interval(".4f")) for row in _parameters(about)]
     if len(parameters) > MOST:
         parameters = [*parameters[:MOST], ("...", "", f"{len(parameters) - MOST} more in ngym export", "", "")]
     page: dict[str, Any] = {
@@ -64,7 +64,9 @@ def _contents(fit: Fit) -> dict[str, object]:
         ],
         "figures": figures,
         "left_out": left_out,
+        "time_scores": time_score_rows(about),
         "parameters": parameters,
+        "notes": _notes(about),
         "recovery": [
             (label, name, cell(row["correlation"]), f"{row['coverage']:.0%}")
             for label, rows in (about["recovery"]["parameters"] if "recovery" in about else {}).items()
@@ -95,12 +97,23 @@ def _scores(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, ...]]:
         yield with_kind(name), *score_cells(scores[name])
 
 
-def _parameters(about: FitRecord) -> Iterator[tuple[str, str, str, Estimate]]:
-    """Yield model, subject, parameter and estimate."""
+def _parameters(about: FitRecord) -> Iterator[tuple[str, str, str, Estimate, str]]:
+    """Yield model, subject, parameter, estimate, and the reason of a missing interval."""
     for label, model in about["models"].items():
         for who, parameters in model["parameters"].items():
+            marks = model.get("marks", {}).get(who, {})
             for name, row in parameters.items():
-                yield label, who, name, Estimate.from_record(row)
+                yield label, who, name, Estimate.from_record(row), marks.get(name, "")
+
+
+def _notes(about: FitRecord) -> list[tuple[str, str, str]]:
+    """Return model, subject and text of each note."""
+    return [
+        (label, who, note)
+        for label, model in about["models"].items()
+        for who, notes in model.get("notes", {}).items()
+        for note in notes
+    ]
 
 
 def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwrite: bool = False) -> Path:
@@ -124,8 +137,8 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
     place = out or folder.path / "export"
     parameters = [
         {"model": label, "subject": subject, "parameter": name, "value": number.value,
-         "low": number.low, "high": number.high}
-        for label, subject, name, number in _parameters(about)
+         "low": number.low, "high": number.high, "mark": mark}
+        for label, subject, name, number, mark in _parameters(about)
     ]  # fmt: skip
     kinds = [("held-out", about["scores"]), ("test", about.get("test_scores") or {})]
     scores = [

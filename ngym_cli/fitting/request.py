@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError
 
 #: Groups of options in the help.
-COLUMNS, SCORES, OUTPUT = "Columns", "Scores", "Output"
+COLUMNS, SCORES, TIMES, OUTPUT = "Columns", "Scores", "Times and conditions", "Output"
 
 
 def _joined(names: object) -> object:
@@ -71,6 +72,45 @@ class TableRequest(Request):
         return {"where": self.where, "derive": self.derive, "missed": self.missed}
 
 
+def formulas(vary: Sequence[str]) -> dict[str, str]:
+    """Return the formula of each parameter of ``--vary``.
+
+    Args:
+        vary: texts as in ``drift=coh*block``; several in one text with commas, as in ``drift=coh,bound=speed``.
+
+    Raises:
+        UserError: for a text without a parameter or a formula, or a parameter that is named twice.
+    """
+    found: dict[str, str] = {}
+    for text in vary:
+        for entry in re.split(r",(?=\s*[A-Za-z_]+\s*=)", text):
+            name, sign, formula = (each.strip() for each in entry.partition("="))
+            if not sign or not name or not formula:
+                raise UserError(f"--vary: expected PARAMETER=FORMULA, as in 'drift=coh*block', not '{entry.strip()}'")
+            if name in found:
+                raise UserError(f"--vary names {name} twice")
+            found[name] = formula
+    return found
+
+
+def columns_in(formula: str, flag: str) -> list[str]:
+    """Return the columns that a formula names.
+
+    Args:
+        formula: right-hand side.
+        flag: option that holds the formula, for messages.
+
+    Raises:
+        UserError: if it is not a formula, or formulaic is not installed.
+    """
+    from neurogym.behaviour.models.formulas import required_columns
+
+    try:
+        return required_columns(formula)
+    except ValueError as error:
+        raise UserError(f"{flag}: {error}") from None
+
+
 class FitLaunch(LaunchSettings):
     """Settings of the execution of a fit of many subjects."""
 
@@ -104,6 +144,23 @@ class FitSettings(TableRequest):
         Flag("Fit each subject, pooled over subjects, or hierarchical.", SCORES),
     ] = "each"
     seed: Annotated[int, Flag("Random seed.", SCORES), Field(ge=0)] = 0
+    times: Annotated[
+        Literal["ddm", "lba"] | None,
+        Flag("Reaction times as well: the models drive a diffusion (ddm) or, for more options, a race (lba).", TIMES),
+    ] = None
+    deadline: Annotated[
+        float | None, Flag("Time in s after which trials without an answer ended; omissions count.", TIMES), Field(gt=0)
+    ] = None
+    between: Annotated[
+        str | None, Flag("Covariates of subjects in a hierarchical fit, a formula as in 'age + group'.", TIMES)
+    ] = None
+    posterior: Annotated[
+        int, Flag("Draws of the posterior in each of two chains (NUTS, extra bayes); 0 for none.", SCORES), Field(ge=0)
+    ] = 0
+    vary: Annotated[
+        Texts,
+        Flag("Parameter of a diffusion by a formula of columns, as in 'drift=coh*block'; repeat for several.", TIMES),
+    ] = []
 
     @field_validator("model", mode="before")
     @classmethod
@@ -119,10 +176,24 @@ class FitSettings(TableRequest):
             return parse_whole_numbers(units, "--units")
         return [units] if isinstance(units, int | float) else units
 
+    @field_validator("vary", mode="after")
+    @classmethod
+    def _formulas(cls, vary: list[str]) -> list[str]:
+        formulas(vary)
+        return vary
+
+    def reading(self) -> dict[str, list[str]]:
+        """See `TableRequest.reading`; columns that formulas name are kept with the trials."""
+        texts = [(text, "--vary") for text in formulas(self.vary).values()]
+        texts += [(self.between, "--between")] if self.between else []
+        names = dict.fromkeys(name for text, flag in texts for name in columns_in(text, flag))
+        return {**super().reading(), "keep": list(names)}
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values; ways of reading that are not used are left out."""
+        """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
         settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
-        return {key: value for key, value in settings.items() if value or key not in self.reading()}
+        optional = {*TableRequest.reading(self), "times", "deadline", "vary", "between", "posterior"}
+        return {key: value for key, value in settings.items() if value or key not in optional}
 
 
 class FitRequest(FitSettings):
@@ -154,6 +225,8 @@ class DataRequest(TableRequest):
         list[Path],
         Flag("Files or a folder with one row per trial, or a data set of ngym list data.", positional=True),
     ]
+    data_dir: Annotated[Path | None, Flag("Folder of public data sets (default: a cache in the home folder).")] = None
+    download: Annotated[bool, Flag("Fetch a public data set that is not there.")] = False
     by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
     subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
     save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None

@@ -16,14 +16,17 @@ from ngym_cli.fitting.request import FitSettings
 
 
 def read_table(
-    source: reading.TableSource, roles: Mapping[str, str | None], columns: Path | None = None, **options: Any
+    source: reading.TableSource,
+    roles: Mapping[str, str | None],
+    columns: Path | Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Behaviour:
     """Read a table of behaviour.
 
     Args:
         source: file, folder, list of files, DataFrame, dict of arrays or list of dicts.
         roles: columns as given with flags; None where none was given, the word ``none`` for no such column.
-        columns: TOML file that maps the columns, as for ``ngym eval --compare``.
+        columns: TOML file that maps the columns, as for ``ngym eval --compare``, or its content.
         **options: ``where``, ``derive``, ``missed`` and ``keep`` of `neurogym.behaviour.reading.TableOptions`.
 
     Raises:
@@ -35,7 +38,8 @@ def read_table(
             entries = [] if text == "none" else split_entries(text)
             given[role] = entries if role == "stimuli" else entries[0] if entries else None
     try:
-        return reading.read(source, given, None if columns is None else configuration.read_toml(columns), **options)
+        content = configuration.read_toml(columns) if isinstance(columns, Path) else columns
+        return reading.read(source, given, content, **options)
     except ValueError as error:
         raise UserError(message_of(error)) from None
 
@@ -53,4 +57,9 @@ def read_data(settings: FitSettings) -> validation.FitData:
             f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "
             f"expected {', '.join(table.stimuli) or 'none'} and {', '.join(table.choices)}"
         )
-    return validation.FitData(table, validation.CrossValidation(settings.folds, settings.subjects, settings.seed), test)
+    if settings.between is not None and settings.subjects != "hierarchical":
+        raise UserError("--between needs --subjects hierarchical")
+    protocol = validation.CrossValidation(
+        settings.folds, settings.subjects, settings.seed, settings.between, settings.posterior
+    )
+    return validation.FitData(table, protocol, test)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, predict
+from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, of_subject, predict
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.errors import UserError
+from ngym_cli.fitting.group import Group, covariates_of, fit_group
 
-#: Rounds of empirical Bayes in hierarchical fits.
-ROUNDS = 6
 BASELINE = "bias"  #: model that every fit has, each subject for itself
 SUBJECTS = ("each", "pooled", "hierarchical")
 
@@ -29,11 +29,15 @@ class CrossValidation:
         subjects: "each" (a fit per subject), "pooled" (one fit for all), or "hierarchical" (a fit per subject with the
             Gaussian that all subjects come from as prior).
         seed: random seed.
+        between: formula of the covariates of subjects in hierarchical fits; None for none.
+        draws: samples of the posterior in each chain; 0 for none.
     """
 
     folds: int = 5
     subjects: str = "each"
     seed: int = 0
+    between: str | None = None
+    draws: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,16 @@ class FitResult:
         fitted: fit to all sessions by subject ("all" when pooled).
         held_out: probabilities (trials, choices) of each session when it was held out.
         tested: the same for each session of the test table.
-        group: mean and s.d. of the subjects that a hierarchical fit found for each parameter, in the scale of the prior
-            (logit of numbers with two bounds, logarithm of positive numbers).
+        densities: log-densities (trials,) of choice and time of each held-out session; none for models without times.
+        group: distribution of the subjects that a hierarchical fit found, in the scale of the prior (logit of numbers
+            with two bounds, logarithm of positive numbers); None for other fits.
     """
 
     fitted: dict[str, Fitted]
     held_out: list[FloatArray]
     tested: list[FloatArray] = field(default_factory=list)
-    group: dict[str, dict[str, float]] = field(default_factory=dict)
+    densities: list[FloatArray] = field(default_factory=list)
+    group: Group | None = None
 
 
 def check(models: Iterable[Model], protocol: CrossValidation) -> None:
@@ -132,20 +138,22 @@ def validate(model: Model, data: FitData) -> FitResult:
             held.append([each for i, each in enumerate(own.sessions) if i % protocol.folds == k])
         problems.append(Problem(own, protocol.seed))
         held.append([])
-    fits, prior = _fit(model, problems, protocol)
+    fits, group = model.fit(problems), None
+    if protocol.subjects == "hierarchical" and model.name != BASELINE:
+        fits, group = fit_group(model, problems, protocol.folds + 1, covariates_of(data.table, protocol.between))
     found: dict[int, FloatArray] = {}
+    densities: dict[int, FloatArray] = {}
     for fit, sessions in zip(fits, held, strict=True):
         if sessions:
             found.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
+        for each in sessions if hasattr(fit.policy, "log_densities") else ():
+            policy: Any = of_subject(fit.policy, each.subject)
+            densities[id(each)] = policy.log_densities([each])[0]
     final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
     tested = [] if data.test is None else [predict(_for(final, each), [each])[0] for each in data.test.sessions]
-    group = {} if prior is None else _group(fits[0], *prior)
-    return FitResult(final, [found[id(each)] for each in data.table.sessions], tested, group)
-
-
-def _group(fit: Fitted, mean: FloatArray, sd: FloatArray) -> dict[str, dict[str, float]]:
-    rows = zip(fit.parameters, mean.tolist(), sd.tolist(), strict=True)
-    return {name: {"mean": middle, "sd": spread} for name, middle, spread in rows}
+    held_out = [found[id(each)] for each in data.table.sessions]
+    times = [densities[id(each)] for each in data.table.sessions] if densities else []
+    return FitResult(final, held_out, tested, times, group)
 
 
 def _for(final: dict[str, Fitted], each: Session) -> Policy:
@@ -157,26 +165,40 @@ def _for(final: dict[str, Fitted], each: Session) -> Policy:
     return next(iter(final.values())).policy
 
 
-def _fit(
-    model: Model, problems: Sequence[Problem], protocol: CrossValidation
-) -> tuple[list[Fitted], tuple[FloatArray, FloatArray] | None]:
-    """Return all fits and, of hierarchical ones, mean and s.d. of the subjects in the whole table."""
-    fits, prior = model.fit(problems), None
-    if protocol.subjects != "hierarchical" or model.name == BASELINE:
-        return fits, prior
-    per = protocol.folds + 1
-    for _ in range(ROUNDS if len(problems) > per else 0):
-        priors = []
-        for k in range(per):  # every fold has a prior of its own, from its training sessions
-            if len({len(fit.details["unbounded"]) for fit in fits[k::per]}) > 1:
-                raise UserError(f"{model.name}: subjects have different predictors; in some all rewards are equal")
-            points = np.stack([fit.details["unbounded"] for fit in fits[k::per]])
-            spread = np.stack([fit.details["unbounded_variance"] for fit in fits[k::per]])
-            mean = points.mean(0)
-            priors.append((mean, np.sqrt(np.maximum(((points - mean) ** 2 + spread).mean(0), 1e-3))))
-        problems = [replace(each, prior=priors[i % per]) for i, each in enumerate(problems)]
-        fits, prior = model.fit(problems), priors[-1]
-    return fits, prior
+@dataclass(frozen=True)
+class TimeScore:
+    """Held-out score of a model of choices and times, in nats per trial with an answer or a counted omission.
+
+    Attributes:
+        together: mean log-density of choice and time (s); `choice` and `time` add up to it.
+        choice: mean log-probability of the choice, 0 for omissions.
+        time: mean log-density of the time given the choice; for omissions, the log-probability of no answer.
+        trials: number of trials.
+    """
+
+    together: Estimate
+    choice: Estimate
+    time: Estimate
+    trials: int
+
+
+def time_score(joint: FloatArray, predictions: FloatArray, sessions: Sequence[Session]) -> TimeScore:
+    """Return the score of a model of choices and times.
+
+    Args:
+        joint: log-density of choice and time, nan for trials that are not scored, shape (trials,).
+        predictions: probabilities of the choices, shape (trials, choices).
+        sessions: the sessions with these trials.
+    """
+    choice = np.concatenate([each.choice for each in sessions])
+    which = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
+    chosen = np.nan_to_num(log_likelihoods(predictions, choice))
+    scored = np.isfinite(joint)
+    groups = enough_groups(which[scored])
+    together, choices, times = (
+        mean_interval(values[scored], groups, bounded=False) for values in (joint, chosen, joint - chosen)
+    )
+    return TimeScore(together, choices, times, int(scored.sum()))
 
 
 @dataclass(frozen=True)

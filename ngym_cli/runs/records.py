@@ -214,6 +214,7 @@ class AnimalComparison(TypedDict):
     distance: float | None
     columns: NotRequired[str | None]
     left_out: NotRequired[list[str]]
+    notes: NotRequired[list[str]]
 
 
 class ActivityAgreement(TypedDict):

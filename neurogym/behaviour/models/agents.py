@@ -104,6 +104,11 @@ class Agent:
         """Return the logits of the choices without the part of the stimuli."""
         raise NotImplementedError
 
+    def now(self, p: ParameterValues, state: AgentState, stimuli: FloatArray, n: int) -> FloatArray:
+        """Return the logits of ``n`` choices in a trial with stimuli, shape (..., session, choice)."""
+        logits: FloatArray = self.logits(p, state) + _linear(p, len(self.own), stimuli, n)
+        return logits
+
     def second(self, p: ParameterValues, state: AgentState, reached: IntArray) -> FloatArray:
         """Return the probabilities of the second-stage choices in the states that were reached.
 
@@ -200,10 +205,14 @@ class AgentPolicy:
         """See `Policy.begin`."""
         return self.agent.begin(self.p, (1, 1, n, self.n_choices))
 
+    def logits(self, state: AgentState, stimuli: FloatArray) -> FloatArray:
+        """Return the logit of each choice, shape (sessions, choices)."""
+        logits: FloatArray = self.agent.now(self.p, state, stimuli[None, None], self.n_choices)[0, 0]
+        return logits
+
     def probabilities(self, state: AgentState, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        linear = _linear(self.p, len(self.agent.own), stimuli[None, None], self.n_choices)
-        return np.exp(log_softmax(self.agent.logits(self.p, state) + linear))[0, 0]
+        return np.exp(log_softmax(self.logits(state, stimuli)))
 
     def advance(self, state: AgentState, trial: ParallelTrials) -> AgentState:
         """See `Policy.advance`."""
@@ -297,7 +306,7 @@ def likelihood_of(
         for t in range(here.choice.shape[2]):
             trial = trial_at(here, np.s_[:, None, :, t])
             pick = picks[:, None, :, t]
-            logits = agent.logits(p, state) + _linear(p, len(agent.own), trial.stimuli, n)
+            logits = agent.now(p, state, trial.stimuli, n)
             total += (log_softmax(logits) * pick).sum((-1, -2))
             if two_stage:
                 total += np.asarray(agent.extra_log_likelihood(p, state, trial, pick)).sum(-1)
@@ -305,3 +314,38 @@ def likelihood_of(
         return total
 
     return likelihood
+
+
+def trial_logits(
+    agent: Agent, parameters: Sequence[ModelParameter], data: Padded, n: int
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    """Return the logits of all trials of padded sessions as a function of points in the unbounded scale.
+
+    Args:
+        agent: the model.
+        parameters: of the model.
+        data: sessions of one fit.
+        n: number of choices.
+
+    Returns:
+        A function from points (points, parameters) to logits (points, sessions, trials, choices) and to the
+        log-likelihood (points,) of second-stage choices.
+    """
+    chosen = one_hot(data.choice, n)
+    two_stage = bool((data.choice2 >= 0).any())
+
+    def logits(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        p = _values(parameters, x[None])
+        sessions, trials = data.choice.shape
+        state = agent.begin(p, (1, len(x), sessions, n))
+        rows, extra = [], np.zeros(len(x))
+        for t in range(trials):
+            trial, pick = trial_at(data, np.s_[None, None, :, t]), chosen[None, None, :, t]
+            row = agent.now(p, state, trial.stimuli, n)
+            rows.append(np.broadcast_to(row[0], (len(x), sessions, n)))
+            if two_stage:
+                extra += np.asarray(agent.extra_log_likelihood(p, state, trial, pick))[0].sum(-1)
+            state = agent.step(p, state, trial, pick)
+        return np.stack(rows, 2), extra
+
+    return logits

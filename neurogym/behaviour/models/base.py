@@ -30,6 +30,8 @@ class ParallelTrials:
         reward: shape (sessions,).
         state: second-stage state or -1, shape (sessions,).
         choice2: second-stage choice or -1, shape (sessions,).
+        gain: amount won, nan where gains and losses are not separate, shape (sessions,); None as nan.
+        loss: amount lost, 0 or less, shape (sessions,); None as nan.
     """
 
     stimuli: FloatArray
@@ -37,6 +39,8 @@ class ParallelTrials:
     reward: FloatArray
     state: IntArray
     choice2: IntArray
+    gain: FloatArray | None = None
+    loss: FloatArray | None = None
 
 
 class Policy(Protocol):
@@ -62,6 +66,8 @@ class Fitted:
         parameters: estimates with intervals.
         score: log-likelihood of the training trials.
         details: arrays and numbers that figures draw, by name.
+        marks: reason why a parameter has no interval: not converged, at a bound, or not identified.
+        notes: sentences about the data or the fit that a reader of the results needs.
     """
 
     name: str
@@ -69,6 +75,8 @@ class Fitted:
     parameters: dict[str, Estimate] = field(default_factory=dict)
     score: float = float("nan")
     details: dict[str, Any] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 class UnfitError(ValueError):
@@ -83,11 +91,13 @@ class Problem:
         table: training sessions.
         seed: of everything random in the fit.
         prior: mean and s.d. of the Gaussian that each parameter comes from, in the model's own unbounded scale.
+        start: point in that scale from which a search may begin; None where no earlier fit is known.
     """
 
     table: Behaviour
     seed: int = 0
     prior: tuple[FloatArray, FloatArray] | None = None
+    start: FloatArray | None = None
 
 
 class Model(Protocol):
@@ -121,7 +131,9 @@ def trial_at(data: object, index: object) -> ParallelTrials:
         data: sessions, padded sessions, or a trial.
         index: index into each attribute, as of `numpy.s_`.
     """
-    return ParallelTrials(*(getattr(data, each.name)[index] for each in fields(ParallelTrials)))
+    values: dict[str, Any] = {each.name: getattr(data, each.name) for each in fields(ParallelTrials)}
+    chosen: dict[str, Any] = {name: None if value is None else value[index] for name, value in values.items()}
+    return ParallelTrials(**chosen)
 
 
 def trial_of(data: Padded, t: int) -> ParallelTrials:
@@ -154,14 +166,16 @@ def of_subject(policy: Policy, subject: str) -> Policy:
 
 
 def _predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
+    if hasattr(policy, "predict"):  # policies that depend on more than choices, rewards and stimuli
+        rows: list[FloatArray] = policy.predict(sessions)
+        return rows
     data = padded(sessions)
-    state = policy.begin(len(sessions))
-    rows = []
+    state, steps = policy.begin(len(sessions)), []
     for t in range(data.choice.shape[1]):
         trial = trial_of(data, t)
-        rows.append(policy.probabilities(state, trial.stimuli))
+        steps.append(policy.probabilities(state, trial.stimuli))
         state = policy.advance(state, trial)
-    every = np.stack(rows, 1)
+    every = np.stack(steps, 1)
     return [every[k, :length] for k, length in enumerate(data.lengths)]
 
 
@@ -263,6 +277,6 @@ class OneByOne:
         """See `Model.to_arrays`."""
         return flatten(policy)
 
-    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: object) -> Policy:
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """See `Model.from_arrays`."""
         return rebuild(self.policy, arrays)

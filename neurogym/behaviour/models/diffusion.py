@@ -1,129 +1,230 @@
-"""Drift diffusion to symmetric bounds with a drift in proportion to the evidence (Palmer, Huk & Shadlen 2005).
+"""Drift diffusion to two bounds, fitted to the choice and the time of every trial.
 
-For signed evidence x: P(choice 1) = 1 / (1 + exp(-2 A k (x - x0))), mean reaction time A / (k |x|) tanh(A k |x|) + t_R
-with k the drift per unit of evidence (1 / sqrt(s)), A the bound (sqrt(s)) and t_R the time outside the decision (s;
-10.1167/5.5.1). The likelihood is binomial in choices and Gaussian in the mean reaction time of each strength, whose
-standard error is that of the data. Choices are predicted from the present stimulus alone.
+For signed evidence x the drift is ``k (x - x0)``, as in Palmer, Huk & Shadlen (2005, 10.1167/5.5.1), with k the drift
+per unit of evidence (1 / sqrt(s)), A the bound (sqrt(s)) and t_R the time outside the decision (s); without a stimulus
+the drift is constant. `neurogym.behaviour.models.responses` explains the other parameters and the likelihood.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 
-from neurogym.analysis.chronometric import mean_reaction_time
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import ModelParameter
-from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem, UnfitError
-from neurogym.behaviour.models.search import hessian
+from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, UnfitError, require_two
+from neurogym.behaviour.models.evidence import EvidencePolicy, ProportionalEvidence, ProportionalPolicy
+from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.linear import FormulaEvidence, FormulaPolicy
+from neurogym.behaviour.models.marks import few_trials, marked
+from neurogym.behaviour.models.responses import DiffusionResponse, Response
+from neurogym.behaviour.models.timed import Maximum, Posterior, ResponseParameters, TimedPolicy, maximise
+from neurogym.behaviour.models.times import FASTEST, TimeSettings, time_settings, without_codes
 from neurogym.behaviour.table import Behaviour
 
-PARAMETERS = (
-    *(ModelParameter(name, "positive") for name in ("k", "A")),
-    *(ModelParameter(name) for name in ("t_R", "x0")),
-)
-#: Maximum number of separate strengths; more strengths are grouped in bins of equal size.
-STRENGTHS = 12
+#: Fewest reaction times of a fit.
+FEWEST = 20
 
 
-@dataclass
-class DiffusionPolicy:
-    """Choices of a diffusion without memory.
+def require_times(table: Behaviour, name: str) -> None:
+    """Refuse tables with too few reaction times.
 
-    Attributes:
-        values: k, A, t_R and x0.
+    Raises:
+        UnfitError: if there are fewer than 20.
     """
-
-    values: FloatArray
-
-    def begin(self, n: int) -> int:
-        """See `Policy.begin`."""
-        return n
-
-    def probabilities(self, state: int, stimuli: FloatArray) -> FloatArray:
-        """See `Policy.probabilities`."""
-        k, a, _, x0 = self.values
-        p = expit(2 * a * k * (stimuli[:, 0] - x0))
-        return np.stack([1 - p, p], 1)
-
-    def advance(self, state: int, trial: ParallelTrials) -> int:
-        """See `Policy.advance`."""
-        return state
+    rt = without_codes(table.join("rt"))[0]
+    if ((table.join("choice") >= 0) & np.isfinite(rt)).sum() < FEWEST:
+        raise UnfitError(f"{name} needs reaction times (--rt COLUMN)")
 
 
-class Diffusion(OneByOne):
-    """Drift diffusion fitted to choices and mean reaction times.
+def diffusion_response(
+    start: bool = True,
+    lapse: float = -1.0,
+    drift_sd: bool = False,
+    start_range: bool = False,
+    time_range: bool = False,
+) -> DiffusionResponse:
+    """Return a diffusion whose free parameters are chosen.
+
+    Args:
+        start: whether the starting point is estimated; otherwise it is midway between the bounds.
+        lapse: share of contaminants, 0 to 0.5; negative to estimate it.
+        drift_sd: whether the drift varies over trials.
+        start_range: whether the starting point varies over trials.
+        time_range: whether the non-decision time varies over trials.
+    """
+    constants = {} if lapse < 0 else {"lapse": lapse}
+    free = {"z": start, "eta": drift_sd, "sz": start_range, "st": time_range}
+    fixed = {"z": 0.5, "eta": 0.0, "sz": 0.0, "st": 0.0}
+    return DiffusionResponse({**constants, **{name: fixed[name] for name, is_free in free.items() if not is_free}})
+
+
+def timed_fit(name: str, problem: Problem, posterior: Posterior, notes: Sequence[str] = ()) -> tuple[Fitted, Maximum]:
+    """Return a fit of choices and times.
 
     Args:
         name: name of the model.
+        problem: the sessions, and the start and prior of a hierarchical fit.
+        posterior: of the parameters given these sessions.
+        notes: about the reading of the trials.
+    """
+    sessions, evidence, response = problem.table.sessions, posterior.evidence, posterior.response
+    best = maximise(posterior, problem.start)
+    se = np.sqrt(np.diag(best.covariance))
+    estimates, marks = marked(
+        posterior.parameters, best.x, se, None if problem.prior is not None else posterior.sd, best.converged
+    )
+    split = len(evidence.parameters)
+    policy = TimedPolicy(evidence.policy(best.x[:split]), response, best.x[split:], posterior.trials.settings)
+    value, _ = posterior.log_likelihood(best.x)
+    few = few_trials(int(posterior.trials.timed.sum()), len(best.x))
+    details = {"unbounded": best.x, "unbounded_variance": se**2, "covariance": best.covariance, "joint": value}
+    fit = Fitted(name, policy, estimates, 0.0, details, marks, [*notes, *few])
+    p = np.concatenate(policy.predict(sessions))
+    choice = problem.table.join("choice")
+    scored = choice >= 0
+    fit.score = float(np.log(np.clip(p[scored, choice[scored]], 1e-12, 1)).sum())
+    return fit, best
+
+
+#: Names of parameters in ``--vary``, with those of the model.
+VARIED = {
+    "drift": "drift", "bound": "A", "non_decision": "t_R", "start": "z", "lapse": "lapse", "drift_sd": "eta",
+    "start_range": "sz", "time_range": "st",
+}  # fmt: skip
+
+
+def varied(vary: Mapping[str, str], response: Response, table: Behaviour) -> dict[str, Formula]:
+    """Return the formula of each parameter that varies with columns of a table.
+
+    Args:
+        vary: formula of each parameter, by its name here or in ``--vary``.
+        response: the response.
+        table: sessions of the fit.
+
+    Raises:
+        UnfitError: for a parameter that does not exist or is fixed, or a formula that cannot be evaluated.
+    """
+    free = {"drift", *(each.name for each in response.parameters)}
+    words = {**{name: name for name in VARIED.values()}, **VARIED}
+    found = {}
+    for name, text in vary.items():
+        if words.get(name) not in free:
+            offered = [word for word, target in VARIED.items() if target in free]
+            raise UnfitError(f"--vary: parameter '{name}' is not estimated; expected {', '.join(offered)}")
+        found[words[name]] = Formula.of(text, table.sessions, table.stimuli)
+    return found
+
+
+def formula_arrays(formulas: Mapping[str, Formula]) -> dict[str, np.ndarray]:
+    """Return the training columns of formulas as arrays by name."""
+    found = {}
+    for name, each in formulas.items():
+        for column, values in each.training.items():
+            found[f"vary.{name}.{column}"] = values if values.dtype.kind in "biuf" else values.astype(str)
+    return found
+
+
+def formulas_from(vary: Mapping[str, str], arrays: Mapping[str, np.ndarray], table: Behaviour) -> dict[str, Formula]:
+    """Return the formulas of `formula_arrays`."""
+    words = {**{name: name for name in VARIED.values()}, **VARIED}
+    found = {}
+    for name, text in vary.items():
+        prefix = f"vary.{words[name]}."
+        columns = {key.removeprefix(prefix): each for key, each in arrays.items() if key.startswith(prefix)}
+        found[words[name]] = Formula(text, columns, table.stimuli)
+    return found
+
+
+class Diffusion(OneByOne):
+    """Drift diffusion fitted to choices and reaction times.
+
+    Args:
+        name: name of the model.
+        deadline: time in s after which a trial without an answer ended, so that omissions count; 0 for none.
+        fastest: answers faster than this (s) are left out as anticipations.
+        vary: formula of trial columns for each parameter that varies, as in ``{"drift": "coh + coh:block"}``.
+        **response: free parameters of the response, see `diffusion_response`.
     """
 
-    policy = DiffusionPolicy
+    takes_prior = True
 
-    def __init__(self, name: str = "ddm"):
-        self.name = name
+    def __init__(
+        self,
+        name: str = "ddm",
+        deadline: float = 0.0,
+        fastest: float = FASTEST,
+        vary: Mapping[str, str] | None = None,
+        **response: Any,
+    ):
+        self.name, self.deadline, self.fastest, self.vary = name, deadline, fastest, dict(vary or {})
+        self.response: Response = diffusion_response(**response)
 
     def check(self, table: Behaviour) -> None:
         """Refuse tables that do not suit the model.
 
         Raises:
-            UnfitError: if there are other than two choices or one stimulus, or fewer than 20 reaction times.
+            UnfitError: if there are other than two choices, several stimuli, or fewer than 20 reaction times.
         """
-        super().check(table)
-        if len(table.stimuli) != 1:
-            raise UnfitError(f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)}")
-        if ((table.join("choice") >= 0) & np.isfinite(table.join("rt"))).sum() < 20:
-            raise UnfitError(f"{self.name} needs reaction times (--rt COLUMN)")
+        require_two(table, self.name)
+        require_times(table, self.name)
+        if "drift" not in varied(self.vary, self.response, table) and len(table.stimuli) > 1:
+            raise UnfitError(
+                f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)} (--stimuli NAME, "
+                f'--vary "drift={" + ".join(table.stimuli)}", or --model logistic --times ddm)'
+            )
+
+    def posterior(self, problem: Problem) -> Posterior:
+        """Return the log-posterior of the parameters given the sessions of a problem."""
+        table = problem.table
+        settings, _ = time_settings(table.sessions, self.deadline, self.fastest)
+        formulas = varied(self.vary, self.response, table)
+        drift = formulas.pop("drift", None)
+        evidence = ProportionalEvidence(table) if drift is None else FormulaEvidence(drift, table)
+        return Posterior(evidence, ResponseParameters(self.response, formulas), table.sessions, settings, problem.prior)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
-        x, choice, rt = np.nan_to_num(table.join("stimuli")[:, 0]), table.join("choice"), table.join("rt")
-        correct = table.join("correct")
-        valid = choice >= 0
-        timed = valid & np.isfinite(rt)
-        strength, mean, error = _means(np.abs(x[timed]), rt[timed], correct[timed])
+        _, notes = time_settings(table.sessions, self.deadline, self.fastest)
+        fit, best = timed_fit(self.name, problem, self.posterior(problem), notes)
+        if table.stimuli and "k" in fit.parameters and best.x[0] < 0:
+            fit.notes.append(f"k is negative: {table.stimuli[0]} is evidence for choice '{table.choices[0]}'")
+        return fit
 
-        def loss(free: FloatArray) -> float:
-            k, a, t, x0 = np.exp(free[0]), np.exp(free[1]), free[2], free[3]
-            p = np.clip(expit(2 * a * k * (x[valid] - x0)), 1e-12, 1 - 1e-12)
-            predicted = mean_reaction_time(strength, k, a, 1000 * t) / 1000
-            choices = -np.log(np.where(choice[valid] == 1, p, 1 - p)).sum()
-            return float(choices + 0.5 * (((mean - predicted) / error) ** 2).sum())
+    def to_arrays(self, policy: Any) -> dict[str, np.ndarray]:
+        """See `Model.to_arrays`."""
+        inner, formulas = policy.inner, dict(policy.response.predictors)
+        if isinstance(inner, FormulaPolicy):
+            formulas["drift"] = inner.formula
+        return {
+            "values": inner.weights if isinstance(inner, FormulaPolicy) else inner.values,
+            "x": policy.x,
+            "settings": settings_array(policy.settings),
+            **formula_arrays(formulas),
+        }
 
-        typical = np.median(np.abs(x[valid])) or 1.0
-        start = np.array([np.log(1 / typical), np.log(0.7), 0.5 * mean.min(), 0.0])
-        scale = np.array([1, 1, 1, typical])
-
-        def scaled(z: FloatArray) -> float:
-            return loss(z * scale)
-
-        options = {"maxiter": 6000, "maxfev": 6000, "xatol": 1e-6, "fatol": 1e-6}
-        starts = [(start + [s, -s / 2, 0, 0]) / scale for s in (-1.0, 0.0, 1.0)]
-        found = [minimize(scaled, each, method="Nelder-Mead", options=options) for each in starts]
-        z = np.asarray(min(found, key=lambda result: float(result.fun)).x)
-        curvature = hessian(lambda _, tried: np.array([[scaled(point) for point in tried[0]]]), z[None], 1e-3)[0]
-        se = np.sqrt(np.maximum(np.diag(np.linalg.pinv(curvature / np.outer(scale, scale))), 0))
-        estimates = {p.name: p.estimate(*ends) for p, *ends in zip(PARAMETERS, z * scale, se, strict=True)}
-        policy = DiffusionPolicy(np.array([each.value for each in estimates.values()]))
-        p = policy.probabilities(0, x[valid, None])
-        score = float(np.log(np.clip(p[np.arange(len(p)), choice[valid]], 1e-12, 1)).sum())
-        return Fitted(self.name, policy, estimates, score)
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimedPolicy:
+        """See `Model.from_arrays`."""
+        values = arrays["values"]
+        inner: EvidencePolicy
+        if "x" not in arrays:  # a fit of an earlier version: k, A, t_R and x0 with neither lapses nor starting point
+            response = diffusion_response(start=False, lapse=0.0)
+            inner, x = ProportionalPolicy(values[[0, 3]]), np.log(np.maximum(values[1:3], 1e-9))
+            return TimedPolicy(inner, ResponseParameters(response), x, TimeSettings())
+        formulas = formulas_from(self.vary, arrays, table)
+        drift = formulas.pop("drift", None)
+        inner = ProportionalPolicy(values) if drift is None else FormulaPolicy(drift, values)
+        response_parameters = ResponseParameters(self.response, formulas)
+        return TimedPolicy(inner, response_parameters, arrays["x"], settings_from(arrays["settings"]))
 
 
-def _means(strength: FloatArray, rt: FloatArray, correct: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return strengths with mean reaction time of correct choices (all choices at strength 0) and standard error."""
-    edges = np.unique(strength)
-    if len(edges) > STRENGTHS:
-        edges = np.unique(np.quantile(strength, np.linspace(0, 1, STRENGTHS)))
-    index = np.clip(np.searchsorted(edges, strength, "right") - 1, 0, len(edges) - 1)
-    rows = []
-    for k in range(len(edges)):
-        here = index == k
-        right = here & ((correct == 1) | ~np.isfinite(correct) | (strength == 0))
-        if right.sum() > 1:
-            rows.append((strength[here].mean(), rt[right].mean(), rt[right].std(ddof=1) / np.sqrt(right.sum())))
-    found = np.array(rows)
-    return found[:, 0], found[:, 1], np.maximum(found[:, 2], 1e-6)
+def settings_array(settings: TimeSettings) -> FloatArray:
+    """Return the settings of the recording as an array."""
+    return np.array([settings.deadline, settings.fastest, settings.longest, settings.withheld], float)
+
+
+def settings_from(values: FloatArray) -> TimeSettings:
+    """Return the settings of the recording from `settings_array`."""
+    deadline, fastest, longest, withheld = values.tolist()
+    return TimeSettings(deadline, fastest, longest, int(withheld))

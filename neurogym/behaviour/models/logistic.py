@@ -180,9 +180,13 @@ class Logistic(OneByOne):
     def check(self, table: Behaviour) -> None:
         """Accept tables with any number of choices."""
 
+    def features(self, table: Behaviour) -> Features:
+        """Return the predictors of a trial that a table allows."""
+        return Features.of(table, self.history, self.stimuli, self.past_stimuli, plain_outcomes=True)
+
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
-        features = Features.of(table, self.history, self.stimuli, self.past_stimuli, plain_outcomes=True)
+        features = self.features(table)
         n, groups = len(table.choices), table.in_blocks(INNER).sessions
         x = [features.matrix(each) for each in table.sessions]
         choice = [each.choice for each in table.sessions]

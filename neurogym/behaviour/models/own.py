@@ -114,8 +114,24 @@ class FunctionModel:
             raise UnfitError(f"{self.name} returned logits {logits.tolist()}, expected {choices} finite numbers")
         return logits, found[1]
 
+    def logits_of(self, table: Behaviour) -> Callable[[FloatArray], FloatArray]:
+        """Return the logits (trials, choices) of all trials of a table as a function of a point."""
+        sessions = [_trials(each, table) for each in table.sessions]
+        n = len(table.choices)
+
+        def logits(x: FloatArray) -> FloatArray:
+            values = self.values(x)
+            return np.concatenate([self._logits(values, each, n) for each in sessions])
+
+        return logits
+
     def _log_likelihood(self, values: Mapping[str, float], trials: _Trials, choices: int) -> float:
-        """Return the log-likelihood of a session; the logits of all trials are checked together."""
+        """Return the log-likelihood of a session."""
+        logits = self._logits(values, trials, choices)
+        return float(log_softmax(logits)[trials.valid, trials.choice].sum())
+
+    def _logits(self, values: Mapping[str, float], trials: _Trials, choices: int) -> FloatArray:
+        """Return the logits of a session; those of all trials are checked together."""
         function, state, rows = self.function, None, list[float]()
         try:
             for choice, reward, stimulus in trials.seen:
@@ -129,7 +145,7 @@ class FunctionModel:
         except (TypeError, ValueError):
             self._complain(values, trials, choices)
             raise
-        return float(log_softmax(every)[trials.valid, trials.choice].sum())
+        return every
 
     def _complain(self, values: Mapping[str, float], trials: _Trials, choices: int) -> None:
         """Call the function again trial by trial, with a check of what each call returns."""
@@ -185,11 +201,15 @@ class FunctionPolicy:
             self.model.call(self.values, own, before, row, n) for (own, before), row in zip(state, rows, strict=True)
         ]
 
-    def probabilities(self, state: list[tuple[object, LastTrial]], stimuli: FloatArray) -> FloatArray:
-        """See `Policy.probabilities`."""
+    def logits(self, state: list[tuple[object, LastTrial]], stimuli: FloatArray) -> FloatArray:
+        """Return the logit of each choice, shape (sessions, choices)."""
         import copy
 
-        return np.exp(log_softmax(np.stack([logits for logits, _ in self._call(copy.deepcopy(state), stimuli)])))
+        return np.stack([logits for logits, _ in self._call(copy.deepcopy(state), stimuli)])
+
+    def probabilities(self, state: list[tuple[object, LastTrial]], stimuli: FloatArray) -> FloatArray:
+        """See `Policy.probabilities`."""
+        return np.exp(log_softmax(self.logits(state, stimuli)))
 
     def advance(self, state: list[tuple[object, LastTrial]], trial: ParallelTrials) -> list[tuple[object, LastTrial]]:
         """See `Policy.advance`."""

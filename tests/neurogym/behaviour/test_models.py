@@ -99,8 +99,16 @@ def test_drifting_weights_are_recovered():
 
 
 def test_the_diffusion_of_the_monkeys():
-    found = Diffusion().fit([Problem(reading.read(DATA / "roitman_shadlen_2002.csv"))])[0].parameters
-    assert 13.4 in found["k"] and 0.705 in found["A"] and 0.327 in found["t_R"]
+    table = reading.read(DATA / "roitman_shadlen_2002.csv")
+    fit = Diffusion(drift_sd=True, time_range=True).fit([Problem(table)])[0]
+    assert fit.details["joint"] > Diffusion().fit([Problem(table)])[0].details["joint"] + 500
+    strength, p = np.abs(table.join("stimuli")[:, 0]), np.concatenate(predict(fit.policy, table.sessions))
+    right = p[np.arange(len(p)), np.maximum(table.join("truth"), 0)]
+    simulated = np.concatenate([rt for _, rt in fit.policy.simulate(table.sessions, np.random.default_rng(0))])
+    for level, accuracy, time in ((0.064, 0.777, 0.775), (0.128, 0.941, 0.684), (0.512, 1.0, 0.423)):
+        rows = np.isclose(strength, level)
+        assert right[rows].mean() == pytest.approx(accuracy, abs=0.05)
+        assert simulated[rows].mean() == pytest.approx(time, abs=0.07)
 
 
 MODELS = [
@@ -208,7 +216,7 @@ def test_models_say_what_they_need():
     table = Behaviour((session(np.tile([0, 1], 50)),))
     for model, words in (
         (QLearning("q", QOptions()), "rewards"),
-        (Diffusion(), "one stimulus"),
+        (Diffusion(), "reaction times"),
         (TwoStepLearner("h"), "rewards"),
     ):
         with pytest.raises(UnfitError, match=words):

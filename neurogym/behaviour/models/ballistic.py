@@ -1,0 +1,165 @@
+"""Linear ballistic accumulators as a model of the response to two or more options (Brown & Heathcote 2008).
+
+Each option has an accumulator that starts uniformly between 0 and ``s_0`` and rises at a rate drawn from N(v_c, 1); the
+first to reach the threshold ``s_0 + B`` is chosen (10.1016/j.cogpsych.2007.12.002). Rates are v_c = v_0 + the evidence
+for option c relative to the mean of all options. ``t_R`` and ``lapse`` are as in a diffusion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import ndtr
+
+from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.models.agents import ModelParameter, positive
+from neurogym.behaviour.models.responses import STEP, TINY, Gradient, Values
+from neurogym.behaviour.models.times import TimedTrials
+
+#: Points of the quadrature over decision times, in s.
+TIMES = 120
+
+
+def _phi(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi))
+
+
+def accumulator(
+    time: FloatArray, rate: FloatArray, threshold: FloatArray, width: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return density and distribution function of the time at which an accumulator reaches its threshold.
+
+    Args:
+        time: decision time in s, above 0.
+        rate: mean rate per s; its s.d. over trials is 1.
+        threshold: highest level.
+        width: width of the uniform distribution of starting levels.
+    """
+    near, far = (threshold - width - time * rate) / time, (threshold - time * rate) / time
+    density = (-rate * ndtr(near) + _phi(near) + rate * ndtr(far) - _phi(far)) / width
+    reached = 1 + time / width * (near * ndtr(near) - far * ndtr(far) + _phi(near) - _phi(far))
+    return np.maximum(density, 0), np.clip(reached, 0, 1)
+
+
+@dataclass(frozen=True)
+class BallisticResponse:
+    """Linear ballistic accumulators.
+
+    Attributes:
+        options: number of options.
+        constants: values of the parameters that are fixed.
+    """
+
+    options: int
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> tuple[ModelParameter, ...]:
+        """See `Response.parameters`."""
+        every = (
+            positive("B", 0.8, 0.8),
+            positive("s_0", 0.5, 0.8),
+            positive("t_R", 0.25, 0.7),
+            ModelParameter("v_0", "real", 2.0, 1.5),
+            ModelParameter("lapse", "unit", -3.2, 1.5, 0.0, 0.5),
+        )
+        return tuple(each for each in every if each.name not in self.constants)
+
+    @property
+    def columns(self) -> int:
+        """See `Response.columns`."""
+        return self.options
+
+    def _complete(self, values: Values, n: int) -> dict[str, FloatArray]:
+        known = {**self.constants, **values}
+        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in known.items()}
+
+    @staticmethod
+    def _rates(evidence: FloatArray, p: Mapping[str, FloatArray]) -> FloatArray:
+        return np.asarray(p["v_0"][:, None] + evidence - evidence.mean(1, keepdims=True))
+
+    def _race(self, time: FloatArray, evidence: FloatArray, p: Mapping[str, FloatArray]) -> tuple[FloatArray, ...]:
+        """Return density of each option (trials, options) and the probability that none has won."""
+        rates = self._rates(evidence, p)
+        width = p["s_0"][:, None]
+        density, reached = accumulator(np.maximum(time, 1e-6)[:, None], rates, p["B"][:, None] + width, width)
+        left = np.maximum(1 - reached, 1e-300)
+        none = left.prod(1)
+        possible = 1 - ndtr(-rates).prod(1)  # at least one rate is positive
+        density = np.where(time[:, None] > 0, density * none[:, None] / left / possible[:, None], 0.0)
+        return density, np.where(time > 0, (none - (1 - possible)) / possible, 1.0)
+
+    def log_likelihood(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> Gradient:
+        """See `Response.log_likelihood`; derivatives are numerical."""
+        n = len(evidence)
+        p = self._complete(values, n)
+        log = self._log(evidence, p, trials)
+        by_evidence = np.zeros(evidence.shape)
+        for column in range(self.options):
+            step = np.zeros(self.options)
+            step[column] = STEP
+            by_evidence[:, column] = self._log(evidence + step, p, trials) - self._log(evidence - step, p, trials)
+        by = {}
+        for each in self.parameters:
+            width = STEP * np.maximum(np.abs(p[each.name]), 1e-2)
+            high, low = {**p, each.name: p[each.name] + width}, {**p, each.name: p[each.name] - width}
+            by[each.name] = (self._log(evidence, high, trials) - self._log(evidence, low, trials)) / (2 * width)
+        return Gradient(log, by_evidence / (2 * STEP), by)
+
+    def _log(self, evidence: FloatArray, p: Mapping[str, FloatArray], trials: TimedTrials) -> FloatArray:
+        out = np.zeros(len(evidence))
+        for rows, kind in ((trials.timed, "time"), (trials.untimed, "choice"), (trials.omitted, "none")):
+            if not rows.any():
+                continue
+            subset, lapse = {name: value[rows] for name, value in p.items()}, p["lapse"][rows]
+            choice = trials.choice[rows]
+            if kind == "time":
+                density, _ = self._race(trials.rt[rows] - subset["t_R"], evidence[rows], subset)
+                value = density[np.arange(len(choice)), choice]
+                likelihood = (1 - lapse) * value + lapse / (self.options * trials.settings.longest)
+            elif kind == "choice":
+                likelihood = self.probabilities(evidence[rows], subset)[np.arange(len(choice)), choice]
+            else:
+                limit = trials.settings.deadline - subset["t_R"]
+                likelihood = (1 - lapse) * self._race(limit, evidence[rows], subset)[1]
+            out[rows] = np.log(np.maximum(likelihood, TINY))
+        return out
+
+    def probabilities(self, evidence: FloatArray, values: Values) -> FloatArray:
+        """See `Response.probabilities`."""
+        n = len(evidence)
+        p = self._complete(values, n)
+        points, weights = np.polynomial.legendre.leggauss(TIMES)
+        share = (points + 1) / 2
+        times, widths = 20 * share**3, 60 * share**2 * weights / 2
+        total = np.zeros((n, self.options))
+        for time, width in zip(times, widths, strict=True):
+            total += width * self._race(np.full(n, time), evidence, p)[0]
+        total /= np.maximum(total.sum(1, keepdims=True), 1e-12)
+        lapse = p["lapse"][:, None]
+        return np.asarray((1 - lapse) * total + lapse / self.options)
+
+    def sample(
+        self, evidence: FloatArray, values: Values, rng: np.random.Generator, deadline: float = np.inf
+    ) -> tuple[IntArray, FloatArray]:
+        """See `Response.sample`."""
+        n = len(evidence)
+        p = self._complete(values, n)
+        means = self._rates(evidence, p)
+        rates = means + rng.standard_normal(means.shape)
+        for _ in range(1000):
+            stuck = (rates <= 0).all(1)
+            if not stuck.any():
+                break
+            rates[stuck] = means[stuck] + rng.standard_normal((int(stuck.sum()), self.options))
+        distance = p["B"][:, None] + p["s_0"][:, None] * (1 - rng.random(means.shape))
+        times = np.where(rates > 0, distance / np.maximum(rates, 1e-9), np.inf)
+        choice, rt = times.argmin(1), times.min(1) + p["t_R"]
+        lapse = rng.random(n) < p["lapse"]
+        top = deadline if np.isfinite(deadline) else max(2.0, float(np.quantile(rt[np.isfinite(rt)], 0.99)))
+        choice = np.where(lapse, rng.integers(0, self.options, n), choice)
+        rt = np.where(lapse, top * rng.random(n), rt)
+        late = ~(rt <= deadline)
+        return np.where(late, -1, choice), np.where(late, np.nan, rt)

@@ -1,0 +1,319 @@
+"""Evidence of each trial that drives a response: stimuli, formulas of columns, learned values, or logits of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.agents import Agent, AgentPolicy, ModelParameter, trial_logits
+from neurogym.behaviour.models.base import ParallelTrials, Policy, of_subject, trial_of
+from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
+from neurogym.behaviour.table import Behaviour, Session, padded
+
+#: Step of numerical derivatives in the unbounded scale, in units of the s.d. of the prior.
+STEP = 1e-4
+#: Largest typical drift per s of the prior of weights of evidence.
+DRIFT = 10.0
+
+
+class Slope(NamedTuple):
+    """Evidence with derivatives.
+
+    Attributes:
+        value: shape (trials, columns).
+        jacobian: derivative by each parameter in the unbounded scale, shape (trials, columns, parameters).
+        extra: log-likelihood of what else the subject did, such as second-stage choices.
+        extra_slope: its derivatives, shape (parameters,).
+    """
+
+    value: FloatArray
+    jacobian: FloatArray
+    extra: float
+    extra_slope: FloatArray
+
+
+class Evidence(Protocol):
+    """Evidence of the trials of a table as a function of parameters in the unbounded scale."""
+
+    @property
+    def parameters(self) -> tuple[ModelParameter, ...]:
+        """Parameters of the evidence."""
+
+    def slope(self, x: FloatArray) -> Slope:
+        """Return the evidence of all trials at a point, with derivatives."""
+
+    def policy(self, x: FloatArray) -> EvidencePolicy:
+        """Return the evidence as it is stepped from trial to trial."""
+
+
+class EvidencePolicy(Protocol):
+    """Evidence of many sessions at once, stepped from trial to trial."""
+
+    def begin(self, n: int) -> Any:
+        """Return the state before the first trial of ``n`` sessions."""
+
+    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """Return the evidence of a trial, shape (sessions, columns)."""
+
+    def advance(self, state: Any, trial: ParallelTrials) -> Any:
+        """Return the state after a trial."""
+
+
+def evidence_of_sessions(policy: EvidencePolicy, sessions: Sequence[Session]) -> FloatArray:
+    """Return the evidence of all trials of sessions, concatenated, shape (trials, columns)."""
+    if hasattr(policy, "of_sessions"):
+        return np.asarray(policy.of_sessions(sessions))
+    data = padded(sessions)
+    state, rows = policy.begin(len(sessions)), []
+    for t in range(data.choice.shape[1]):
+        trial = trial_of(data, t)
+        rows.append(policy.evidence(state, trial.stimuli))
+        state = policy.advance(state, trial)
+    every = np.stack(rows, 1)
+    return np.concatenate([every[k, :length] for k, length in enumerate(data.lengths)])
+
+
+@dataclass(frozen=True)
+class ProportionalPolicy:
+    """Drift in proportion to a stimulus, ``k (x - x0)``; a constant drift without a stimulus.
+
+    Attributes:
+        values: k and x0, or the drift.
+    """
+
+    values: FloatArray
+
+    def begin(self, n: int) -> int:
+        """See `EvidencePolicy.begin`."""
+        return n
+
+    def evidence(self, state: int, stimuli: FloatArray) -> FloatArray:
+        """See `EvidencePolicy.evidence`."""
+        if len(self.values) == 1:
+            return np.full((len(stimuli), 1), self.values[0])
+        k, x0 = self.values
+        return np.asarray(k * (stimuli[:, :1] - x0))
+
+    def advance(self, state: int, trial: ParallelTrials) -> int:
+        """See `EvidencePolicy.advance`."""
+        return state
+
+
+class ProportionalEvidence:
+    """Drift in proportion to a stimulus (Palmer, Huk & Shadlen 2005); constant where a table has no stimulus.
+
+    Args:
+        table: sessions of the fit, with one stimulus or none.
+    """
+
+    def __init__(self, table: Behaviour):
+        stimuli = np.nan_to_num(table.join("stimuli"))
+        self.x = stimuli[:, 0] if table.stimuli else None
+        self.n = len(stimuli)
+        size = 1.0 if self.x is None else float(np.median(np.abs(self.x[self.x != 0]))) if self.x.any() else 1.0
+        self.parameters: tuple[ModelParameter, ...] = (
+            (ModelParameter("drift", sd=DRIFT / 2),)
+            if self.x is None
+            else (ModelParameter("k", sd=DRIFT / size), ModelParameter("x0", sd=size))
+        )
+
+    def slope(self, x: FloatArray) -> Slope:
+        """See `Evidence.slope`."""
+        if self.x is None:
+            value, jacobian = np.full((self.n, 1), x[0]), np.ones((self.n, 1, 1))
+        else:
+            difference = self.x - x[1]
+            value = (x[0] * difference)[:, None]
+            jacobian = np.stack([difference, np.full(self.n, -x[0])], -1)[:, None]
+        return Slope(value, jacobian, 0.0, np.zeros(len(x)))
+
+    def policy(self, x: FloatArray) -> ProportionalPolicy:
+        """See `Evidence.policy`."""
+        return ProportionalPolicy(x)
+
+
+@dataclass(frozen=True)
+class AgentEvidencePolicy:
+    """Logits of a learner as evidence: their difference for two options, or one for each option.
+
+    Attributes:
+        agent: the learner with its parameters.
+        columns: 1 for the difference, or the number of options.
+    """
+
+    agent: AgentPolicy
+    columns: int
+
+    def begin(self, n: int) -> Any:
+        """See `EvidencePolicy.begin`."""
+        return self.agent.begin(n)
+
+    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """See `EvidencePolicy.evidence`."""
+        return as_columns(self.agent.logits(state, stimuli), self.columns)
+
+    def advance(self, state: Any, trial: ParallelTrials) -> Any:
+        """See `EvidencePolicy.advance`."""
+        return self.agent.advance(state, trial)
+
+
+def as_columns(logits: FloatArray, columns: int) -> FloatArray:
+    """Return logits (..., choices) as evidence: the difference of the second from the first option, or all."""
+    return logits[..., 1:2] - logits[..., :1] if columns == 1 else logits
+
+
+class AgentEvidence:
+    """Value difference of a learner as evidence (Pedersen, Frank & Biele 2017, 10.3758/s13423-016-1199-y).
+
+    Derivatives are central differences, for which the learner runs through the trials once with all points.
+
+    Args:
+        agent: the learner.
+        table: sessions of the fit.
+        columns: 1 for the difference of two options, or the number of options.
+    """
+
+    def __init__(self, agent: Agent, table: Behaviour, columns: int):
+        self.agent, self.columns, self.choices = agent, columns, len(table.choices)
+        self.parameters = agent.parameters(table)
+        data = padded(table.sessions)
+        self._inside = np.arange(data.choice.shape[1]) < data.lengths[:, None]
+        self._run = trial_logits(agent, self.parameters, data, self.choices)
+        self._sd = np.array([each.sd for each in self.parameters])
+
+    def slope(self, x: FloatArray) -> Slope:
+        """See `Evidence.slope`."""
+        d = len(x)
+        steps = STEP * self._sd * np.eye(d)
+        logits, extra = self._run(np.concatenate([x[None], x + steps, x - steps]))
+        every = as_columns(logits[:, self._inside], self.columns)
+        width = 2 * STEP * self._sd
+        jacobian = np.moveaxis(every[1 : d + 1] - every[d + 1 :], 0, -1) / width
+        return Slope(every[0], jacobian, float(extra[0]), (extra[1 : d + 1] - extra[d + 1 :]) / width)
+
+    def policy(self, x: FloatArray) -> AgentEvidencePolicy:
+        """See `Evidence.policy`."""
+        return AgentEvidencePolicy(AgentPolicy(self.agent, self.parameters, x, self.choices), self.columns)
+
+
+@dataclass(frozen=True)
+class FunctionEvidencePolicy:
+    """Logits of a user's function as evidence.
+
+    Attributes:
+        policy: the function with its parameters.
+        columns: 1 for the difference of two options, or the number of options.
+    """
+
+    policy: FunctionPolicy
+    columns: int
+
+    def begin(self, n: int) -> Any:
+        """See `EvidencePolicy.begin`."""
+        return self.policy.begin(n)
+
+    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """See `EvidencePolicy.evidence`."""
+        return as_columns(self.policy.logits(state, stimuli), self.columns)
+
+    def advance(self, state: Any, trial: ParallelTrials) -> Any:
+        """See `EvidencePolicy.advance`."""
+        return self.policy.advance(state, trial)
+
+
+class FunctionEvidence:
+    """Logits of a user's function as evidence; derivatives are central differences.
+
+    Args:
+        model: the function.
+        table: sessions of the fit.
+        columns: 1 for the difference of two options, or the number of options.
+    """
+
+    def __init__(self, model: FunctionModel, table: Behaviour, columns: int):
+        self.model, self.table, self.columns = model, table, columns
+        self.parameters = model.parameters
+        self._logits = model.logits_of(table)
+
+    def slope(self, x: FloatArray) -> Slope:
+        """See `Evidence.slope`."""
+        jacobian = []
+        for k, parameter in enumerate(self.parameters):
+            step = np.zeros(len(x))
+            step[k] = STEP * parameter.sd
+            jacobian.append((self._value(x + step) - self._value(x - step)) / (2 * step[k]))
+        return Slope(self._value(x), np.stack(jacobian, -1), 0.0, np.zeros(len(x)))
+
+    def _value(self, x: FloatArray) -> FloatArray:
+        return as_columns(self._logits(x), self.columns)
+
+    def policy(self, x: FloatArray) -> FunctionEvidencePolicy:
+        """See `Evidence.policy`."""
+        return FunctionEvidencePolicy(FunctionPolicy(self.model, x, self.table), self.columns)
+
+
+@dataclass(frozen=True)
+class LogitPolicy:
+    """Logit of a fitted model of choices, times a factor, as evidence.
+
+    Attributes:
+        inner: the fitted model.
+        factor: drift per s of a logit of 1.
+        columns: 1 for the difference of two options, or the number of options.
+    """
+
+    inner: Policy
+    factor: float
+    columns: int
+
+    def of(self, subject: str) -> LogitPolicy:
+        """Return the evidence of a subject."""
+        return LogitPolicy(of_subject(self.inner, subject), self.factor, self.columns)
+
+    def begin(self, n: int) -> Any:
+        """See `EvidencePolicy.begin`."""
+        return self.inner.begin(n)
+
+    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """See `EvidencePolicy.evidence`."""
+        logits = np.log(np.clip(self.inner.probabilities(state, stimuli), 1e-9, 1))
+        return self.factor * as_columns(logits, self.columns)
+
+    def advance(self, state: Any, trial: ParallelTrials) -> Any:
+        """See `EvidencePolicy.advance`."""
+        return self.inner.advance(state, trial)
+
+
+class LogitEvidence:
+    """Logit of a model of choices that was fitted before, times a factor that is estimated with the times.
+
+    Args:
+        inner: the fitted model.
+        table: sessions of the fit.
+        columns: 1 for the difference of two options, or the number of options.
+    """
+
+    parameters = (ModelParameter("drift per logit", "positive", 0.0, 1.0),)
+
+    def __init__(self, inner: Policy, table: Behaviour, columns: int):
+        self.inner, self.columns = inner, columns
+        rows: dict[int, FloatArray] = {}
+        for subject in table.subjects:
+            indices = [k for k, each in enumerate(table.sessions) if each.subject == subject]
+            policy = LogitPolicy(inner, 1.0, columns).of(subject)
+            for k in indices:
+                rows[k] = evidence_of_sessions(policy, [table.sessions[k]])
+        self._logits = np.concatenate([rows[k] for k in range(len(table.sessions))])
+
+    def slope(self, x: FloatArray) -> Slope:
+        """See `Evidence.slope`."""
+        value = float(np.exp(x[0])) * self._logits
+        return Slope(value, value[..., None], 0.0, np.zeros(1))
+
+    def policy(self, x: FloatArray) -> LogitPolicy:
+        """See `Evidence.policy`."""
+        return LogitPolicy(self.inner, float(np.exp(x[0])), self.columns)

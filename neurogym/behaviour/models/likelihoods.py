@@ -1,0 +1,107 @@
+"""Log-likelihoods of models with few parameters as functions with gradients, for samplers of posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from neurogym.analysis.regression import log_softmax
+from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.agents import Agent, ModelParameter, trial_logits
+from neurogym.behaviour.models.base import Model, Problem, UnfitError
+from neurogym.behaviour.models.diffusion import Diffusion
+from neurogym.behaviour.models.own import FunctionModel
+from neurogym.behaviour.models.pavlovian import GoNoGo
+from neurogym.behaviour.models.timed import Posterior
+from neurogym.behaviour.models.with_times import TimedModel
+from neurogym.behaviour.table import Behaviour, padded
+
+#: Step of central differences, in units of the s.d. of the priors.
+STEP = 1e-4
+
+
+class Likelihood(Protocol):
+    """Log-likelihood of the sessions of a subject in the unbounded scale."""
+
+    parameters: tuple[ModelParameter, ...]
+
+    def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log-likelihood and its gradient at a point."""
+
+    def pointwise(self, x: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each trial at a point, shape (trials,)."""
+
+
+class ChoiceLikelihood:
+    """Log-likelihood of choices; the gradient is made of central differences.
+
+    Args:
+        parameters: of the model.
+        trials: log-likelihood of each trial, shape (points, trials), at points (points, parameters).
+    """
+
+    def __init__(self, parameters: Sequence[ModelParameter], trials: Callable[[FloatArray], FloatArray]):
+        self.parameters, self._trials = tuple(parameters), trials
+        self._steps = STEP * np.array([each.sd for each in parameters])
+
+    def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """See `Likelihood.log_likelihood`."""
+        steps, d = np.diag(self._steps), len(x)
+        values = self._trials(np.concatenate([x[None], x + steps, x - steps])).sum(1)
+        return float(values[0]), (values[1 : d + 1] - values[d + 1 :]) / (2 * self._steps)
+
+    def pointwise(self, x: FloatArray) -> FloatArray:
+        """See `Likelihood.pointwise`."""
+        return np.asarray(self._trials(x[None])[0])
+
+
+def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
+    """Return the log-likelihood of a model for the sessions of a subject.
+
+    Raises:
+        UnfitError: for models without such a function, or that do not suit the table.
+    """
+    if isinstance(model, Diffusion | TimedModel):
+        return timed_posterior(model, problem)
+    if isinstance(model, GoNoGo):
+        return _agent(model, model.with_cue_stimuli(problem.table))
+    if isinstance(model, Agent):
+        return _agent(model, problem.table)
+    if isinstance(model, FunctionModel):
+        return _function(model, problem.table)
+    raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and functions of your own can")
+
+
+def timed_posterior(model: Diffusion | TimedModel, problem: Problem) -> Posterior:
+    """Return the posterior of a model of choices and times."""
+    if isinstance(model, TimedModel) and not model.takes_prior:
+        raise UnfitError(f"{model.name} cannot be sampled (--posterior): its choices are fitted before its times")
+    return model.posterior(problem)
+
+
+def _agent(agent: Agent, table: Behaviour) -> ChoiceLikelihood:
+    parameters, n = agent.parameters(table), len(table.choices)
+    data = padded(table.sessions)
+    run, valid = trial_logits(agent, parameters, data, n), data.choice >= 0
+    chosen = data.choice[valid]
+
+    def trials(x: FloatArray) -> FloatArray:
+        logits, extra = run(x)
+        rows = log_softmax(logits)[:, valid][:, np.arange(len(chosen)), chosen]
+        rows[:, :1] += extra[:, None]  # second-stage choices count with the first trial
+        return np.asarray(rows)
+
+    return ChoiceLikelihood(parameters, trials)
+
+
+def _function(model: FunctionModel, table: Behaviour) -> ChoiceLikelihood:
+    logits, choice = model.logits_of(table), table.join("choice")
+    valid = choice >= 0
+
+    def trials(x: FloatArray) -> FloatArray:
+        rows = [log_softmax(logits(point))[valid, choice[valid]] for point in x]
+        return np.stack(rows)
+
+    return ChoiceLikelihood(model.parameters, trials)

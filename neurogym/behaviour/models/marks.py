@@ -1,0 +1,69 @@
+"""Marks of estimates without a meaningful interval: not converged, at a bound, not identified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neurogym.analysis.results import Estimate
+from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.agents import ModelParameter
+
+NOT_CONVERGED, NOT_IDENTIFIED = "not converged", "not identified"
+#: Share of the range of a parameter next to an end that counts as the end.
+EDGE = 1e-3
+#: Largest ratio of standard error and s.d. of the prior, both in the unbounded scale, of an identified parameter.
+INFORMED = 0.95
+#: Fewest trials for each parameter of a fit that needs no warning.
+TRIALS_PER_PARAMETER = 25
+
+
+def at_bound(parameter: ModelParameter, value: float) -> str:
+    """Return a text if a parameter lies at an end of its range, else nothing."""
+    if parameter.kind != "unit":
+        return ""
+    span = parameter.high - parameter.low
+    for end in (parameter.low, parameter.high):
+        if abs(value - end) < EDGE * span:
+            return f"at its bound {end:g}"
+    return ""
+
+
+def marked(
+    parameters: Sequence[ModelParameter],
+    x: FloatArray,
+    se: FloatArray,
+    sd: FloatArray | None = None,
+    converged: bool = True,
+) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Return estimates, without interval where a mark says why, and the marks.
+
+    Args:
+        parameters: in the order of the point.
+        x: point in the unbounded scale, shape (parameters,).
+        se: standard errors in the unbounded scale, shape (parameters,).
+        sd: s.d. of the priors of a fit to a single subject; None in hierarchical fits, where a subject may take a
+            parameter from the group.
+        converged: whether the search ended at a maximum.
+    """
+    estimates, marks = {}, {}
+    for k, parameter in enumerate(parameters):
+        estimate = parameter.estimate(float(x[k]), float(se[k]))
+        mark = "" if converged else NOT_CONVERGED
+        mark = mark or at_bound(parameter, estimate.value)
+        if not mark and (not np.isfinite(se[k]) or (sd is not None and se[k] >= INFORMED * sd[k])):
+            mark = NOT_IDENTIFIED
+        if mark:
+            marks[parameter.name] = mark
+            estimate = Estimate(estimate.value, np.nan, np.nan, np.nan)
+        estimates[parameter.name] = estimate
+    return estimates, marks
+
+
+def few_trials(trials: int, parameters: int) -> list[str]:
+    """Return a warning if there are few trials for the parameters of a model."""
+    enough = TRIALS_PER_PARAMETER * parameters
+    if trials >= enough:
+        return []
+    return [f"{trials:,} trials for {parameters} parameters; at least {enough:,} are advised"]

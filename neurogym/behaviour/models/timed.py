@@ -1,0 +1,318 @@
+"""Maximum a posteriori fits of choices and times: evidence of each trial, and a response that the evidence drives.
+
+Gradients are analytic in the parameters of the response; those of the evidence pass through its Jacobian. Standard
+errors are Laplace's, from the curvature at the maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.models.agents import ModelParameter
+from neurogym.behaviour.models.base import ParallelTrials
+from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions
+from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.responses import Response
+from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
+from neurogym.behaviour.table import Session
+
+#: Largest decrease of the loss (nats, twice) that the gradient predicts of a converged search; step of the curvature.
+GRADIENT, STEP = 0.05, 1e-4
+#: Iterations of the search.
+ITERATIONS = 300
+#: Bounds and non-decision times (share of the 2 % quantile of the times) from which searches start.
+START_BOUNDS, START_SHARES = (0.4, 0.7, 1.1, 1.8), (0.4, 0.75)
+LINKS = {"positive": "log ", "unit": "logit ", "real": ""}
+
+
+@dataclass(frozen=True)
+class ResponseParameters:
+    """Parameters of a response, each a number or a linear function of predictors in the unbounded scale.
+
+    Attributes:
+        response: the response.
+        predictors: formula of each parameter that has one.
+    """
+
+    response: Response
+    predictors: Mapping[str, Formula] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> tuple[ModelParameter, ...]:
+        """Parameters to estimate."""
+        found: list[ModelParameter] = []
+        for each in self.response.parameters:
+            if each.name not in self.predictors:
+                found.append(each)
+                continue
+            for name in self.predictors[each.name].names:
+                mean = each.mean if name == "Intercept" else 0.0
+                found.append(ModelParameter(f"{LINKS[each.kind]}{each.name}: {name}", "real", mean, each.sd))
+        return tuple(found)
+
+    def for_trials(self, sessions: Sequence[Session]) -> TrialParameters:
+        """Return the parameters as functions of a point, for the trials of sessions."""
+        matrices = {name: each.matrix(sessions) for name, each in self.predictors.items()}
+        return TrialParameters(self.response.parameters, matrices)
+
+    def typical(self, stimuli: FloatArray) -> TrialParameters:
+        """Return the parameters for stimuli (trials, stimuli) where further columns are unknown."""
+        matrices = {name: each.typical(stimuli) for name, each in self.predictors.items()}
+        return TrialParameters(self.response.parameters, matrices)
+
+
+@dataclass(frozen=True)
+class TrialParameters:
+    """Values of the parameters of a response in each trial.
+
+    Attributes:
+        parameters: of the response.
+        matrices: predictors (trials, columns) of the parameters that have any.
+    """
+
+    parameters: tuple[ModelParameter, ...]
+    matrices: Mapping[str, FloatArray]
+
+    def _blocks(self) -> list[tuple[ModelParameter, slice]]:
+        found, start = [], 0
+        for each in self.parameters:
+            size = self.matrices[each.name].shape[1] if each.name in self.matrices else 1
+            found.append((each, slice(start, start + size)))
+            start += size
+        return found
+
+    def values(self, x: FloatArray) -> dict[str, FloatArray]:
+        """Return the natural values at a point: numbers, or shape (trials,)."""
+        found = {}
+        for each, block in self._blocks():
+            u = self.matrices[each.name] @ x[block] if each.name in self.matrices else x[block][0]
+            found[each.name] = np.asarray(each.value(u))
+        return found
+
+    def gradient(self, x: FloatArray, by_value: Mapping[str, FloatArray]) -> FloatArray:
+        """Return derivatives (parameters,) of a sum over trials from its derivatives (trials,) by each value."""
+        out, values = np.zeros(len(x)), self.values(x)
+        for each, block in self._blocks():
+            v = values[each.name]
+            inside = (v - each.low) * (each.high - v) / (each.high - each.low) if each.kind == "unit" else v
+            by_u = by_value[each.name] * (1.0 if each.kind == "real" else inside)
+            matrix = self.matrices.get(each.name)
+            out[block] = by_u.sum() if matrix is None else matrix.T @ by_u
+        return out
+
+
+class Posterior:
+    """Log-posterior of a fit in the unbounded scale, with its gradient.
+
+    Args:
+        evidence: evidence of the trials.
+        response: parameters of the response.
+        sessions: sessions of the fit, as for the evidence.
+        settings: conditions of the recording.
+        prior: mean and s.d. of each parameter; None for the parameters' own.
+    """
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        response: ResponseParameters,
+        sessions: Sequence[Session],
+        settings: TimeSettings,
+        prior: tuple[FloatArray, FloatArray] | None = None,
+    ):
+        self.evidence, self.response = evidence, response
+        self.trials: TimedTrials = timed_trials(sessions, settings)
+        self.parameters = (*evidence.parameters, *response.parameters)
+        mean: FloatArray = np.array([each.mean for each in self.parameters])
+        sd: FloatArray = np.array([each.sd for each in self.parameters])
+        self.mean, self.sd = prior if prior is not None else (mean, sd)
+        self._split = len(evidence.parameters)
+        self._values = response.for_trials(sessions)
+
+    def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log-likelihood of all trials and its gradient."""
+        first, last = x[: self._split], x[self._split :]
+        slope = self.evidence.slope(first)
+        found = self.response.response.log_likelihood(slope.value, self._values.values(last), self.trials)
+        by_evidence = np.einsum("tc,tcp->p", found.evidence, slope.jacobian) + slope.extra_slope
+        gradient = np.concatenate([by_evidence, self._values.gradient(last, found.values)])
+        return float(found.log.sum()) + slope.extra, gradient
+
+    def pointwise(self, x: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each trial that counts at a point, shape (trials,)."""
+        value = self.evidence.slope(x[: self._split]).value
+        log = self.response.response.log_likelihood(value, self._values.values(x[self._split :]), self.trials).log
+        counted = self.trials.timed | self.trials.untimed | self.trials.omitted | self.trials.withheld
+        return np.asarray(log[counted])
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log-posterior and its gradient."""
+        value, gradient = self.log_likelihood(x)
+        z = (x - self.mean) / self.sd
+        return value - 0.5 * float(z @ z), gradient - z / self.sd
+
+    def starts(self) -> list[FloatArray]:
+        """Return points from which a search may start, best first."""
+        timed = self.trials.timed
+        low = float(np.quantile(self.trials.rt[timed], 0.02)) if timed.any() else 0.3
+        names = [each.name for each in self.parameters]
+        points = []
+        for bound in START_BOUNDS:
+            for share in START_SHARES:
+                x = self.mean.copy()
+                for name, value in (("A", bound), ("t_R", max(share * low, 0.02))):
+                    for k, each in enumerate(names):
+                        if each == name or each == f"log {name}: Intercept":
+                            x[k] = np.log(value)
+                points.append(self._with_slope(x, bound))
+        return sorted(points, key=lambda x: -self(x)[0])
+
+    def _with_slope(self, x: FloatArray, bound: float) -> FloatArray:
+        """Return a point whose weights of the evidence are those of a linear regression of the choices."""
+        base = self.evidence.slope(x[: self._split])
+        if base.value.shape[1] != 1 or not len(base.value):
+            return x
+        scored = self.trials.choice >= 0
+        jacobian, side = base.jacobian[scored, 0], 2.0 * (self.trials.choice[scored] == 1) - 1
+        sd = self.sd[: self._split]
+        scaled = jacobian * sd
+        ridge = scaled.T @ scaled + np.eye(len(sd)) * max(1.0, 1e-3 * len(side))
+        step = np.linalg.solve(ridge, scaled.T @ (1.5 * side / bound - base.value[scored, 0]))
+        out = x.copy()
+        out[: self._split] += np.clip(step, -1.5, 1.5) * sd
+        return out if self(out)[0] > self(x)[0] else x
+
+
+class Maximum(NamedTuple):
+    """Maximum of a posterior.
+
+    Attributes:
+        x: point in the unbounded scale.
+        covariance: Laplace's covariance there.
+        converged: whether the gradient vanishes.
+    """
+
+    x: FloatArray
+    covariance: FloatArray
+    converged: bool
+
+
+def maximise(posterior: Posterior, start: FloatArray | None = None, searches: int = 2) -> Maximum:
+    """Return the maximum of a posterior by a quasi-Newton search.
+
+    Args:
+        posterior: the log-posterior.
+        start: point from which to search; None for the points of `Posterior.starts`.
+        searches: largest number of those points; a search that converges is the last.
+    """
+    mean, sd = posterior.mean, posterior.sd
+
+    def loss(z: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = posterior(mean + sd * z)
+        if not np.isfinite(value):
+            return 1e12, np.zeros(len(z))
+        return -value, -gradient * sd
+
+    best: Maximum | None = None
+    value = np.inf
+    for x in posterior.starts()[:searches] if start is None else [start]:
+        options = {"maxiter": ITERATIONS, "ftol": 1e-11, "gtol": 1e-4}
+        bounds = [(-12, 12)] * len(mean)
+        result = minimize(loss, (x - mean) / sd, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        if best is None or result.fun < value:
+            best, value = _curved(loss, np.asarray(result.x), mean, sd), float(result.fun)
+        if best.converged:
+            break
+    assert best is not None
+    return best
+
+
+def _curved(
+    loss: Callable[[FloatArray], tuple[float, FloatArray]], z: FloatArray, mean: FloatArray, sd: FloatArray
+) -> Maximum:
+    """Return a maximum with Laplace's covariance, from the change of the gradient around the point."""
+    d = len(z)
+    slopes = [loss(z + sign * STEP * step)[1] for step in np.eye(d) for sign in (1, -1)]
+    curvature = np.array([(slopes[2 * k] - slopes[2 * k + 1]) / (2 * STEP) for k in range(d)])
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    covariance = (vectors / np.maximum(values, 1.0)) @ vectors.T  # data never widen a prior
+    slope = loss(z)[1]
+    converged = bool(np.isfinite(slope).all() and slope @ covariance @ slope < GRADIENT and values.min() > 0)
+    return Maximum(mean + sd * z, covariance * np.outer(sd, sd), converged)
+
+
+@dataclass
+class TimedPolicy:
+    """Choices and times of a fitted model.
+
+    Attributes:
+        inner: evidence from trial to trial.
+        response: parameters of the response.
+        x: values of these parameters in the unbounded scale.
+        settings: conditions of the recording.
+    """
+
+    inner: EvidencePolicy
+    response: ResponseParameters
+    x: FloatArray
+    settings: TimeSettings
+
+    def of(self, subject: str) -> TimedPolicy:
+        """Return the policy of a subject, where a model of several subjects has one."""
+        inner: Any = self.inner
+        return TimedPolicy(inner.of(subject), self.response, self.x, self.settings) if hasattr(inner, "of") else self
+
+    def begin(self, n: int) -> Any:
+        """See `Policy.begin`."""
+        return self.inner.begin(n)
+
+    def advance(self, state: Any, trial: ParallelTrials) -> Any:
+        """See `Policy.advance`."""
+        return self.inner.advance(state, trial)
+
+    def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """See `Policy.probabilities`; predictors other than stimuli have their typical value."""
+        return self.response.response.probabilities(self.inner.evidence(state, stimuli), self._typical(stimuli))
+
+    def respond(self, state: Any, stimuli: FloatArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+        """Return simulated choices (-1 for none) and reaction times in s of a trial, shape (sessions,)."""
+        evidence = self.inner.evidence(state, stimuli)
+        return self.response.response.sample(evidence, self._typical(stimuli), rng, self.settings.deadline)
+
+    def _typical(self, stimuli: FloatArray) -> dict[str, FloatArray]:
+        return self.response.typical(stimuli).values(self.x)
+
+    def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
+        """Return the probability of each choice for each session, shape (trials, choices)."""
+        evidence = evidence_of_sessions(self.inner, sessions)
+        p = self.response.response.probabilities(evidence, self.values(sessions))
+        return np.split(p, _ends(sessions))
+
+    def log_densities(self, sessions: Sequence[Session]) -> list[FloatArray]:
+        """Return the log-density of choice and time (nats; omissions: log-probability); nan where none is scored."""
+        trials = timed_trials(sessions, self.settings)
+        evidence = evidence_of_sessions(self.inner, sessions)
+        log = self.response.response.log_likelihood(evidence, self.values(sessions), trials).log
+        scored = trials.timed | trials.omitted | trials.withheld
+        return np.split(np.where(scored, log, np.nan), _ends(sessions))
+
+    def simulate(self, sessions: Sequence[Session], rng: np.random.Generator) -> list[tuple[IntArray, FloatArray]]:
+        """Return simulated choices and times for the trials of sessions, given what happened before each trial."""
+        evidence = evidence_of_sessions(self.inner, sessions)
+        choice, rt = self.response.response.sample(evidence, self.values(sessions), rng, self.settings.deadline)
+        ends = _ends(sessions)
+        return list(zip(np.split(choice, ends), np.split(rt, ends), strict=True))
+
+    def values(self, sessions: Sequence[Session]) -> dict[str, FloatArray]:
+        """Return the values of the parameters of the response in the trials of sessions."""
+        return self.response.for_trials(sessions).values(self.x)
+
+
+def _ends(sessions: Sequence[Session]) -> IntArray:
+    return np.cumsum([len(each) for each in sessions])[:-1]

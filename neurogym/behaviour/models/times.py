@@ -1,0 +1,146 @@
+"""Trials with choices and times as a likelihood needs them: answers, omissions, withheld responses, anticipations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neurogym.array_types import BoolArray, FloatArray, IntArray
+from neurogym.behaviour.table import Session
+
+#: Time in s before which an answer cannot be a response to the stimulus.
+FASTEST = 0.05
+#: Fewest repetitions of a code for "no time", and how many times the 99 % quantile of other times a code exceeds.
+REPEATED, FAR = 3, 3.0
+#: Fewest trials of an option that never has a time, for the option to count as a withheld response (go/no-go).
+WITHHELD = 10
+
+
+@dataclass(frozen=True)
+class TimeSettings:
+    """Conditions under which choices and times were recorded.
+
+    Attributes:
+        deadline: time in s after which a trial without an answer ended; infinity for none.
+        fastest: answers faster than this (s) are anticipations and are left out.
+        longest: upper end in s of the uniform times of contaminants.
+        withheld: option that is chosen by not responding until the deadline (go/no-go); -1 for none.
+    """
+
+    deadline: float = np.inf
+    fastest: float = FASTEST
+    longest: float = 5.0
+    withheld: int = -1
+
+
+@dataclass(frozen=True)
+class TimedTrials:
+    """Choices and times of trials, with the kind of each trial.
+
+    Attributes:
+        choice: option, -1 for no answer, shape (trials,).
+        rt: reaction time in s, nan where unknown, shape (trials,).
+        settings: deadline, limits, and the option that is withheld.
+    """
+
+    choice: IntArray
+    rt: FloatArray
+    settings: TimeSettings
+
+    @property
+    def timed(self) -> BoolArray:
+        """Trials whose likelihood is the density of choice and time."""
+        known = np.isfinite(self.rt) & (self.rt >= self.settings.fastest)
+        return np.asarray((self.choice >= 0) & known & ~self.withheld)
+
+    @property
+    def untimed(self) -> BoolArray:
+        """Trials with an answer of unknown time, whose likelihood is the probability of the choice."""
+        return np.asarray((self.choice >= 0) & ~np.isfinite(self.rt) & ~self.withheld)
+
+    @property
+    def omitted(self) -> BoolArray:
+        """Trials without an answer, whose likelihood is the probability of no decision until the deadline."""
+        return np.asarray((self.choice < 0) & np.isfinite(self.settings.deadline) & (self.settings.withheld < 0))
+
+    @property
+    def withheld(self) -> BoolArray:
+        """Trials with a withheld response, whose likelihood is that of not responding until the deadline."""
+        return np.asarray((self.settings.withheld >= 0) & (self.choice == self.settings.withheld))
+
+    @property
+    def anticipated(self) -> BoolArray:
+        """Trials with an answer before the stimulus can have had an effect, which are left out."""
+        known = np.isfinite(self.rt) & (self.rt < self.settings.fastest)
+        return np.asarray((self.choice >= 0) & known & ~self.withheld)
+
+
+def without_codes(rt: FloatArray) -> tuple[FloatArray, list[str]]:
+    """Return times in which codes for "no time" are nan, and a note for each code.
+
+    A code is a value of 0 or below, or a value that is repeated exactly and far above all other times (999, 9999).
+
+    Args:
+        rt: times in s, shape (trials,).
+    """
+    found, notes = rt.astype(float).copy(), list[str]()
+    finite = found[np.isfinite(found)]
+    for value, count in zip(*np.unique(finite[finite <= 0], return_counts=True), strict=True):
+        notes.append(f"reaction time {value:g} of {_trials(count)} read as none")
+    found[found <= 0] = np.nan
+    while True:
+        valid = found[np.isfinite(found)]
+        if len(valid) < 2 * REPEATED:
+            return found, notes
+        top = valid.max()
+        same, rest = int((valid == top).sum()), valid[valid < top]
+        if same < REPEATED or not len(rest) or top < FAR * np.quantile(rest, 0.99):
+            return found, notes
+        notes.append(f"reaction time {top:g} of {_trials(same)} read as none")
+        found[found == top] = np.nan
+
+
+def _trials(n: int) -> str:
+    return f"{n:,} trials" if n != 1 else "1 trial"
+
+
+def timed_trials(sessions: Sequence[Session], settings: TimeSettings) -> TimedTrials:
+    """Return the trials of sessions, concatenated."""
+    choice = np.concatenate([each.choice for each in sessions])
+    return TimedTrials(choice, without_codes(np.concatenate([each.rt for each in sessions]))[0], settings)
+
+
+def time_settings(
+    sessions: Sequence[Session], deadline: float = 0.0, fastest: float = FASTEST
+) -> tuple[TimeSettings, list[str]]:
+    """Return the settings of sessions, and notes about trials that are read in a special way.
+
+    Args:
+        sessions: sessions of the fit.
+        deadline: time in s after which a trial ended; 0 for none.
+        fastest: answers faster than this (s) are anticipations.
+    """
+    choice = np.concatenate([each.choice for each in sessions])
+    rt, notes = without_codes(np.concatenate([each.rt for each in sessions]))
+    known = np.isfinite(rt)
+    longest = max(1.1 * float(rt[known].max()) if known.any() else 1.0, deadline)
+    withheld = -1
+    for option in (0, 1):
+        chosen, respond = choice == option, choice == 1 - option
+        if chosen.sum() >= WITHHELD and not known[chosen].any() and respond.any() and known[respond].mean() > 0.9:
+            withheld = option
+    limit = deadline or (longest if withheld >= 0 else np.inf)
+    settings = TimeSettings(limit, fastest, longest, withheld)
+    trials = TimedTrials(choice, rt, settings)
+    if withheld >= 0:
+        notes.append(f"choice {withheld} never has a time and counts as a withheld response until {limit:.3g} s")
+    if trials.anticipated.any():
+        n = int(trials.anticipated.sum())
+        notes.append(f"{_trials(n)} with answers faster than {fastest:g} s left out as anticipations")
+    if trials.omitted.any():
+        notes.append(f"{_trials(int(trials.omitted.sum()))} without an answer count as undecided at {limit:g} s")
+    elif (choice < 0).any() and withheld < 0:
+        notes.append(f"{_trials(int((choice < 0).sum()))} without an answer left out; name the deadline to count them")
+    return settings, notes

@@ -1,0 +1,182 @@
+"""A model of choices whose logit drives a diffusion or a race: choices and times by one model.
+
+The parameters of learners and logistic regressions are estimated together with those of the response (Pedersen, Frank &
+Biele 2017, 10.3758/s13423-016-1199-y; Fontanesi et al. 2019, 10.3758/s13423-018-1554-2). Models whose parameters are
+found otherwise (hidden states, drifting weights, networks) are fitted to the choices first; their logit, times a factor
+that is estimated with the response, is the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.ballistic import BallisticResponse
+from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, flatten, rebuild
+from neurogym.behaviour.models.diffusion import (
+    diffusion_response,
+    formula_arrays,
+    formulas_from,
+    require_times,
+    settings_array,
+    settings_from,
+    timed_fit,
+    varied,
+)
+from neurogym.behaviour.models.evidence import (
+    AgentEvidence,
+    AgentEvidencePolicy,
+    Evidence,
+    FunctionEvidence,
+    FunctionEvidencePolicy,
+    LogitEvidence,
+    LogitPolicy,
+)
+from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.linear import FeatureEvidence, FeaturePolicy
+from neurogym.behaviour.models.logistic import Logistic
+from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
+from neurogym.behaviour.models.responses import Response
+from neurogym.behaviour.models.timed import Posterior, ResponseParameters, TimedPolicy
+from neurogym.behaviour.models.times import FASTEST, time_settings
+from neurogym.behaviour.table import Behaviour
+
+RESPONSES = ("ddm", "lba")
+
+
+class TimedModel:
+    """A model of choices with a response that takes time.
+
+    Args:
+        model: the model of choices.
+        times: "ddm" (two options) or "lba" (two or more).
+        deadline: time in s after which a trial without an answer ended; 0 for none.
+        fastest: answers faster than this (s) are left out as anticipations.
+        vary: formula of trial columns for each parameter of the response that varies.
+        **response: of a diffusion, see `diffusion_response`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        times: str = "ddm",
+        deadline: float = 0.0,
+        fastest: float = FASTEST,
+        vary: Mapping[str, str] | None = None,
+        **response: Any,
+    ):
+        self.model, self.times, self.deadline, self.fastest = model, times, deadline, fastest
+        self.name, self.options, self.vary = model.name, response, dict(vary or {})
+
+    @property
+    def takes_prior(self) -> bool:
+        """Whether all parameters are estimated together, so that a fit may be hierarchical."""
+        return isinstance(self.model, Agent | Logistic | FunctionModel)
+
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if there are too few reaction times, or a diffusion is to choose among more than two options.
+        """
+        if hasattr(self.model, "check"):
+            self.model.check(table)
+        if hasattr(self.model, "with_cue_stimuli"):
+            raise UnfitError(f"{self.name} is a model of choices alone; --times takes other models")
+        require_times(table, f"{self.name} with times")
+        if self.times == "ddm" and len(table.choices) != 2:
+            raise UnfitError(f"--times ddm needs two choices; the table has {len(table.choices)} (--times lba)")
+        self._formulas(table)
+
+    def response(self, table: Behaviour) -> Response:
+        """Return the response for the options of a table."""
+        if self.times == "lba":
+            lapse = self.options.get("lapse", -1.0)
+            return BallisticResponse(len(table.choices), {} if lapse < 0 else {"lapse": lapse})
+        return diffusion_response(**self.options)
+
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`."""
+        for each in problems:
+            self.check(each.table)
+        if self.takes_prior:
+            return [self._fit(each, self.posterior(each)) for each in problems]
+        inner = self.model.fit(problems)
+        found = []
+        for problem, fit in zip(problems, inner, strict=True):
+            evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
+            timed = self._fit(problem, self._posterior(problem, evidence))
+            timed.parameters = {**timed.parameters, **fit.parameters}
+            timed.details = {**fit.details, **timed.details}
+            timed.notes = [*fit.notes, *timed.notes]
+            timed.marks = {**fit.marks, **timed.marks}
+            found.append(timed)
+        return found
+
+    def _evidence(self, table: Behaviour) -> Evidence:
+        """Return the evidence of a model whose parameters are estimated with those of the response."""
+        model, columns = self.model, self._columns(table)
+        if isinstance(model, Agent):
+            return AgentEvidence(model, table, columns)
+        if isinstance(model, FunctionModel):
+            return FunctionEvidence(model, table, columns)
+        assert isinstance(model, Logistic)
+        return FeatureEvidence(model.features(table), table, columns)
+
+    def _columns(self, table: Behaviour) -> int:
+        return self.response(table).columns
+
+    def _formulas(self, table: Behaviour) -> dict[str, Formula]:
+        """Return the formulas of parameters that vary."""
+        formulas = varied(self.vary, self.response(table), table)
+        if "drift" in formulas:
+            raise UnfitError(f"--vary drift goes with --model ddm; the drift of {self.name} is its logit")
+        return formulas
+
+    def posterior(self, problem: Problem) -> Posterior:
+        """Return the log-posterior of the parameters of a model that is fitted to choices and times together."""
+        return self._posterior(problem, self._evidence(problem.table))
+
+    def _posterior(self, problem: Problem, evidence: Evidence) -> Posterior:
+        settings, _ = time_settings(problem.table.sessions, self.deadline, self.fastest)
+        response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
+        return Posterior(evidence, response, problem.table.sessions, settings, problem.prior)
+
+    def _fit(self, problem: Problem, posterior: Posterior) -> Fitted:
+        _, notes = time_settings(problem.table.sessions, self.deadline, self.fastest)
+        return timed_fit(self.name, problem, posterior, notes)[0]
+
+    def to_arrays(self, policy: TimedPolicy) -> dict[str, np.ndarray]:
+        """See `Model.to_arrays`."""
+        inner: Any = policy.inner
+        arrays = {"response": policy.x, "settings": settings_array(policy.settings)}
+        arrays |= formula_arrays(policy.response.predictors)
+        if isinstance(inner, AgentEvidencePolicy):
+            return {**arrays, "x": inner.agent.x}
+        if isinstance(inner, FunctionEvidencePolicy):
+            return {**arrays, "x": inner.policy.x}
+        if isinstance(inner, FeaturePolicy):
+            return {**arrays, **flatten(inner)}
+        nested = self.model.to_arrays(inner.inner)
+        return {**arrays, "factor": np.array(inner.factor), **{f"inner.{key}": each for key, each in nested.items()}}
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimedPolicy:
+        """See `Model.from_arrays`."""
+        response = ResponseParameters(self.response(table), formulas_from(self.vary, arrays, table))
+        columns = response.response.columns
+        inner: Any
+        if isinstance(self.model, Agent):
+            parameters = self.model.parameters(table)
+            agent = AgentPolicy(self.model, parameters, arrays["x"], len(table.choices))
+            inner = AgentEvidencePolicy(agent, columns)
+        elif isinstance(self.model, FunctionModel):
+            inner = FunctionEvidencePolicy(FunctionPolicy(self.model, arrays["x"], table), columns)
+        elif isinstance(self.model, Logistic):
+            inner = rebuild(FeaturePolicy, arrays)
+        else:
+            nested = {key.removeprefix("inner."): each for key, each in arrays.items() if key.startswith("inner.")}
+            inner = LogitPolicy(self.model.from_arrays(nested, table), float(arrays["factor"]), columns)
+        return TimedPolicy(inner, response, arrays["response"], settings_from(arrays["settings"]))

@@ -1,0 +1,106 @@
+"""Public tables of behaviour by name: shipped, in a data folder, or downloaded on request."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ngym_cli.errors import UserError, message_of, unknown
+
+#: Folders of the data that come with ngym: installed, and in a checkout.
+SHIPPED = (
+    Path(__file__).resolve().parents[1] / "papers" / "library" / "data",
+    Path(__file__).resolve().parents[2] / "experiments" / "data",
+)
+#: Folder of downloads, below that of caches.
+CACHE = "ngym/data"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Public table of behaviour: an entry of ``data_sets.toml``, which explains the fields."""
+
+    name: str
+    description: str
+    species: str
+    task: str
+    size: str
+    paper: str
+    link: str
+    licence: str
+    file: str
+    shipped: bool = False
+    address: str = ""
+    sha256: str = ""
+    by_hand: str = ""
+    columns: Mapping[str, Any] | None = field(default=None)
+
+    def find(self, folder: Path | None = None, download: bool = False) -> Path:
+        """Return the path of the table.
+
+        Args:
+            folder: data folder; None for the cache.
+            download: fetch the table if it is not there.
+
+        Raises:
+            UserError: if the table is not there, with the way to get it.
+        """
+        places = [folder or cache(), *((*SHIPPED,) if self.shipped else ())]
+        for place in places:
+            if (place / self.file).exists():
+                return place / self.file
+        if self.address and download:
+            return self._download(folder or cache())
+        target = (folder or cache()) / self.file
+        if self.by_hand:
+            raise UserError(f"data set {self.name}: {target} is not there; {self.by_hand}")
+        raise UserError(
+            f"data set {self.name}: {target} is not there; --download fetches it from {self.address} "
+            f"(licence: {self.licence}), or put it there by hand"
+        )
+
+    def _download(self, folder: Path) -> Path:
+        try:
+            import pooch
+        except ModuleNotFoundError:
+            raise UserError("--download needs pooch: pip install 'ngym[data]'") from None
+        checksum = f"sha256:{self.sha256}" if self.sha256 else None
+        try:
+            return Path(pooch.retrieve(self.address, checksum, fname=self.file, path=folder))
+        except (OSError, ValueError) as error:
+            raise UserError(f"data set {self.name}: {self.address} cannot be fetched: {message_of(error)}") from None
+
+
+def cache() -> Path:
+    """Return the folder of downloads."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / CACHE
+
+
+@functools.cache
+def every() -> dict[str, DataSet]:
+    """Return all data sets by name."""
+    content = tomllib.loads((Path(__file__).parent / "data_sets.toml").read_text(encoding="utf-8"))
+    return {name: DataSet(name, **entry) for name, entry in content.items()}
+
+
+def find(name: str) -> DataSet:
+    """Return a data set.
+
+    Raises:
+        UserError: if there is none of this name, with the nearest.
+    """
+    if name not in every():
+        raise unknown("data set", name, every())
+    return every()[name]
+
+
+def rows() -> list[dict[str, object]]:
+    """Return a row for each data set, for ``ngym list data``."""
+    return [{"id": name, **{key: value for key, value in vars(each).items() if key not in ("name",)},
+             "where": "with ngym" if each.shipped else "--download" if each.address else "by hand"}
+            for name, each in every().items()]  # fmt: skip

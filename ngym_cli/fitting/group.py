@@ -1,0 +1,172 @@
+"""Hierarchical fits by empirical Bayes: the Gaussian that all subjects come from, which may depend on covariates.
+
+A subject's parameters (unbounded scale) come from N(m + (z - mean z) G, s^2) with the subject's covariates z. Given
+Laplace approximations of the subjects, m, G and s are updated by expectation-maximisation (Huys et al. 2011,
+10.1371/journal.pcbi.1002028) and the subjects fitted again with that prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from neurogym.analysis.results import Estimate, student_quantile
+from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError
+from neurogym.behaviour.models.formulas import frame, required_columns
+from neurogym.behaviour.table import Behaviour
+from ngym_cli.errors import UserError
+
+#: Rounds of expectation-maximisation; smallest variance of the subjects, at most a tenth of their squared errors.
+ROUNDS, FLOOR = 6, 1e-3
+
+
+@dataclass(frozen=True)
+class Covariates:
+    """Covariates of subjects, centred.
+
+    Attributes:
+        names: of the columns.
+        matrix: shape (subjects, covariates).
+    """
+
+    names: tuple[str, ...]
+    matrix: FloatArray
+
+    @classmethod
+    def none(cls, subjects: int) -> Covariates:
+        """Return no covariates."""
+        return cls((), np.zeros((subjects, 0)))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Distribution of the parameters of subjects, in the unbounded scale.
+
+    Attributes:
+        names: of the parameters.
+        mean: at mean covariates, shape (parameters,).
+        sd: over subjects with the same covariates, shape (parameters,).
+        weights: of each covariate, shape (covariates, parameters).
+        weights_se: standard errors of the weights.
+        covariates: of the subjects.
+    """
+
+    names: tuple[str, ...]
+    mean: FloatArray
+    sd: FloatArray
+    weights: FloatArray
+    weights_se: FloatArray
+    covariates: Covariates = field(repr=False)
+
+    def prior(self, subject: int) -> tuple[FloatArray, FloatArray]:
+        """Return mean and s.d. of the prior of a subject."""
+        return self.mean + self.covariates.matrix[subject] @ self.weights, self.sd
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return mean and s.d. of each parameter."""
+        rows = zip(self.names, self.mean.tolist(), self.sd.tolist(), strict=True)
+        return {name: {"mean": mean, "sd": sd} for name, mean, sd in rows}
+
+    def effects(self) -> dict[str, dict[str, Estimate]]:
+        """Return the weight of each covariate on each parameter, with a t interval over subjects."""
+        freedom = len(self.covariates.matrix) - 1 - len(self.covariates.names)
+        factor = student_quantile(0.95, max(freedom, 1))
+        found: dict[str, dict[str, Estimate]] = {}
+        for k, covariate in enumerate(self.covariates.names):
+            for name, value, se in zip(self.names, self.weights[k], self.weights_se[k], strict=True):
+                estimate = Estimate(float(value), float(value - factor * se), float(value + factor * se), float(se))
+                found.setdefault(name, {})[covariate] = estimate
+        return found
+
+
+def covariates_of(table: Behaviour, between: str | None) -> Covariates:
+    """Return the covariates of the subjects of a table.
+
+    Args:
+        table: sessions whose further columns hold the covariates, constant within a subject.
+        between: formula, as in ``age + group``; None for no covariates.
+
+    Raises:
+        UserError: for a column that is missing or changes within a subject, or covariates that depend on each other.
+    """
+    if between is None:
+        return Covariates.none(len(table.subjects))
+    columns: dict[str, list[Any]] = {}
+    try:
+        names = required_columns(between)
+    except UnfitError as error:
+        raise UserError(f"--between: {error}") from None
+    for name in names:
+        for subject in table.subjects:
+            rows = [each.conditions[name] for each in table.of(subject).sessions if name in each.conditions]
+            values = set(np.concatenate(rows).tolist()) if rows else set()
+            if len(values) != 1 or any(isinstance(value, float) and np.isnan(value) for value in values):
+                raise UserError(
+                    f"--between: column '{name}' has {len(values)} values for subject {subject}, expected 1"
+                )
+            columns.setdefault(name, []).append(values.pop())
+    return _design(between, {name: np.array(values) for name, values in columns.items()}, len(table.subjects))
+
+
+def _design(between: str, columns: Mapping[str, np.ndarray], subjects: int) -> Covariates:
+    from formulaic import model_matrix
+
+    matrix = model_matrix(between, frame(columns))
+    kept = [name for name in matrix.columns if name != "Intercept"]
+    values = np.asarray(matrix[kept], float)
+    values = values - values.mean(0)
+    if not kept or np.linalg.matrix_rank(values) < len(kept) or subjects < len(kept) + 3:
+        raise UserError(
+            f"--between: '{between}' has {len(kept)} covariates for {subjects} subjects; expected covariates that "
+            "differ between subjects, do not depend on each other, and are at least three fewer than the subjects"
+        )
+    return Covariates(tuple(kept), values)
+
+
+def group_of(fits: Sequence[Fitted], covariates: Covariates, name: str) -> Group:
+    """Return the distribution of subjects given their fits.
+
+    Raises:
+        UserError: if subjects have different parameters.
+    """
+    if len({len(fit.details["unbounded"]) for fit in fits}) > 1:
+        raise UserError(f"{name}: subjects have different predictors; in some all rewards are equal")
+    points = np.stack([fit.details["unbounded"] for fit in fits])
+    spread = np.stack([fit.details["unbounded_variance"] for fit in fits])
+    z = covariates.matrix
+    mean = points.mean(0)
+    projection = np.linalg.pinv(z.T @ z) @ z.T
+    weights = projection @ (points - mean)
+    residual = points - mean - z @ weights
+    variance = (residual**2 + spread).mean(0)
+    sd = np.sqrt(np.maximum(variance, np.minimum(FLOOR, 0.1 * spread.mean(0))))
+    freedom = max(len(points) - 1 - len(covariates.names), 1)
+    scale = np.sqrt(np.diag(projection @ projection.T))
+    se = scale[:, None] * np.sqrt(variance * len(points) / freedom)
+    return Group(tuple(fits[0].parameters), mean, sd, weights, se, covariates)
+
+
+def fit_group(
+    model: Model, problems: Sequence[Problem], per_subject: int, covariates: Covariates
+) -> tuple[list[Fitted], Group | None]:
+    """Return hierarchical fits of all problems, and the group in the last problem of each subject.
+
+    Args:
+        model: takes a prior.
+        problems: the same number for each subject, subject after subject; the k-th of all subjects form a group.
+        per_subject: problems of each subject (folds, and the whole table as the last).
+        covariates: of the subjects.
+    """
+    fits, group = model.fit(problems), None
+    for _ in range(ROUNDS if len(problems) > per_subject else 0):
+        groups = [group_of(fits[k::per_subject], covariates, model.name) for k in range(per_subject)]
+        problems = [
+            replace(each, prior=groups[i % per_subject].prior(i // per_subject), start=fits[i].details["unbounded"])
+            for i, each in enumerate(problems)
+        ]
+        fits, group = model.fit(problems), groups[-1]
+    return fits, group

@@ -1,0 +1,324 @@
+"""Samples of the posterior of subjects and group by the no-U-turn sampler of NumPyro (extra ``bayes``).
+
+Subjects' parameters x_s (unbounded scale) come from N(m + (z_s - mean z) G, s^2). Priors: m and G are Gaussian with the
+s.d. of the model's priors, s is half-normal with half of that s.d. The sampler moves in coordinates in which the
+empirical Bayes solution is a standard Gaussian, so that few leapfrog steps are needed. Likelihoods and gradients
+are those of the fits, called from NumPyro.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.agents import ModelParameter
+from neurogym.behaviour.models.base import Fitted, Model, Problem
+from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
+from neurogym.behaviour.table import Behaviour
+from ngym_cli.errors import UserError
+from ngym_cli.fitting.group import Group
+
+#: Chains, draws of the warm-up, longest trajectory (power of 2), and rate of acceptance that is aimed for.
+CHAINS, WARMUP, DEPTH, ACCEPT = 2, 200, 5, 0.8
+#: Ratio of the variance over subjects to the squared standard error from which a parameter is centred.
+CENTRED = 1.0
+#: Largest R-hat and smallest effective sample size without a warning.
+R_HAT, ESS = 1.01, 100
+#: Draws of which the log-likelihood of each trial is computed for leave-one-out.
+POINTWISE = 200
+#: Scale of the half-normal prior of the s.d. of subjects, in units of the s.d. of the model's prior.
+SPREAD = 0.5
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of a posterior.
+
+    Attributes:
+        subjects: parameters of each subject in the unbounded scale, shape (chains, draws, subjects, parameters).
+        mean: of the group, shape (chains, draws, parameters); None without a group.
+        sd: of the group, shape (chains, draws, parameters); None without a group.
+        weights: of covariates, shape (chains, draws, covariates, parameters); None without a group.
+        divergences: number of divergent trajectories.
+    """
+
+    subjects: FloatArray
+    mean: FloatArray | None
+    sd: FloatArray | None
+    weights: FloatArray | None
+    divergences: int
+
+
+class Target:
+    """Log-density of all parameters in the coordinates of the sampler.
+
+    Parameters that the data of a subject determine better than the group does are centred on the subjects' fits; the
+    others are given relative to the group (Papaspiliopoulos, Roberts & Sköld 2007, 10.1214/088342307000000014).
+
+    Args:
+        likelihoods: of each subject.
+        fits: empirical Bayes or maximum a posteriori fits of each subject.
+        group: distribution of the subjects; None to sample each with the model's own prior.
+    """
+
+    def __init__(self, likelihoods: Sequence[Likelihood], fits: Sequence[Fitted], group: Group | None):
+        self.likelihoods, self.group = likelihoods, group
+        parameters = likelihoods[0].parameters
+        self.prior_mean = np.array([each.mean for each in parameters])
+        self.prior_sd = np.array([each.sd for each in parameters])
+        self.centre = np.stack([fit.details["unbounded"] for fit in fits])
+        spread = np.mean([fit.details["unbounded_variance"] for fit in fits], 0)
+        self.centred = np.ones(len(parameters), bool) if group is None else group.sd**2 > CENTRED * spread
+        self.scale = np.stack([_root(fit, self.centred) for fit in fits])
+        self.shape = self.centre.shape
+        s, d = self.shape
+        self.covariates = np.zeros((s, 0)) if group is None else group.covariates.matrix
+        self.size = s * d + (0 if group is None else d * (2 + self.covariates.shape[1]))
+
+    def unpack(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return subjects (subjects, parameters), group mean, group s.d. and weights (covariates, parameters)."""
+        s, d = self.shape
+        relative = u[: s * d].reshape(s, d)
+        mean, sd, weights = self.prior_mean, self.prior_sd, np.zeros((0, d))
+        if self.group is not None:
+            first, second, rest = np.split(u[s * d :].reshape(-1, d), [1, 2])
+            mean = self.group.mean + self.group.sd / np.sqrt(s) * first[0]
+            sd = self.group.sd * np.exp(second[0] / np.sqrt(2 * s))
+            weights = self.group.weights + self.group.weights_se * rest
+        centred = self.centre + np.einsum("sij,sj->si", self.scale, relative)
+        x = np.where(self.centred, centred, mean + self.covariates @ weights + sd * relative)
+        return x, mean, sd, weights
+
+    def __call__(self, u: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log-density and its gradient."""
+        s, d = self.shape
+        x, mean, sd, weights = self.unpack(u)
+        z, relative = self.covariates, u[: s * d].reshape(s, d)
+        standard = np.where(self.centred, (x - mean - z @ weights) / sd, relative)
+        value, by_likelihood = -0.5 * float((standard**2).sum()), np.zeros((s, d))
+        for k, likelihood in enumerate(self.likelihoods):
+            log, by_likelihood[k] = likelihood.log_likelihood(x[k])
+            value += log
+        by_x = by_likelihood - standard / sd
+        by_u = np.where(self.centred, np.einsum("sij,si->sj", self.scale, np.where(self.centred, by_x, 0.0)), by_x * sd)
+        if self.group is None:
+            return value, by_u.ravel()
+        by_expected = np.where(self.centred, standard / sd, by_likelihood)
+        by_log_sd = np.where(self.centred, standard**2 - 1, by_likelihood * sd * relative).sum(0)
+        from_prior, wide = (mean - self.prior_mean) / self.prior_sd, sd / (SPREAD * self.prior_sd)
+        weight_scale = self.prior_sd / np.maximum(z.std(0)[:, None], 1e-9)
+        value -= 0.5 * float((from_prior**2).sum() + (wide**2).sum() + ((weights / weight_scale) ** 2).sum())
+        value += float(((1 - s * self.centred) * np.log(sd)).sum())  # Jacobian of log s, norm of the Gaussians
+        rest = [
+            (by_expected.sum(0) - from_prior / self.prior_sd) * self.group.sd / np.sqrt(s),
+            (by_log_sd + 1 - wide**2) / np.sqrt(2 * s),
+            *((z.T @ by_expected - weights / weight_scale**2) * self.group.weights_se),
+        ]
+        return value, np.concatenate([by_u.ravel(), *rest])
+
+
+def _root(fit: Fitted, centred: np.ndarray) -> FloatArray:
+    """Return a square root of Laplace's covariance of the centred parameters of a fit, 0 for the others."""
+    covariance = fit.details.get("covariance", np.diag(fit.details["unbounded_variance"]))
+    root = np.zeros(covariance.shape)
+    inside = np.ix_(centred, centred)
+    root[inside] = np.linalg.cholesky(covariance[inside] + 1e-9 * np.eye(int(centred.sum())))
+    return root
+
+
+def require_numpyro() -> None:
+    """Check that NumPyro is installed.
+
+    Raises:
+        UserError: says how to install it.
+    """
+    try:
+        import numpyro  # noqa: F401 - only whether it is there
+    except ImportError:
+        raise UserError("--posterior needs NumPyro: pip install 'ngym[bayes]'") from None
+
+
+def sample(target: Target, draws: int, seed: int) -> Samples:
+    """Return samples of a posterior.
+
+    Args:
+        target: log-density.
+        draws: of each chain.
+        seed: of the sampler.
+    """
+    require_numpyro()
+    import jax
+    import numpyro
+    from numpyro.infer import MCMC, NUTS
+
+    numpyro.enable_x64()
+    density = _as_potential(target)
+    kernel = NUTS(potential_fn=density, target_accept_prob=ACCEPT, max_tree_depth=DEPTH)
+    chains = MCMC(
+        kernel, num_warmup=WARMUP, num_samples=draws, num_chains=CHAINS, chain_method="sequential", progress_bar=False
+    )
+    start = 0.5 * np.random.default_rng(seed).standard_normal((CHAINS, target.size))
+    chains.run(jax.random.PRNGKey(seed), init_params=jax.numpy.asarray(start), extra_fields=("diverging",))
+    points = np.asarray(chains.get_samples(group_by_chain=True))
+    unpacked = [[target.unpack(u) for u in chain] for chain in points]
+    x, mean, sd, weights = (np.array([[row[k] for row in chain] for chain in unpacked]) for k in range(4))
+    divergences = int(np.asarray(chains.get_extra_fields()["diverging"]).sum())
+    if target.group is None:
+        return Samples(x, None, None, None, divergences)
+    return Samples(x, mean, sd, weights, divergences)
+
+
+def _as_potential(target: Target) -> Callable[[Any], Any]:
+    """Return the negative log-density as a function that JAX can differentiate."""
+    import jax
+    import jax.numpy as jnp
+
+    kinds = (jax.ShapeDtypeStruct((), jnp.float64), jax.ShapeDtypeStruct((target.size,), jnp.float64))
+
+    def evaluate(u: Any) -> tuple[np.ndarray, np.ndarray]:
+        value, slope = target(np.asarray(u, float))
+        finite = np.isfinite(value)
+        return np.asarray(-value if finite else 1e12), np.where(np.isfinite(slope), -slope, 0.0)
+
+    @jax.custom_vjp
+    def potential(u: Any) -> Any:
+        return jax.pure_callback(evaluate, kinds, u)[0]
+
+    def forward(u: Any) -> tuple[Any, Any]:
+        return jax.pure_callback(evaluate, kinds, u)
+
+    def backward(slope: Any, change: Any) -> tuple[Any]:
+        return (change * slope,)
+
+    potential.defvjp(forward, backward)
+    return potential
+
+
+def summary(draws: FloatArray) -> dict[str, float]:
+    """Return mean, s.d., 95 % interval, R-hat and effective sample size of draws (chains, draws)."""
+    from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+
+    low, high = np.quantile(draws, [0.025, 0.975])
+    varies = bool(np.ptp(draws) > 0)
+    return {
+        "value": float(draws.mean()),
+        "low": float(low),
+        "high": float(high),
+        "se": float(draws.std(ddof=1)),
+        "r_hat": float(split_gelman_rubin(draws)) if varies else float("nan"),
+        "ess": float(effective_sample_size(draws)) if varies else float("nan"),
+    }
+
+
+def summaries(samples: Samples, parameters: Sequence[ModelParameter], subjects: Sequence[str]) -> dict[str, Any]:
+    """Return the record of samples: parameters of subjects in their natural scale, group in the unbounded scale."""
+    record: dict[str, Any] = {
+        "chains": int(samples.subjects.shape[0]),
+        "draws": int(samples.subjects.shape[1]),
+        "divergences": samples.divergences,
+        "parameters": {
+            who: {
+                each.name: summary(np.asarray(each.value(samples.subjects[:, :, k, j])))
+                for j, each in enumerate(parameters)
+            }
+            for k, who in enumerate(subjects)
+        },
+    }
+    if samples.mean is not None and samples.sd is not None:
+        record["group"] = {
+            each.name: {"mean": summary(samples.mean[..., j]), "sd": summary(samples.sd[..., j])}
+            for j, each in enumerate(parameters)
+        }
+    return record
+
+
+def between_summaries(
+    samples: Samples, parameters: Sequence[ModelParameter], covariates: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the weights of covariates, by parameter and covariate."""
+    if samples.weights is None:
+        return {}
+    return {
+        each.name: {name: summary(samples.weights[:, :, k, j]) for k, name in enumerate(covariates)}
+        for j, each in enumerate(parameters)
+    }
+
+
+def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int) -> Mapping[str, float] | None:
+    """Return the expected log predictive density by Pareto-smoothed importance sampling; None without ArviZ.
+
+    Args:
+        samples: of the posterior.
+        likelihoods: of each subject.
+        seed: of the choice of draws.
+
+    Returns:
+        ``elpd`` and its standard error ``se``, the effective number of parameters ``p``, and the share of trials
+        whose Pareto k exceeds 0.7 (``unreliable``).
+    """
+    try:
+        import arviz
+    except ImportError:
+        return None
+    chains, draws = samples.subjects.shape[:2]
+    count = min(draws, POINTWISE // chains)
+    chosen = np.sort(np.random.default_rng(seed).choice(draws, count, replace=False))
+    rows = np.array([
+        [
+            np.concatenate([each.pointwise(samples.subjects[c, t, k]) for k, each in enumerate(likelihoods)])
+            for t in chosen
+        ]
+        for c in range(chains)
+    ])  # fmt: skip
+    data = arviz.from_dict(posterior={"x": samples.subjects[:, chosen, 0]}, log_likelihood={"trials": rows})
+    found = arviz.loo(data, pointwise=True)
+    return {
+        "elpd": float(found.elpd_loo),
+        "se": float(found.se),
+        "p": float(found.p_loo),
+        "unreliable": float((np.asarray(found.pareto_k) > 0.7).mean()),
+    }
+
+
+def sample_model(
+    model: Model, tables: Mapping[str, Behaviour], fits: Sequence[Fitted], group: Group | None, draws: int, seed: int
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the record of a posterior, and draws of the first subject as arrays for figures.
+
+    Args:
+        model: the model.
+        tables: sessions of each subject.
+        fits: of each subject, to all of these sessions.
+        group: distribution of the subjects in a hierarchical fit, None for subjects that are fitted one by one.
+        draws: of each chain.
+        seed: of the sampler.
+    """
+    likelihoods = [likelihood_of_problem(model, Problem(table)) for table in tables.values()]
+    parameters = likelihoods[0].parameters
+    samples = sample(Target(likelihoods, fits, group), draws, seed)
+    record = summaries(samples, parameters, list(tables))
+    if group is not None and group.covariates.names:
+        record["between"] = between_summaries(samples, parameters, group.covariates.names)
+    record["loo"] = leave_one_out(samples, likelihoods, seed)
+    natural = [np.asarray(each.value(samples.subjects[:, :, 0, j])) for j, each in enumerate(parameters)]
+    arrays = {"draws": np.stack(natural, -1), "draws_names": np.array([each.name for each in parameters])}
+    return record, arrays
+
+
+def warnings_of(record: Mapping[str, Any]) -> list[str]:
+    """Return warnings about a posterior: chains that disagree, few effective draws, divergent trajectories."""
+    rows = [row for parameters in record["parameters"].values() for row in parameters.values()]
+    worst, least = max(row["r_hat"] for row in rows), min(row["ess"] for row in rows)
+    found = []
+    if worst > R_HAT or least < ESS:
+        found.append(
+            f"posterior: R-hat up to {worst:.3f} and effective sample size down to {least:.0f}; more draws are advised "
+            f"(R-hat below {R_HAT}, {ESS} effective draws or more)"
+        )
+    if record["divergences"]:
+        found.append(f"posterior: {record['divergences']} divergent trajectories")
+    return found

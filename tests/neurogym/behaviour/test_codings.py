@@ -1,0 +1,231 @@
+"""Codes, units, labels and damaged entries: read right, or left out with a count, or refused with a way on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour import reading
+
+
+def signed(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    stimulus = rng.choice([-1.0, -0.5, 0.5, 1.0], n)
+    right = rng.random(n) < 1 / (1 + np.exp(-4 * stimulus))
+    return rng, stimulus, right, right == (stimulus > 0)
+
+
+def notes_of(table):
+    return " ".join(table.reading.notes)
+
+
+@pytest.mark.parametrize("witness", ["correct", "stimulus", "rt"])
+def test_minus_one_beside_zero_and_one_is_a_miss_where_other_columns_say_so(witness):
+    rng, stimulus, right, correct = signed()
+    missed = rng.random(300) < 0.1
+    table = {"choice": np.where(missed, -1, right.astype(int))}
+    if witness == "correct":
+        table["correct"] = (correct & ~missed).astype(int)
+    if witness == "stimulus":
+        table["contrast"] = stimulus
+    if witness == "rt":
+        table["rt"] = np.where(missed, np.nan, 0.5 + rng.random(300))
+    found = reading.read(table)
+    assert found.choices == ("0", "1")
+    np.testing.assert_array_equal(found.join("choice") < 0, missed)
+
+
+def test_zero_between_minus_one_and_one_is_a_miss_where_other_columns_say_so():
+    rng, stimulus, right, correct = signed()
+    missed = rng.random(300) < 0.1
+    table = {"choice": np.where(missed, 0, 2 * right - 1), "correct": (correct & ~missed).astype(int), "s": stimulus}
+    found = reading.read(table)
+    assert found.choices == ("-1", "1") and int((found.join("choice") < 0).sum()) == missed.sum()
+    assert np.nanmean(found.join("correct")) == pytest.approx(correct[~missed].mean())
+
+
+def test_two_possible_readings_are_said_and_a_flag_decides():
+    table = {"choice": [-1, 0, 1] * 30, "reward": [1, 0, 1] * 30}
+    assert "--missed -1" in notes_of(reading.read({"choice": [-1, 0, 1] * 30}))
+    assert reading.read(table, missed=["-1"]).choices == ("0", "1")
+    assert reading.read(table, missed=["none"]).choices == ("-1", "0", "1")
+
+
+def test_labels_are_texts(tmp_path):
+    (tmp_path / "t.csv").write_text("subject,choice,reward\n" + "007,1,1\n7,2,0\n007,2,1\n7,1,0\n" * 3)
+    assert reading.read(tmp_path / "t.csv").subjects == ("007", "7")
+
+
+@pytest.mark.parametrize("code", [-999, -1, 0, 999, 9999])
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_codes_for_no_time_are_left_out_and_the_unit_is_that_of_most_times(code, unit):
+    rng, _, right, correct = signed()
+    rt = (0.3 + rng.gamma(2, 0.2, 300)) * unit
+    if code == 999 and unit == 1000:
+        pytest.skip("999 ms is a time")
+    rt[::10] = code
+    found = reading.read({"choice": right.astype(int), "correct": correct, "rt": rt})
+    times = found.join("rt")
+    assert np.isnan(times[::10]).all() and 0.2 < np.nanmin(times) and np.nanmax(times) < 5
+    assert any("reaction time" in reason for reason in found.reading.left_out)
+
+
+def test_times_below_zero_are_missing_and_those_with_the_sign_of_the_choice_are_not():
+    rng, _, right, _ = signed()
+    rt = 0.3 + rng.gamma(2, 0.2, 300)
+    table = {"choice": right.astype(int), "reward": right, "rt": np.where(np.arange(300) == 5, -0.12, rt)}
+    assert np.isnan(reading.read(table).join("rt")[5]) and np.isfinite(reading.read(table).join("rt")).sum() == 299
+    both = reading.read({"response": right.astype(int), "reward": right, "rt": np.where(right, rt, -rt)})
+    np.testing.assert_allclose(both.join("rt"), rt)
+
+
+def test_an_empty_stimulus_leaves_one_trial_out_with_a_count():
+    _, stimulus, right, correct = signed()
+    stimulus = stimulus.astype(object)
+    stimulus[7] = None
+    found = reading.read({"choice": right.astype(int), "correct": correct, "contrast": stimulus})
+    assert found.join("choice")[7] == -1 and found.n_trials == 300
+    assert any("without contrast" in reason for reason in found.reading.left_out)
+
+
+def test_a_single_choice_is_described_as_far_as_possible():
+    from neurogym.behaviour.describe import describe
+
+    found = reading.read({"choice": ["left"] * 60, "correct": [1, 0] * 30})
+    assert describe(found)[0].accuracy.value == 0.5 and "at least two choices" in notes_of(found)
+
+
+def test_accuracy_below_one_half_is_said_and_nothing_is_changed():
+    _, stimulus, right, correct = signed()
+    found = reading.read({"choice": right.astype(int), "correct": ~correct, "contrast": stimulus})
+    assert "other way round" in notes_of(found)
+    np.testing.assert_array_equal(found.join("correct"), ~correct)
+
+
+@pytest.mark.parametrize("words", [("face", "house"), ("house", "face")])
+def test_the_sign_of_a_stimulus_is_turned_if_choices_fall_with_it(words):
+    _, stimulus, right, correct = signed()
+    found = reading.read({"response": np.where(right, words[1], words[0]), "accuracy": correct, "morph": stimulus})
+    evidence, choice = found.join("stimuli")[:, 0], found.join("choice")
+    assert np.corrcoef(evidence, choice)[0, 1] > 0.5
+    turned = words[1] == "face"
+    assert found.stimuli == (("-morph",) if turned else ("morph",))
+    assert ("sign is turned" in notes_of(found)) == turned
+
+
+def test_keys_that_are_not_allowed_are_no_answers():
+    _, stimulus, right, correct = signed()
+    keys = np.where(right, "j", "f").astype(object)
+    keys[[3, 50]] = "space"
+    found = reading.read({"response": keys, "correct": correct, "coherence": stimulus})
+    assert found.choices == ("f", "j") and np.flatnonzero(found.join("choice") < 0).tolist() == [3, 50]
+
+
+def test_sessions_of_blocks_and_restarting_trials_are_said():
+    rows = {"subject": [1] * 40, "block": np.repeat([1, 2], 20), "trial": list(range(20)) * 2, "choice": [0, 1] * 20,
+            "reward": [1, 0, 0, 1] * 10}  # fmt: skip
+    found = reading.read(rows)
+    assert len(found.sessions) == 2 and "block is read as a session" in notes_of(found)
+    rows["trial"] = list(range(40))
+    found = reading.read(rows)
+    assert len(found.sessions) == 1 and "--session block" in notes_of(found)
+
+
+def test_gains_and_losses_are_kept_apart_and_losses_are_negative():
+    table = {"subjID": [1] * 40, "choice": [1, 2, 3, 4] * 10, "gain": [50, 100] * 20, "loss": [0, 250] * 20}
+    found = reading.read(table)
+    assert found.roles["gain"] == "gain" and set(found.join("loss")) == {0.0, -250.0}
+    np.testing.assert_array_equal(found.join("reward"), found.join("gain") + found.join("loss"))
+
+
+def test_second_stages_of_four_choices_say_the_state():
+    table = {
+        "subjID": [1] * 40,
+        "level1_choice": [1, 2] * 20,
+        "level2_choice": [1, 2, 3, 4] * 10,
+        "reward": [0, 1] * 20,
+    }
+    found = reading.read(table)
+    assert found.join("state")[:4].tolist() == [0, 0, 1, 1] and found.join("choice2")[:4].tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (b"choice,choice,reward\n1,2,1\n2,1,0\n", ["2 columns named 'choice'"]),
+        (b"choice,reward\n1,1e308\n2,0\n" * 1, ["'reward'", "row 1", "finite"]),
+        (b"\x00\x01\x02binary", ["binary"]),
+        (b"1,2,3\n1,2,3\n", ["numbers in the first line", "names of columns"]),
+        (b"# only a comment\n", ["no rows"]),
+        (b"choice,reward\n" + b"1\n" * 20 + b"1,2\n2,1\n", ["entries", "expected 2"]),
+    ],
+)
+def test_damaged_files_are_refused_in_one_line(tmp_path, content, words):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(reading.TableError) as error:
+        reading.read(tmp_path / "t.csv")
+    assert all(word in str(error.value) for word in words), error.value
+    assert "\n" not in str(error.value)
+
+
+def test_comments_short_lines_latin_1_and_a_decimal_comma_are_read_with_counts(tmp_path):
+    trials = ["Mäuschen;links;-0,5;1", "Mäuschen;rechts;0,5;1"] * 30
+    lines = ["# Labor", "Tier;Wahl;contrast;correct", *trials, "# Ende", "kurz;"]
+    (tmp_path / "t.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
+    found = reading.read(tmp_path / "t.csv", {"subject": "Tier", "choice": "Wahl"})
+    assert found.subjects == ("Mäuschen",) and found.join("stimuli")[0, 0] == -0.5 and found.n_trials == 60
+    assert found.reading.left_out == {"lines with 2 of 4 entries": 1, "lines of comments": 2}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        3,
+        [],
+        {},
+        {"choice": []},
+        [{"choice": {"a": 1}}],
+        {"choice": [1, 2], "reward": [1]},
+        {"choice": [[1, 2], [3, 4]]},
+    ],
+)
+def test_what_is_no_table_is_refused(source):
+    with pytest.raises(reading.TableError):
+        reading.read(source)
+
+
+def test_conditions_and_formulas():
+    rng, stimulus, right, correct = signed()
+    table = {"side": np.where(right, "R", "L"), "hit": correct, "size": np.abs(stimulus)}
+    table |= {"task": ["main", "extra"] * 150, "where": np.where(stimulus > 0, "r", "l")}
+    found = reading.read(table, {"stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"])
+    assert found.n_trials == 150
+    np.testing.assert_allclose(found.join("stimuli")[:, 0], stimulus[::2])
+    for condition in ("task == mian", "tsk == main", "task < 3", "task == main and size > 0"):
+        with pytest.raises(reading.TableError):
+            reading.read(table, where=[condition])
+    for formula in ("x", "x=task+1", "x=__import__('os')", "x=size.real", "x=[1]", "x=size**"):
+        with pytest.raises(reading.TableError):
+            reading.read(table, derive=[formula])
+
+
+def test_two_million_trials_would_fit(tmp_path):
+    """A tenth of two million: under a second of processor time for each hundred thousand rows."""
+    import time
+
+    import pyarrow as pa
+    from pyarrow import csv
+
+    rng, n = np.random.default_rng(0), 200_000
+    columns = {
+        "subject": np.repeat(np.arange(20), n // 20),
+        "trial": np.tile(np.arange(1000), n // 1000),
+        "signed": rng.choice([-1, -0.5, 0.5, 1], n),
+        "choice": rng.choice(["l", "r"], n),
+        "correct": rng.integers(0, 2, n),
+        "rt": rng.gamma(2, 0.3, n),
+    }
+    csv.write_csv(pa.table(columns), tmp_path / "t.csv")
+    before = time.process_time()
+    assert reading.read(tmp_path / "t.csv").n_trials == n
+    assert time.process_time() - before < 2

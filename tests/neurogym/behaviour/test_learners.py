@@ -1,0 +1,99 @@
+"""Learners of gains, losses, uncertainty and cues are recovered from their own behaviour."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour.models.agents import AgentPolicy
+from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, KalmanBandit
+from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods, predict
+from neurogym.behaviour.models.gains_losses import (
+    GainLossLearner,
+    OutcomeRepresentation,
+    PvlDelta,
+    ValuePlusPerseveration,
+)
+from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
+from neurogym.behaviour.simulate import Gambles, GoNoGoWorld, ReversingBandit, gains_and_losses, iowa, simulate
+from neurogym.behaviour.table import Behaviour, session
+
+FOUR = Behaviour((session([0, 1], reward=[1, 0]),), choices=("a", "b", "c", "d"))
+TWO = Behaviour((session([0, 1], reward=[1, 0], cue=[0, 1]),))
+
+
+def walk(rng):
+    """Return a bandit of four arms whose mean rewards walk, with noise of s.d. 1 (Daw et al. 2006)."""
+    means = np.cumsum(rng.normal(0, 0.4, (1, 300, 4)), 1) * 0.5
+    return Gambles(means + rng.normal(0, 1, means.shape), np.zeros(means.shape))
+
+
+#: Model, table, world, ranges of the parameters, and those that this many trials identify well.
+CASES = {
+    "gain-loss": (GainLossLearner("m"), FOUR, lambda rng: gains_and_losses(1, 300, 4, rng),
+                  {"alpha_gain": (0.1, 0.7), "alpha_loss": (0.1, 0.7), "rho_gain": (2, 8), "rho_loss": (2, 8)},
+                  ("alpha_gain", "alpha_loss", "rho_gain", "rho_loss")),
+    "pvl-delta": (PvlDelta("m"), FOUR, lambda rng: iowa(1, 300, rng),
+                  {"A": (0.1, 0.6), "lambda": (0.3, 3), "c": (0.4, 1.5), "alpha": (0.4, 1.2)}, ("c",)),
+    "orl": (OutcomeRepresentation("m"), FOUR, lambda rng: iowa(1, 300, rng),
+            {"A_rew": (0.1, 0.6), "betaF": (-2, 4), "betaP": (-2, 4), "K'": (0.2, 0.8)}, ("betaF", "betaP")),
+    "vpp": (ValuePlusPerseveration("m"), FOUR, lambda rng: iowa(1, 300, rng),
+            {"epsP": (-2, 2), "epsN": (-2, 2), "c": (0.5, 1.5), "w": (0.2, 0.8)}, ("epsP",)),
+    "kalman": (KalmanBandit("m"), FOUR, walk, {"beta": (0.5, 3), "phi": (-1, 2), "kappa": (-0.5, 1.0),
+                                               "decay": (0.9, 0.99)}, ("beta", "kappa")),
+    "ewa": (ExperienceWeighted("m"), TWO, lambda rng: ReversingBandit(1, 400, 2, rng),
+            {"phi": (0.3, 0.95), "rho": (0.1, 0.9), "beta": (1, 5)}, ("beta",)),
+    "fictive": (FictiveLearner("m"), TWO, lambda rng: ReversingBandit(1, 400, 2, rng),
+                {"alpha": (0.1, 0.7), "alpha_fictive": (0.1, 0.7), "beta": (2, 6), "kappa": (-0.5, 1.0)}, ("kappa",)),
+    "go-no-go": (GoNoGo("m"), TWO, lambda rng: GoNoGoWorld(1, 400, rng),
+                 {"alpha": (0.1, 0.6), "rho": (2, 8), "b": (-1, 2), "pi": (-1, 2)}, ("b", "pi", "rho")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parameters_are_recovered(name):
+    model, table, world, ranges, identified = CASES[name]
+    rng, truths, data = np.random.default_rng(7), [], []
+    policy = CuePolicy if isinstance(model, GoNoGo) else AgentPolicy
+    parameters = model.parameters(table)
+    for _ in range(10):
+        values = {key: rng.uniform(*ends) for key, ends in ranges.items()}
+        x = np.array([each.unbounded(values[each.name]) if each.name in values else each.mean for each in parameters])
+        data.append(simulate(policy(model, parameters, x, len(table.choices)), world(rng), table, rng))
+        truths.append((values, policy(model, parameters, x, len(table.choices))))
+    fits = model.fit([Problem(each) for each in data])
+    inside = []
+    for key in ranges:
+        estimates = [fit.parameters[key] for fit in fits]
+        truth = [values[key] for values, _ in truths]
+        if key in identified:
+            assert np.corrcoef(truth, [each.value for each in estimates])[0, 1] > 0.4, key
+        inside += [value in each for value, each in zip(truth, estimates, strict=True) if np.isfinite(each.low)]
+    assert np.mean(inside) > 0.8
+    for fit, (_, truth_policy), each in zip(fits, truths, data, strict=True):
+        reached, true = (
+            np.nansum(log_likelihoods(predict(used, each.sessions)[0], each.join("choice")))
+            for used in (fit.policy, truth_policy)
+        )
+        assert reached > true - 5  # the maximum is about as likely as the truth, or more
+
+
+def test_gains_and_losses_of_a_trial_count_separately():
+    model = GainLossLearner("m")
+    choice = np.tile([0, 1, 2, 3], 60)
+    one = {"gain": np.ones(240), "loss": -np.ones(240), "reward": np.zeros(240)}
+    none = {"gain": np.zeros(240), "loss": np.zeros(240), "reward": np.zeros(240)}
+    predicted = []
+    for columns in (one, none):
+        data = Behaviour((session(choice, **columns),), choices=FOUR.choices)
+        x = np.array(
+            [each.unbounded(0.8) if each.name == "alpha_gain" else each.mean for each in model.parameters(data)]
+        )
+        predicted.append(predict(AgentPolicy(model, model.parameters(data), x, 4), data.sessions)[0])
+    assert np.abs(predicted[0] - predicted[1]).max() > 0.1
+
+
+def test_outcomes_in_points_are_refused_with_a_scale():
+    data = Behaviour((session(np.tile([0, 1], 60), reward=np.tile([100.0, -50.0], 60)),))
+    with pytest.raises(UnfitError, match="/100"):
+        PvlDelta("pvl-delta").fit([Problem(data)])

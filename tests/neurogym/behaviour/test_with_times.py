@@ -1,0 +1,126 @@
+"""Learners, regressions, functions and other models that also predict times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour.models.agents import AgentPolicy
+from neurogym.behaviour.models.ballistic import BallisticResponse
+from neurogym.behaviour.models.base import Problem, UnfitError
+from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
+from neurogym.behaviour.models.drifting import Drifting
+from neurogym.behaviour.models.evidence import AgentEvidencePolicy
+from neurogym.behaviour.models.learning import QLearning, QOptions
+from neurogym.behaviour.models.logistic import Logistic
+from neurogym.behaviour.models.own import FunctionModel
+from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
+from neurogym.behaviour.models.times import TimeSettings
+from neurogym.behaviour.models.with_times import TimedModel
+from neurogym.behaviour.simulate import ReversingBandit, simulate
+from neurogym.behaviour.table import Behaviour, session
+
+LEARNER = QLearning("q", QOptions(perseveration=True))
+
+
+def learners(n, response, values, response_values, arms=2, sessions=5, trials=200):
+    """Return subjects that learn in a bandit and respond after some time."""
+    rng, found = np.random.default_rng(0), []
+    table = Behaviour((session([0, 1], reward=[1, 0]),), choices=tuple(map(str, range(arms))))
+    parameters = LEARNER.parameters(table)
+    for k in range(n):
+        x = np.array([each.unbounded(values(k).get(each.name, 0.0)) for each in parameters])
+        response_x = np.array([each.unbounded(response_values(k)[each.name]) for each in response.parameters])
+        inner = AgentEvidencePolicy(AgentPolicy(LEARNER, parameters, x, arms), response.columns)
+        policy = TimedPolicy(inner, ResponseParameters(response), response_x, TimeSettings())
+        found.append(simulate(policy, ReversingBandit(sessions, trials, arms, rng), table, rng))
+    return found
+
+
+def test_a_learner_is_recovered_from_choices_and_times():
+    truth = {"alpha": (0.3, 0.6), "beta": (2.0, 4.0), "A": (0.8, 1.2), "t_R": (0.2, 0.4)}
+
+    def value(name, k):
+        return truth[name][k % 2] if name != "A" else truth[name][k // 2]
+
+    subjects = learners(
+        4, diffusion_response(), lambda k: {"alpha": value("alpha", k), "beta": value("beta", k), "kappa": 0.3},
+        lambda k: {"A": value("A", k), "t_R": value("t_R", k), "z": 0.5, "lapse": 0.02}, sessions=4, trials=150,
+    )  # fmt: skip
+    fits = TimedModel(LEARNER).fit([Problem(each) for each in subjects])
+    for k, fit in enumerate(fits):
+        for name in truth:
+            assert abs(fit.parameters[name].value - value(name, k)) < 3.5 * fit.parameters[name].se
+
+
+def test_three_options_race():
+    response = BallisticResponse(3)
+    values = {"B": 0.8, "s_0": 0.5, "t_R": 0.25, "v_0": 2.0, "lapse": 0.02}
+    (data,) = learners(
+        1, response, lambda k: {"alpha": 0.4, "beta": 3.0, "kappa": 0.3}, lambda k: values, arms=3, trials=120
+    )
+    fit = TimedModel(LEARNER, "lba").fit([Problem(data)])[0]
+    for name, value in {"alpha": 0.4, "beta": 3.0, "t_R": 0.25}.items():
+        assert abs(fit.parameters[name].value - value) < 3.5 * fit.parameters[name].se
+    with pytest.raises(UnfitError, match="two choices"):
+        TimedModel(LEARNER).fit([Problem(data)])
+
+
+def test_probabilities_of_the_race_agree_with_simulation():
+    rng, response = np.random.default_rng(1), BallisticResponse(3)
+    values = {name: np.array(x) for name, x in {"B": 0.8, "s_0": 0.5, "t_R": 0.2, "v_0": 1.5, "lapse": 0.05}.items()}
+    evidence = np.tile([0.0, 0.5, 1.0], (30_000, 1))
+    choice, rt = response.sample(evidence, values, rng)
+    expected = response.probabilities(evidence[:1], values)[0]
+    assert np.bincount(choice) / len(choice) == pytest.approx(expected, abs=0.01)
+    assert expected.sum() == pytest.approx(1)
+    assert np.quantile(rt, 0.01) > 0.2 or np.mean(rt < 0.2) < 0.05
+
+
+def evidence_table(seed=2, sessions=4, trials=150):
+    """Return a table of choices and times driven by a stimulus and by the previous choice."""
+    rng, rows = np.random.default_rng(seed), []
+    response = diffusion_response()
+    values = {"A": np.array(0.9), "t_R": np.array(0.3), "z": np.array(0.5), "lapse": np.array(0.02)}
+    for k in range(sessions):
+        x, before = rng.choice([-1.0, -0.4, 0.4, 1.0], trials), 0.0
+        choice, rt = np.zeros(trials, int), np.zeros(trials)
+        for t in range(trials):
+            drift = np.array([[1.5 * x[t] + 0.8 * before]])
+            (choice[t],), (rt[t],) = response.sample(drift, values, rng)
+            before = 2.0 * choice[t] - 1
+        rows.append(session(choice, name=str(k), stimuli=x[:, None], rt=rt))
+    return Behaviour(tuple(rows), stimuli=("x",))
+
+
+def own(params, state, choice, reward, stimulus):
+    """Follow the stimulus and the previous choice."""
+    before = 0.0 if choice is None else 2.0 * choice - 1
+    return [0.0, params["w"] * stimulus["x"] + params["h"] * before], None
+
+
+def test_regression_function_and_drifting_weights_have_times():
+    data = evidence_table()
+    logistic = TimedModel(Logistic(1)).fit([Problem(data)])[0]
+    function = TimedModel(FunctionModel(own, {"w": (None, None), "h": (None, None)}, "own")).fit([Problem(data)])[0]
+    for fit, names in ((logistic, ("x", "choice, 1 back")), (function, ("w", "h"))):
+        for name, value in zip((*names, "A", "t_R"), (1.5, 0.8, 0.9, 0.3), strict=True):
+            assert abs(fit.parameters[name].value - value) < 3.5 * fit.parameters[name].se
+    drifting = TimedModel(Drifting(1)).fit([Problem(data)])[0]
+    assert drifting.parameters["A"].value == pytest.approx(0.9, abs=0.1)
+    assert drifting.details["joint"] == pytest.approx(logistic.details["joint"], abs=25)
+    plain = Diffusion().fit([Problem(data)])[0]
+    assert logistic.details["joint"] > plain.details["joint"] + 20  # history is in the times as well
+
+
+@pytest.mark.parametrize("model", [TimedModel(Logistic(1)), TimedModel(LEARNER), TimedModel(Drifting(1)), Diffusion()],
+                         ids=["logistic", "q", "psytrack", "ddm"])  # fmt: skip
+def test_saved_policies_have_the_same_choices_and_times(model):
+    data = evidence_table(sessions=2, trials=80)
+    data = data.only([replace(each, reward=each.choice.astype(float)) for each in data.sessions])
+    policy = model.fit([Problem(data)])[0].policy
+    again = model.from_arrays(model.to_arrays(policy), data)
+    for before, after in zip(policy.log_densities(data.sessions), again.log_densities(data.sessions), strict=True):
+        np.testing.assert_allclose(before, after)

@@ -1,0 +1,83 @@
+"""Tables in memory: descriptions, fits and comparisons as objects, the same as from files."""
+
+from __future__ import annotations
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+import pytest
+
+import ngym_cli as nc
+from ngym_cli.api.trained import Run
+from tests.neurogym.behaviour import laboratories
+
+FORMS = {
+    "DataFrame": lambda frame: frame,
+    "dict of arrays": lambda frame: {name: frame[name].to_numpy() for name in frame},
+    "list of dicts": lambda frame: frame.to_dict("records"),
+}
+
+
+@pytest.fixture
+def frame(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    d = laboratories.detection(np.random.default_rng(3), trials=100)
+    choice = np.where(d.missed, None, np.where(d.right, "right", "left"))
+    return pd.DataFrame(
+        {"mouse": d.subject, "session": d.session, "contrast": d.signed, "choice": choice, "correct": d.correct}
+    )
+
+
+def test_every_form_of_a_table_gives_the_same_description(frame):
+    frame.to_csv("mice.csv", index=False)
+    expected = nc.data("mice.csv").to_dict()
+    for convert in FORMS.values():
+        described = nc.data(convert(frame)).to_dict()
+        assert described["subjects"] == expected["subjects"] and described["roles"] == expected["roles"]
+
+
+def test_a_description_is_a_table_a_figure_and_a_column_file(frame):
+    mice = nc.data(frame)
+    assert list(mice.table["subject"]) == ["all", "0", "1"] and {"pse", "pse_low", "accuracy"} <= set(mice.table)
+    assert mice.table["pse"][0] == mice.subjects[0].pse.value
+    assert isinstance(mice.plot(), matplotlib.figure.Figure)
+    assert "400 trials" in repr(mice) and "<table>" in mice._repr_html_()
+    mice.save_columns("mice.toml")
+    assert nc.data(frame, columns="mice.toml").to_dict()["subjects"] == mice.to_dict()["subjects"]
+    with pytest.raises(nc.UserError, match="psychometrics.*psychometric"):
+        mice.plot("psychometrics")
+    with pytest.raises(nc.UserError, match="allows psychometric"):
+        mice.plot("confidence")
+
+
+def test_a_fit_has_scores_parameters_predictions_and_a_figure(frame):
+    fit = nc.fit(frame, model=["logistic"], folds=2)
+    assert fit.models == ["logistic", "bias"] and list(fit.scores["model"])[0] == "logistic"
+    parameters = fit.parameters.query("model == 'logistic' and subject == '1'").set_index("parameter")
+    assert parameters.loc["contrast", "value_low"] < parameters.loc["contrast", "value"]
+    assert len(fit.predictions) == 400 and "P(right) logistic" in fit.predictions
+    assert isinstance(fit.plot("likelihood"), matplotlib.figure.Figure)
+    assert fit["scores"]["logistic"] == fit.record["scores"]["logistic"] and "logistic" in repr(fit)
+    assert nc.fit(frame, model=["logistic"], folds=2, name=fit.path.name)["scores"] == fit["scores"]  # not fitted again
+    assert set(fit.compare(fit)["model"]) == {"logistic", "bias"}
+    with pytest.raises(nc.UserError, match="DataFrame"):
+        nc.fit(3)
+
+
+def test_an_evaluation_is_compared_with_a_frame_and_curves_rise_whatever_the_coding(frame, run_folder):
+    run = Run(run_folder)
+    columns = {"coh": frame["contrast"].abs(), "choice": frame["choice"], "correct": frame["correct"]}
+    found = run.evaluate(300, compare=pd.DataFrame(columns), name="frame", overwrite=True).summary["comparison"]
+    reverse = {**columns, "choice": frame["choice"].map({"left": "R", "right": "L"})}
+    again = run.evaluate(300, compare=pd.DataFrame(reverse), name="reverse", overwrite=True).summary["comparison"]
+    rows, others = ({row["name"]: row["b"]["value"] for row in each["statistics"]} for each in (found, again))
+    assert rows["accuracy"] == others["accuracy"] and "multiplied by 100" in " ".join(found["notes"])
+    assert any("threshold" in name for name in rows)
+
+
+def test_a_pair_of_numbers_counts_as_the_strength_of_a_comparison(frame, run_folder):
+    pair = {"s1": 0.5 - frame["contrast"] / 2, "s2": 0.5 + frame["contrast"] / 2}
+    table = pd.DataFrame({**pair, "choice": frame["choice"], "correct": frame["correct"]})
+    found = Run(run_folder).evaluate(300, compare=table, name="pair", overwrite=True).summary["comparison"]
+    assert "difference of s1, s2" in " ".join(found["notes"])
+    assert any("threshold" in row["name"] for row in found["statistics"])

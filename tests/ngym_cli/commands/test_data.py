@@ -1,0 +1,124 @@
+"""``ngym data``: options, files and folders, data sets by name, and messages that lead on."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from ngym_cli.fitting import data_sets
+from tests.neurogym.behaviour import laboratories
+
+
+@pytest.fixture
+def table(tmp_path):
+    d = laboratories.detection(np.random.default_rng(0), trials=100)
+    columns = {
+        "subj": np.array(["007", "7"])[d.subject],
+        "phase": np.where(d.trial < 20, "warm", "main"),
+        "c": d.signed,
+        "prior": np.where(d.trial < 60, 0.2, 0.8),
+        "choice": np.where(d.missed, -1, d.right),
+        "correct": d.correct * 1,
+    }
+    return laboratories.write_csv(tmp_path / "t.csv", columns, "\t")
+
+
+def test_options_choose_rows_make_columns_split_and_are_saved(ngym, table):
+    arguments = ["--where", "phase == main", "--derive", "contrast=100*c", "--stimuli", "contrast", "--by", "prior"]
+    found = json.loads(ngym("data", table, *arguments, "--save-columns", "c.toml", "--json").out)
+    assert found["subjects"][0]["trials"] == 320 and found["stimuli"] == ["contrast"]
+    assert [row["value"] for row in found["subjects"][0]["conditions"]] == ["0.2", "0.8"]
+    assert {path.split("/")[-1] for path in found["figures"]} >= {"psychometric.png", "conditions.png"}
+    again = json.loads(ngym("data", table, "--columns", "c.toml", "--by", "prior", "--json", "--out", "none").out)
+    assert again["subjects"] == found["subjects"]
+
+
+def test_what_was_read_is_printed_with_every_number_of_the_document(ngym, table):
+    text = ngym("data", table, "--out", "none").out
+    document = json.loads(ngym("data", table, "--out", "none", "--json").out)
+    assert "column" in text and "read as" in text and "no answer: -1" in text
+    for name in ("accuracy", "pse", "threshold", "slope", "lapse_low"):
+        assert name.replace("_", " ") in text and f"{document['subjects'][0][name]['value']:.3f}" in text
+    assert document["columns"][0].keys() == {"column", "role", "values", "read_as"}
+
+
+def test_many_subjects_get_a_line_each_up_to_a_number(ngym, tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {
+        "subject": np.repeat(np.arange(30), 60),
+        "choice": rng.integers(0, 2, 1800),
+        "reward": rng.integers(0, 2, 1800),
+    }
+    path = laboratories.write_csv(tmp_path / "many.csv", columns)
+    text = ngym("data", path, "--out", "none", "--subjects-shown", "3").out
+    assert "means over 30 subjects" in text and "and 27 more; --subjects-shown 30" in text
+
+
+def test_several_files_are_one_table(ngym, tmp_path):
+    for k in (1, 2):
+        columns = {"choice": [0, 1] * 30, "reward": [1, 0] * 30}
+        laboratories.write_csv(tmp_path / f"rat{k}.csv", columns)
+    found = json.loads(ngym("data", tmp_path / "rat1.csv", tmp_path / "rat2.csv", "--out", "none", "--json").out)
+    assert [row["subject"] for row in found["subjects"]] == ["all", "rat1", "rat2"]
+    assert any("--session file" in note for note in found["notes"])
+    found = json.loads(ngym("data", tmp_path, "--session", "file", "--subject", "none", "--out", "none", "--json").out)
+    assert found["subjects"][0]["sessions"] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--where", "phase == man"], ["no entry 'man'", "did you mean 'main'"]),
+        (["--derive", "x=d-c"], ["unknown column 'd'"]),
+        (["--by", "pior"], ["unknown column 'pior'", "prior"]),
+        (["--choice", "respons"], ["unknown column 'respons'"]),
+    ],
+)
+def test_wrong_options_are_one_line(ngym, table, arguments, words):
+    result = ngym("data", table, *arguments)
+    assert result.code == 2 and all(word in result.err for word in words) and "Traceback" not in result.err
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A local server with a small file of the form of hBayesDM, instead of the public address."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    made = laboratories.hbayesdm(folder, np.random.default_rng(0), "bandit2")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        entry = data_sets.every()["hbayesdm-bandit2arm"]
+        address = f"http://127.0.0.1:{service.server_port}/{made.source.name}"
+        changed = {**data_sets.every(), entry.name: data_sets.DataSet(**{**vars(entry), "address": address})}
+        monkeypatch.setattr(data_sets, "every", lambda: changed)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        yield address
+        service.shutdown()
+
+
+def test_a_data_set_is_fetched_only_when_asked(ngym, server, tmp_path):
+    pytest.importorskip("pooch")
+    refused = ngym("data", "hbayesdm-bandit2arm")
+    assert refused.code == 2 and "--download" in refused.err and server in refused.err
+    found = json.loads(ngym("data", "hbayesdm-bandit2arm", "--download", "--out", "none", "--json").out)
+    assert found["roles"]["subject"] == "subjID" and found["subjects"][0]["trials"] == 300
+    assert ngym("data", "hbayesdm-bandit2arm", "--out", "none").code == 0  # from the cache
+    assert ngym("data", "hbayesdm-bandit2arm", "--data-dir", tmp_path / "served", "--out", "none").code == 2
+
+
+def test_every_data_set_is_described_and_those_that_come_with_ngym_are_read(ngym):
+    rows = json.loads(ngym("list", "data", "--json").out)
+    for row in rows:
+        assert all(row[key] for key in ("description", "species", "task", "size", "paper", "link", "licence")), row[
+            "id"
+        ]
+        assert row["shipped"] or row["address"].startswith("https://") or row["by_hand"]
+        if row["shipped"]:
+            assert json.loads(ngym("data", row["id"], "--out", "none", "--json").out)["subjects"]
+    assert "did you mean the data set roitman2002" in ngym("data", "roitman2003").err

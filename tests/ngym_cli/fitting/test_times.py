@@ -1,0 +1,106 @@
+"""Choices and times from the command line: scores, marks, formulas, notes."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour.models.responses import DiffusionResponse
+
+VALUES = {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.03}
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory):
+    """Two subjects with five sessions, whose drift depends on a block; some times are missing with a code."""
+    path = tmp_path_factory.mktemp("times") / "dots.csv"
+    rng = np.random.default_rng(0)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["subject", "session", "coh", "block", "choice", "rt"])
+        for subject in ("anna", "bob"):
+            for session in range(5):
+                coh, block = rng.choice([-0.4, -0.1, 0.1, 0.4], 80), rng.choice(["a", "b"], 80)
+                drift = (6 * coh + (block == "b"))[:, None]
+                values = {name: np.array(value) for name, value in VALUES.items()}
+                choice, rt = DiffusionResponse().sample(drift, values, rng)
+                words = np.where(choice == 1, "right", "left")
+                for row in zip(coh, block, words, rt.round(3), strict=True):
+                    writer.writerow([subject, session, *row])
+    return path
+
+
+def fit(ngym, *arguments, runs):
+    """Return the record of a fit."""
+    outcome = ngym("fit", *arguments, "--json", "--runs", runs)
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)
+
+
+def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym):
+    record = fit(ngym, timed, "--model", "ddm,logistic", "--times", "ddm", "--vary", "drift=coh + block,bound=block",
+                 "--folds", "2", runs=tmp_path)  # fmt: skip
+    for label in ("ddm", "logistic"):
+        score = record["models"][label]["time_score"]
+        parts = [score[name]["value"] for name in ("choice", "time")]
+        assert score["together"]["value"] == pytest.approx(sum(parts))
+        assert 790 < score["trials"] <= 800  # a few anticipations are left out
+    ddm, logistic = (record["models"][label]["time_score"]["together"]["value"] for label in ("ddm", "logistic"))
+    assert ddm > logistic  # the block is in the drift
+    assert {"drift: coh", "drift: block[T.b]", "log A: block[T.b]"} < set(record["models"]["ddm"]["parameters"]["anna"])
+    text = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--runs", tmp_path).out
+    assert "held-out choice and time" in text
+
+
+def test_subjects_fitted_together_and_one_by_one_have_the_same_times(timed, tmp_path, ngym):
+    same = ("--model", "ddm", "--folds", "2")
+    here = fit(ngym, timed, *same, "--name", "here", runs=tmp_path)
+    there = fit(ngym, timed, *same, "--name", "there", "--on", "local", runs=tmp_path)
+    assert here["models"] == there["models"]
+
+
+def test_hierarchical_diffusion_draws_subjects_together(timed, tmp_path, ngym):
+    record = fit(ngym, timed, "--model", "ddm", "--folds", "2", "--subjects", "hierarchical", runs=tmp_path)
+    group = record["models"]["ddm"]["group"]
+    assert np.exp(group["A"]["mean"]) == pytest.approx(0.9, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--model", "logistic", "--vary", "bound=block"), "--vary needs a model of times"),
+        (("--model", "logistic", "--times", "ddm", "--vary", "drift=coh"), "--vary drift needs --model ddm"),
+        (("--model", "ddm", "--vary", "bound"), "expected PARAMETER=FORMULA"),
+        (("--model", "ddm", "--vary", "bound=blok"), "column 'blok'"),
+        (("--model", "logistic:lapse=0.1"), "lapse needs times=ddm"),
+        (("--model", "ddm:lapse=0.9"), "lapse"),
+    ],
+)
+def test_mistakes_in_options_of_times_get_one_line(timed, tmp_path, ngym, arguments, words):
+    outcome = ngym("fit", timed, *arguments, "--folds", "2", "--runs", tmp_path)
+    assert outcome.code == 2
+    assert words in outcome.err
+    assert len(outcome.err.strip().splitlines()) == 1
+
+
+def test_estimates_without_meaning_are_marked_in_terminal_record_and_report(timed, tmp_path, ngym):
+    rows = list(csv.DictReader(timed.open()))
+    path = tmp_path / "noise.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        rng = np.random.default_rng(1)
+        for row in rows:
+            writer.writerow(row | {"choice": rng.choice(["left", "right"]), "rt": 0.5 + 1e-4 * rng.random()})
+    outcome = ngym("fit", path, "--model", "ddm", "--folds", "2", "--name", "noise", "--runs", tmp_path)
+    assert outcome.code == 0
+    record = json.loads((tmp_path / "noise" / "fit" / "noise" / "fit.json").read_text())["models"]["ddm"]
+    (name, mark), *_ = record["marks"]["anna"].items()
+    assert record["parameters"]["anna"][name]["low"] is None
+    assert mark in outcome.out
+    page = ngym("report", tmp_path / "noise" / "fit" / "noise")
+    assert page.code == 0
+    assert mark in (tmp_path / "noise" / "fit" / "noise" / "report.html").read_text()
