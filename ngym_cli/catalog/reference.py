@@ -261,7 +261,7 @@ def plural(kind: str) -> str:
 
 
 #: Kinds of a user's own parts other than tasks that have a page and a contract.
-OWN = ("network", "wrapper", "algorithm", "figure", "model")
+USER_PART_KINDS = ("network", "wrapper", "algorithm", "figure", "model")
 
 
 def own_part(name: str) -> Any | None:
@@ -270,7 +270,7 @@ def own_part(name: str) -> Any | None:
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else OWN
+    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
     return next((entry for kind in kinds if (entry := parts.find_own(kind, name)) is not None), None)
 
 

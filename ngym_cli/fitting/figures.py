@@ -17,6 +17,13 @@ from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_fig
 from ngym_cli.fitting.figure_data import Fit
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
+from ngym_cli.fitting.time_figures import (
+    conditional_accuracy,
+    defective_densities,
+    delta,
+    quantile_probability,
+    trace,
+)
 
 #: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, BINS, HISTORY = 3000, 400, 9, 8
@@ -187,6 +194,11 @@ FIGURES: dict[str, Callable[[Fit], Figure]] = {
     "history": history,
     "simulated": simulated,
     "bottlenecks": bottlenecks,
+    "quantiles": quantile_probability,
+    "accuracy": conditional_accuracy,
+    "times": defective_densities,
+    "delta": delta,
+    "trace": trace,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Model, Policy, UnfitError, trial_of
+from neurogym.behaviour.models.base import Model, Policy, UnfitError, of_subject, trial_of
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
@@ -27,6 +27,8 @@ from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
          "bottlenecks", "bottleneck_names", "latent_sd")  # fmt: skip
 PLAYED = (20, 50, 300)
+#: Arrays of models of times with a row for each trial, and trials that are simulated for figures.
+OF_TRIALS, SIMULATED = ("densities", "predictive_choice", "predictive_rt"), 20_000
 
 
 def plain_estimates(values: Mapping[str, Estimate | ModelScore]) -> dict[str, Any]:
@@ -105,6 +107,7 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
             about.setdefault("notes", {}).setdefault(next(iter(outcome.fitted)), []).extend(warnings)
     if outcome.densities:
         arrays["densities"] = np.concatenate(outcome.densities)
+        arrays |= _predictive(outcome, data.table)
         about["time_score"] = _time_score(arrays, data.table)
     if hasattr(model, "to_arrays"):
         for k, fit in enumerate(outcome.fitted.values()):
@@ -113,6 +116,26 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
     return about, arrays
+
+
+def _predictive(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
+    """Return simulated choices and times (trials, repetitions) of all trials, given what happened before each."""
+    repetitions = int(np.clip(SIMULATED // max(table.n_trials, 1), 1, 20))
+    rows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    for who, fit in outcome.fitted.items():
+        sessions = (table if who == "all" else table.of(who)).sessions
+        rng = np.random.default_rng(0)
+        for subject in dict.fromkeys(each.subject for each in sessions):
+            selected = [each for each in sessions if each.subject == subject]
+            policy: Any = of_subject(fit.policy, subject)
+            runs = [policy.simulate(selected, rng) for _ in range(repetitions)]
+            for k, each in enumerate(selected):
+                choice, rt = (np.stack([run[k][j] for run in runs], 1) for j in range(2))
+                rows[id(each)] = choice, rt
+    return {
+        f"predictive_{name}": np.concatenate([rows[id(each)][j] for each in table.sessions])
+        for j, name in enumerate(("choice", "rt"))
+    }
 
 
 def _posterior(model: Model, outcome: FitResult, data: FitData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -204,7 +227,7 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
             continue
         about: ModelRecord = {"model": label, "parameters": {}, "log_likelihood": {}}
         arrays: dict[str, np.ndarray] = {}
-        rows: dict[str, dict[str, np.ndarray]] = {"held_out": {}, "tested": {}, "densities": {}}
+        rows: dict[str, dict[str, np.ndarray]] = {name: {} for name in ("held_out", "tested", *OF_TRIALS)}
         for k, who in enumerate(data.table.subjects):
             found = folder_of(folder, k).load(label)
             assert found is not None
@@ -221,7 +244,11 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
                     arrays[f"{POLICY}{k}.{name.removeprefix(f'{POLICY}0.')}"] = value
                 elif k == 0:
                     arrays[name] = value
-        for name, whole in (("held_out", data.table), ("tested", data.test), ("densities", data.table)):
+        for name, whole in (
+            ("held_out", data.table),
+            ("tested", data.test),
+            *((name, data.table) for name in OF_TRIALS),
+        ):
             if whole is not None and rows[name]:
                 arrays[name] = _in_order(rows[name], whole)
         if "densities" in arrays:

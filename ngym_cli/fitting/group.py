@@ -118,7 +118,7 @@ def _design(between: str, columns: Mapping[str, np.ndarray], subjects: int) -> C
     matrix = model_matrix(between, frame(columns))
     kept = [name for name in matrix.columns if name != "Intercept"]
     values = np.asarray(matrix[kept], float)
-    values = values - values.mean(0)
+    values = values - values.mean(0) if kept else values
     if not kept or np.linalg.matrix_rank(values) < len(kept) or subjects < len(kept) + 3:
         raise UserError(
             f"--between: '{between}' has {len(kept)} covariates for {subjects} subjects; expected covariates that "

@@ -216,7 +216,7 @@ def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> di
         "subject": np.concatenate([np.full(len(each), each.subject, object) for each in sessions]),
         "session": np.concatenate([np.full(len(each), each.name, object) for each in sessions]),
         "trial": np.concatenate([np.arange(len(each)) for each in sessions]),
-        **{key: table.join(key) for key in ("choice", "reward", "correct", "truth")},
+        **{key: table.join(key) for key in ("choice", "reward", "correct", "truth", "rt")},
         **{f"stimulus {name}": table.join("stimuli")[:, k] for k, name in enumerate(table.stimuli)},
     }
     for label, p in predictions.items():

@@ -190,7 +190,7 @@ class RunPrinter:
 
     def finish(self, outcome: RunResult) -> int:
         """Print the results and return the exit code."""
-        from ngym_cli.evaluation import printing
+        from ngym_cli.evaluation import summary_text
         from ngym_cli.training import advice
 
         setting = self._setting if outcome.status == "finished" else None
@@ -199,7 +199,7 @@ class RunPrinter:
         if self.json:
             terminal.print_json({"id": str(path), "status": outcome.status, "advice": said, **outcome.summary})
         else:
-            printing.print_evaluation(outcome.summary, "evaluation at the end of training")
+            summary_text.print_evaluation(outcome.summary, "evaluation at the end of training")
             for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
                 out.print(line, soft_wrap=True)
             words = ("run", "--resume") if outcome.status == "interrupted" else ("plot",)

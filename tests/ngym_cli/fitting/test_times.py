@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.models.responses import DiffusionResponse
+from ngym_cli.fitting.figure_data import Fit
+from ngym_cli.fitting.folder import FitFolder
+from ngym_cli.fitting.time_figures import timed_choices
 
 VALUES = {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.03}
 
@@ -53,6 +56,29 @@ def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym)
     assert {"drift: coh", "drift: block[T.b]", "log A: block[T.b]"} < set(record["models"]["ddm"]["parameters"]["anna"])
     text = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--runs", tmp_path).out
     assert "held-out choice and time" in text
+
+
+def test_posterior_predictive_figures_are_drawn_and_explained_where_they_cannot_be(timed, tmp_path, ngym):
+    fit(ngym, timed, "--model", "ddm,logistic", "--folds", "2", "--name", "f", runs=tmp_path)
+    names = ("quantiles", "accuracy", "times", "delta")
+    drawn = ngym("plot", tmp_path / "dots" / "fit" / "f", *names)
+    assert drawn.code == 0, drawn.err
+    assert all((tmp_path / "dots" / "fit" / "f" / "figures" / f"{name}.png").stat().st_size > 5000 for name in names)
+    fit(ngym, timed, "--model", "logistic", "--folds", "2", "--name", "g", runs=tmp_path)
+    refused = ngym("plot", tmp_path / "dots" / "fit" / "g", "quantiles")
+    assert refused.code == 2
+    assert "no model of times was fitted" in refused.err
+
+
+def test_predictive_quantiles_are_those_of_the_data(timed, tmp_path, ngym):
+    fit(ngym, timed, "--model", "ddm", "--vary", "drift=coh + block", "--folds", "2", "--name", "f", runs=tmp_path)
+    content = Fit(FitFolder(tmp_path / "dots" / "fit" / "f"))
+    rows, names = timed_choices(content)
+    data, model = rows
+    assert names == ["|coh| = 0.1", "|coh| = 0.4"]
+    for k in range(2):
+        assert data.of(k).right.mean() == pytest.approx(model.of(k).right.mean(), abs=0.05)
+        assert np.quantile(data.of(k).rt, 0.5) == pytest.approx(np.quantile(model.of(k).rt, 0.5), abs=0.06)
 
 
 def test_subjects_fitted_together_and_one_by_one_have_the_same_times(timed, tmp_path, ngym):

@@ -1,0 +1,83 @@
+"""Groups of subjects: covariates, and samples of the posterior."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour.models import first_passage
+from neurogym.behaviour.models.base import Problem
+from neurogym.behaviour.models.diffusion import Diffusion
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem
+from neurogym.behaviour.table import Behaviour, session
+from ngym_cli.errors import UserError
+from ngym_cli.fitting.group import Covariates, covariates_of, fit_group
+from ngym_cli.fitting.posterior import Target, sample, summaries, warnings_of
+
+EFFECT = 0.25
+
+
+def people(n, trials, seed=0):
+    """Return subjects whose log bound rises with age, and the ages."""
+    rng, sessions = np.random.default_rng(seed), []
+    ages = np.linspace(-1, 1, n)
+    for k, age in enumerate(ages):
+        x = rng.choice([-0.4, -0.1, 0.1, 0.4], trials)
+        bound = np.full(trials, 2 * 0.8 * np.exp(EFFECT * age + 0.05 * rng.standard_normal()))
+        choice, time = first_passage.draw(8 * x, bound, np.full(trials, 0.5), rng)
+        conditions = {"age": np.full(trials, age), "group": np.full(trials, "ab"[k % 2]), "trial": np.arange(trials)}
+        sessions.append(session(choice, subject=str(k), stimuli=x[:, None], rt=time + 0.3, conditions=conditions))
+    return Behaviour(tuple(sessions), stimuli=("coh",))
+
+
+def problems_of(table):
+    return [Problem(table.of(who)) for who in table.subjects]
+
+
+def test_the_effect_of_a_covariate_is_found_with_an_interval():
+    table = people(14, 250)
+    covariates = covariates_of(table, "age + group")
+    fits, group = fit_group(Diffusion(start=False), problems_of(table), 1, covariates)
+    assert group is not None
+    effects = group.effects()["A"]
+    assert EFFECT in effects["age"] and 0 not in effects["age"]
+    assert 0 in effects["group[T.b]"]
+    assert len(fits) == 14
+
+
+@pytest.mark.parametrize(
+    ("between", "words"), [("trial", "250 values for subject 0"), ("size", "0 values"), ("1", "0 covariates")]
+)
+def test_covariates_that_do_not_describe_subjects_are_refused(between, words):
+    with pytest.raises(UserError, match=words):
+        covariates_of(people(6, 250), between)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_the_log_density_of_the_sampler_has_the_right_gradient(centred):
+    table, model = people(4, 60), Diffusion(start=False, lapse=0.02)
+    covariates = Covariates(("age",), np.array([[-1.0], [-0.3], [0.3], [1.0]]))
+    fits, group = fit_group(model, problems_of(table), 1, covariates)
+    target = Target([likelihood_of_problem(model, each) for each in problems_of(table)], fits, group)
+    target.centred = np.full(len(target.centred), centred)
+    if not centred:
+        target.scale = np.zeros_like(target.scale)
+    u = 0.3 * np.random.default_rng(0).standard_normal(target.size)
+    slope = [(target(u + 1e-5 * e)[0] - target(u - 1e-5 * e)[0]) / 2e-5 for e in np.eye(target.size)]
+    np.testing.assert_allclose(target(u)[1], slope, rtol=1e-4, atol=1e-3)
+
+
+def test_samples_agree_with_laplace_and_have_diagnostics():
+    pytest.importorskip("numpyro")
+    table = people(1, 200)
+    model = Diffusion(start=False, lapse=0.02)
+    fit = model.fit(problems_of(table))[0]
+    likelihood = likelihood_of_problem(model, problems_of(table)[0])
+    samples = sample(Target([likelihood], [fit], None), 150, 0)
+    record = summaries(samples, likelihood.parameters, ["0"])
+    for name, row in record["parameters"]["0"].items():
+        estimate = fit.parameters[name]
+        assert abs(row["value"] - estimate.value) < 0.5 * estimate.se
+        assert row["se"] == pytest.approx(estimate.se, rel=0.35)
+        assert row["r_hat"] < 1.05 and row["ess"] > 50
+    assert all("R-hat" in text or "divergent" in text for text in warnings_of(record))
