@@ -38,9 +38,9 @@ class Settings(dict[str, Any]):
         for key, value in dict(*args, **kwargs).items():
             self[key] = value
 
-    def __ior__(self, other: object) -> Settings:  # type: ignore[misc, override]
+    def __ior__(self, entries: object) -> Settings:  # type: ignore[misc, override]
         """Set several entries."""
-        self.update(other)
+        self.update(entries)
         return self
 
     def __delitem__(self, key: str) -> None:
