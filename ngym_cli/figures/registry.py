@@ -11,7 +11,7 @@ from neurogym.analysis.trial_tables import MissingColumnsError
 from ngym_cli.config import parts
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.emptiness import refuse_empty
-from ngym_cli.figures.style import Unavailable, capitalise_titles, footnote, unavailable_on
+from ngym_cli.figures.style import Unavailable, footnote, set_titles, unavailable_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +91,7 @@ class FigureSpec:
         if not hasattr(figure, "savefig"):
             raise Unavailable(f"{self.name} must return a matplotlib figure, not {type(figure).__name__}")
         refuse_empty(figure, view.left_out)
-        capitalise_titles(figure)
+        set_titles(figure)
         footnote(figure, [f"{label} is not drawn: {reason}" for label, reason in view.left_out.items()])
         return figure
 
