@@ -139,5 +139,6 @@ def _by_task(found: Summary) -> dict[str, list[float]]:
 def sentence(found: Summary) -> str:
     """Return the result of an evaluation as a single line."""
     text = f"performance {summary.performance_of(found):.3f} over {found['trials']:,} fresh trials"
+    text += summary.aborts_in_words(found)
     beside = [f"{name} {score:.3f}" for name in REFERENCES if (score := found.get(name)) is not None]
     return f"{text}, {actions_in_words(found['deterministic'])}" + (f" ({', '.join(beside)})" if beside else "")
