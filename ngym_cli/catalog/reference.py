@@ -330,5 +330,5 @@ def _option(name: str, field: FieldInfo) -> Row:
         "default": "required" if field.is_required() else field.default,
         "meaning": field.description or "",
         "range": range_of(field) + (" or none" if is_optional(field) else ""),
-        "source": about(field)["source"],
+        "source": about(field).source,
     }

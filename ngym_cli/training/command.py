@@ -64,7 +64,8 @@ def _train(request: RunRequest) -> int:
     """Train an agent."""
     from ngym_cli.training import main_loop
 
-    managing.check_tags(request.tag)
+    if request.tag:
+        managing.check_tags(request.tag)
     config = request.load()
     printer = RunPrinter(config, request.runs, request.as_json)
     tag = lambda run: managing.tag(run, request.tag) if request.tag else None  # noqa: E731
