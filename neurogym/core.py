@@ -34,7 +34,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.cycle import TaskDefinition, env_string, make_trials, trial_lengths
+from neurogym.compat.one_trial import OneTrial
+from neurogym.cycle import TaskDefinition, env_string, make_trials, sample
 from neurogym.parameters import BaseEnv
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import Action, checked_action
@@ -42,11 +43,13 @@ from neurogym.state import snapshot
 from neurogym.trials import Info, InvalidOperationError, StepResult, Trials
 from neurogym.trials.events import ABORT, END, NONE, OUTCOME, TABLES, StepInfo, outcome_of
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.stack import Stack
 
 __all__ = [
     "BaseEnv",
     "EpochEnv",
+    "Hooks",
     "InvalidOperationError",
     "OrderEnforcing",
     "PeriodEnv",
@@ -57,7 +60,7 @@ __all__ = [
 ]
 
 
-class TrialEnv(TaskDefinition):
+class TrialEnv(OneTrial):
     """An environment made of trials, and trials made of periods.
 
     At step t the agent sees row t of the trial and acts; the reward and ``info`` returned belong to that row. The step
@@ -103,18 +106,38 @@ class TrialEnv(TaskDefinition):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def make_trials(self, n: int, **given: object) -> Trials:
+    def make_trials(self, n: int, **conditions: object) -> Trials:
         """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
 
         Args:
             n: Number of trials.
-            **given: Conditions, a value for all trials or an array (n,).
+            **conditions: Conditions, a value for all trials or an array (n,).
 
         Raises:
             ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
                 values, there is a warning.
         """
-        return make_trials(self, n, given)
+        return make_trials(self, n, conditions)
+
+    def sample(self, rng: np.random.Generator, n: int, **conditions: object) -> Trials:
+        """``n`` trials of the task without its wrappers, drawn from a generator; the session is not touched.
+
+        Args:
+            rng: Source of everything random in the trials.
+            n: Number of trials; 1 for tasks that describe one trial at a time.
+            **conditions: Conditions, a value for all trials or an array (n,).
+
+        Raises:
+            ValueError: If no trial can be made with a value.
+
+        Example:
+            >>> import neurogym as ngym
+            >>> task = ngym.make("PerceptualDecisionMaking-v0").unwrapped
+            >>> trials = task.sample(np.random.default_rng(0), 3, coh=51.2)
+            >>> trials.n, trials.info["coh"].tolist(), trials.ob.shape == (trials.total, 3)
+            (3, [51.2, 51.2, 51.2], True)
+        """
+        return sample(self, rng, n, conditions)
 
     def make_ahead(self, n: int | None = None) -> Trials:
         """Make the next trials of the session and store the block in ``ahead``, with the state before.
@@ -366,16 +389,6 @@ class TrialEnv(TaskDefinition):
         if name != "last_gt":
             return self.cursor.field(name)
         return np.zeros_like(self.cursor.field("gt")) if self._last_gt is None else self._last_gt
-
-    def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
-        """Mean, s.d., 95th percentile and maximum of the trial length, in steps; the session is not disturbed."""
-        steps = trial_lengths(self, num_trials)
-        return {
-            "mean": round(float(steps.mean()), 3),
-            "std": round(float(steps.std()), 3),
-            "percentile_95": round(float(np.percentile(steps, 95)), 3),
-            "max": round(float(steps.max()), 3),
-        }
 
 
 PeriodEnv = EpochEnv = TrialEnv

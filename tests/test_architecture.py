@@ -21,6 +21,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("rules", "plotting", "dynamics", "behaviour"),
         ("state", "wrappers"),
         ("cycle",),
+        ("compat.one_trial",),
         ("core",),
         ("vector",),
         ("stream", "envs"),

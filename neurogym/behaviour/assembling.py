@@ -12,7 +12,7 @@ from neurogym.behaviour import codings
 from neurogym.behaviour.codings import BadEntry, Choices, Times, Witness
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
-from neurogym.behaviour.roles import MISSED, STIMULUS_OR_TRUTH, is_flag
+from neurogym.behaviour.roles import MISSED, MOST_CHOICES, STIMULUS_OR_TRUTH, is_flag
 from neurogym.behaviour.table import Session
 
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
@@ -133,8 +133,8 @@ class Assembler:
         name, column = self.column(role)
         words, index = column.levels
         kept = [k for k, word in enumerate(words) if not word.startswith("-")]
-        if len(kept) > codings.MOST_CHOICES:
-            raise TableError(f"column {name!r}: found {len(kept)} values, expected at most {codings.MOST_CHOICES}")
+        if len(kept) > MOST_CHOICES:
+            raise TableError(f"column {name!r}: found {len(kept)} values, expected at most {MOST_CHOICES}")
         lookup = np.full(len(words) + 1, -1)
         lookup[kept] = np.arange(len(kept))
         self.words[name] = ", ".join(words[k] for k in kept)
@@ -207,6 +207,8 @@ class Assembler:
             return np.full(self.n, -1, np.int64)
         name, column = self.column("ground_truth")
         result = codings.map_truth(column, choices, correct)
+        if result is not None and self.is_unrelated(name, result[0], choices.index):
+            result = None
         if result is not None:
             self.words[name] = result[1]
             if ";" in result[1] or "=" in result[1]:
@@ -218,8 +220,16 @@ class Assembler:
         if "ground_truth" in self.given:
             raise TableError(f"column {name!r}: found {listed}, expected one of {', '.join(choices.words)}")
         del self.roles["ground_truth"]
-        self.notes.append(f"{name} ({listed}) is not read as the correct choice: it does not name the choices")
+        self.notes.append(f"{name} ({listed}) is not read as the correct choice: the choices do not depend on it")
         return np.full(self.n, -1, np.int64)
+
+    def is_unrelated(self, name: str, truth: IntArray, choice: IntArray) -> bool:
+        """Return whether a column that need not name the correct choice agrees with the choices by chance only."""
+        both = (truth >= 0) & (choice >= 0)
+        if "ground_truth" in self.given or plain(name) not in STIMULUS_OR_TRUTH or not both.any():
+            return False
+        agreement = float(np.mean(truth[both] == choice[both]))
+        return abs(agreement - 1 / len(self.choices.words)) < 2 / np.sqrt(both.sum())
 
     def stimuli(self, truth: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the stimuli; trials that lack one are not scored."""

@@ -1,12 +1,10 @@
 """Everything that the heading of a task needs: base classes, rule, metadata, spaces, and the usual arguments."""
-# ruff: noqa: F401 - task files import these names from here
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +20,38 @@ from neurogym.scores import Score
 from neurogym.spaces import Action
 from neurogym.trials import Info, Period, Rows, StepResult, Trials
 from neurogym.trials.single import NOW
+
+__all__ = [
+    "Action",
+    "AtLeastTwo",
+    "ChoiceTask",
+    "ConditionValues",
+    "Count",
+    "Distribution",
+    "Info",
+    "Jump",
+    "NOW",
+    "NonNegative",
+    "Patterns",
+    "Period",
+    "Positive",
+    "Probability",
+    "Range",
+    "Rows",
+    "Rule",
+    "Score",
+    "StepResult",
+    "TaskInfo",
+    "Tracking",
+    "TrialEnv",
+    "Trials",
+    "Vectors",
+    "rules",
+    "spaces",
+    "unknown",
+    "usual_arguments",
+    "without_periods",
+]
 
 Constructor = Callable[..., None]
 
@@ -65,23 +95,23 @@ def usual_arguments(
     usual = inspect.signature(TrialEnv.__init__).parameters
     shared = ["dt", *tables, *(["abort"] if abort else [])]
 
-    def decorate(own: Constructor) -> Constructor:
-        this, *parameters = inspect.signature(own).parameters.values()
+    def decorate(constructor: Constructor) -> Constructor:
+        this, *parameters = inspect.signature(constructor).parameters.values()
         early = [p for p in parameters if p.name in first]
         late = [p for p in parameters if p.name not in (*first, *tables)]
         order = (this, usual["dt"].replace(default=dt), *early, *(usual[name] for name in tables), *late)
         order += (usual["abort"],) if abort else ()
         signature = inspect.Signature([p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in order])
 
-        @functools.wraps(own)
+        @functools.wraps(constructor)
         def __init__(*args: object, **kwargs: object) -> None:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            self, values = given.args[0], given.arguments
+            arguments = signature.bind(*args, **kwargs)
+            arguments.apply_defaults()
+            self, values = arguments.args[0], arguments.arguments
             if defaults is not None:
                 vars(self).update(defaults(**{p.name: values[p.name] for p in parameters}))
             TrialEnv.__init__(self, **{name: values[name] for name in shared})
-            own(self, **{p.name: values[p.name] for p in parameters})
+            constructor(self, **{p.name: values[p.name] for p in parameters})
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]
         return __init__

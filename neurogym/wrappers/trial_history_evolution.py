@@ -84,9 +84,9 @@ class TrialHistoryEvolution(TrialHistory):
         matrix = np.zeros((self.n_ch, self.n_ch))
         matrix[:, members] = 1 / len(members)
         matrix[np.ix_(members, members)] = transitions.preferring(targets, float(self.probs))
-        shown = np.full(self.n_ch, -1)
-        shown[members] = members[np.asarray(targets)]
-        self._block, self._matrix = transitions.label(shown), matrix
+        mapping = np.full(self.n_ch, -1)
+        mapping[members] = members[np.asarray(targets)]
+        self._block, self._matrix = transitions.label(mapping), matrix
 
     def _members(self) -> np.ndarray:
         """Choices in play."""
@@ -108,7 +108,7 @@ class TrialHistoryEvolution(TrialHistory):
                 contexts.append(transitions.random_targets(rng, n, self.balanced_probs))
         return contexts
 
-    def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
+    def _among(self, active: tuple[Any, ...], matrix: np.ndarray) -> np.ndarray:
         """Return the matrix; when the choices in play change, make a new generation of contexts for the new choices."""
         if active == self._active:
             return self._matrix

@@ -13,6 +13,7 @@ from ngym_cli.api import settings
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
+from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.fields import Option
 from ngym_cli.errors import UserError
 from ngym_cli.runs import MANIFEST
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ngym_cli.sweeps.status import RunRow
 
 
+@in_python_words
 def sweep(
     base: Mapping[str, object] | Run | str | Path | None = None,
     *,
@@ -160,6 +162,7 @@ class Sweep:
         return f"<div><b>Sweep {self.path}</b>{shown}</div>"
 
 
+@in_python_words
 def reproduce(
     paper: str,
     only: str | Sequence[str] = (),
@@ -189,18 +192,18 @@ def reproduce(
     """
     threads.limit_libraries()
     from ngym_cli.config import checked
-    from ngym_cli.papers import collection, requests
+    from ngym_cli.papers import collection, reproduction
     from ngym_cli.papers.request import ReproduceRequest
     from ngym_cli.sweeps import control
 
     root, launch = Path(reproductions), {"on": on, "workers": workers}
     given = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
              "first_seed": first_seed, "launch": launch, "reproductions": root, "trust": trust}  # fmt: skip
-    code = requests.reproduce(checked(ReproduceRequest, given, spelling="python"))
+    code = reproduction.reproduce(checked(ReproduceRequest, given, spelling="python"))
     if code == control.INTERRUPTED:
         raise KeyboardInterrupt("interrupted; the same call continues")
     place = root / collection.find(paper).id
-    if not (place / requests.CLAIMS).is_file():
+    if not (place / reproduction.CLAIMS).is_file():
         raise UserError(f"{paper}: no network was trained; see the messages above")
     return Reproduction(place)
 
@@ -219,7 +222,7 @@ class Reproduction:
     def document(self) -> dict[str, Any]:
         """Everything that was found, as in ``claims.json``."""
         from ngym_cli.files.reading import read_json
-        from ngym_cli.papers.requests import CLAIMS
+        from ngym_cli.papers.reproduction import CLAIMS
 
         return dict(read_json(self.path / CLAIMS))
 

@@ -14,14 +14,15 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.analysis.measures import measures
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.agents.acting import BatchAgent, rollout
 from ngym_cli.agents.from_config import evaluation_trials
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.agents.trained import agent_for, remembers
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
-from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.environments.stack import build_batch, make_env
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError
@@ -30,10 +31,10 @@ from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.evaluation.quota import Progress, TrialCount, TrialQuota
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
-from ngym_cli.runs.recordings import FILE as ACTIVITY
+from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.runs.trial_table import Table, write_table
+from ngym_cli.runs.trial_table import write_table
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -90,7 +91,11 @@ class EvaluationSettings:
 
 
 def evaluate(
-    policy: Policy, config: RunConfig, facts: Facts, settings: EvaluationSettings, progress: Progress | None = None
+    policy: Policy,
+    config: RunConfig,
+    facts: TaskProperties,
+    settings: EvaluationSettings,
+    progress: Progress | None = None,
 ) -> EvaluatedTrials:
     """Run an agent on fresh trials.
 
@@ -120,7 +125,7 @@ def evaluate(
         count = TrialCount(quota, progress)
         with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
             steps = _run(venv, agent, recorder, count, activity)
-    table = quota.kept(recorder.collect())
+    table = quota.counted_rows(recorder.collect())
     result = summarise(table, facts, settings.references)
     if settings.balanced and facts.links_trials:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
@@ -137,7 +142,7 @@ def evaluate(
     return evaluation
 
 
-def measure(evaluation: EvaluatedTrials, facts: Facts) -> None:
+def measure(evaluation: EvaluatedTrials, facts: TaskProperties) -> None:
     """Add the task's ``measures`` to an evaluation."""
     sure = facts.labels.get("action", {}).get("sure", 3)
     rows = [each.to_dict() for each in measures(facts.measures, evaluation.table, int(sure))]
@@ -183,7 +188,7 @@ def _recording(settings: EvaluationSettings, n_envs: int, dt: float, seed: int) 
     if not settings.record or settings.folder is None:
         yield None
         return
-    file = settings.folder / ACTIVITY
+    file = settings.folder / ACTIVITY_FILE
     with UnitRecorder(file, stepwise(settings.record), n_envs, dt) as activity:
         yield activity
     if SPIKES in settings.record:
@@ -234,7 +239,7 @@ def _run(
     return steps
 
 
-def summarise(table: Table, facts: Facts, references: bool = True) -> Summary:
+def summarise(table: Table, facts: TaskProperties, references: bool = True) -> Summary:
     """Return the summary of an evaluation; scores of reference agents are None unless ``references`` are asked for.
 
     Returns:

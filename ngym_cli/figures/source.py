@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.errors import unknown
 from ngym_cli.figures.style import Unavailable
 from ngym_cli.runs import recordings, records
-from ngym_cli.runs.trial_table import Table, concatenate_runs, read_trials
+from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Evaluated:
     @property
     def recorded(self) -> bool:
         """Whether something was recorded step by step."""
-        return (self.folder / recordings.FILE).is_file()
+        return (self.folder / recordings.ACTIVITY_FILE).is_file()
 
     def has(self, quantities: Sequence[str]) -> bool:
         """Return whether all quantities were recorded; without any, whether something was recorded.
@@ -69,7 +70,7 @@ class Source:
         facts: properties of the task, where already known.
     """
 
-    def __init__(self, run: runs.RunFolder, trust: bool = False, facts: Facts | None = None):
+    def __init__(self, run: runs.RunFolder, trust: bool = False, facts: TaskProperties | None = None):
         self.run, self.trust, self._facts = run, trust, facts
         self.manifest = run.manifest()
 
@@ -79,9 +80,9 @@ class Source:
         return self.run.config(self.trust).in_stage(-1)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> TaskProperties:
         """Known properties of the task."""
-        from ngym_cli.environments.facts import inspect
+        from ngym_cli.environments.properties import inspect
 
         return inspect(self.config) if self._facts is None else self._facts
 
@@ -149,7 +150,8 @@ class Source:
         Raises:
             Unavailable: if there is none.
         """
-        behaviour = [each for each in self.evaluations if each.folder.name != recordings.OWN] or self.evaluations
+        for_figures = recordings.RECORDING_NAME
+        behaviour = [each for each in self.evaluations if each.folder.name != for_figures] or self.evaluations
         found = [each for each in behaviour if not each.along_training] or behaviour
         if not found:
             raise Unavailable("the run has no evaluation yet; ngym eval makes one")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.source import Evaluated, Series, Source
@@ -18,7 +19,7 @@ from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings
 from ngym_cli.runs.records import Manifest, Summary
-from ngym_cli.runs.trial_table import Table, concatenate_runs, read_trials
+from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
@@ -46,19 +47,19 @@ class PaperRun:
     def __init__(self, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]):
         self.path, self.seed, self.requested = run.path, seed, dict(requested)
         self.source = Source(run, trust=True)
-        self.kept: object = None
+        self.temporary_folder: object = None
 
     @classmethod
     def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
         """Return a run with all required evaluations; missing evaluations are made."""
-        from ngym_cli.evaluation import requests
+        from ngym_cli.evaluation import service
 
         for name, each in requested.items():
             label = each.folder(name)
             if (run.path / "eval" / label / "summary.json").is_file():
                 continue
             request = each.model_copy(update={"seed": each.seed + seed, "name": label, "trust": True})
-            for _ in requests.evaluate([str(run.path)], run.path.parent, request):
+            for _ in service.evaluate([str(run.path)], run.path.parent, request):
                 pass
         return cls(run, seed, requested)
 

@@ -13,17 +13,8 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import (
-    IN_PART,
-    NOT_REACHED,
-    REACHED,
-    STATES,
-    Row,
-    Value,
-    Verdict,
-    judge,
-    published_numbers,
-)
+from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, REACHED, STATES, Value, Verdict, judge, published_numbers
+from ngym_cli.terminal import Row
 
 #: Sources of numbers that were read by eye, which the verdict mentions.
 BY_EYE = ("F", "M")
@@ -184,14 +175,14 @@ def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     return lines
 
 
-FILE = "results.json"
+RECORD_FILE = "results.json"
 #: Number of cores for which minutes are given.
 CORES = 2
 
 
 def record() -> dict[str, Row]:
     """Return the rows that are kept: paper, then seed."""
-    path = collection.library() / FILE
+    path = collection.library() / RECORD_FILE
     rows_by_paper = read_json(path) if path.is_file() else {}
     return rows_by_paper if isinstance(rows_by_paper, dict) else {}
 
@@ -237,10 +228,10 @@ def rows() -> list[Row]:
         except UserError as error:
             table.append(_damaged(folder, str(error)))
             continue
-        seeds = {} if paper.own else recorded.get(paper.id, {})
+        seeds = {} if paper.is_custom else recorded.get(paper.id, {})
         table.append(
             {
-                "id": str(paper.folder) if paper.own else paper.id,
+                "id": str(paper.folder) if paper.is_custom else paper.id,
                 "title": paper.config.title,
                 "description": paper.config.summary,
                 "paper": paper.config.citation,

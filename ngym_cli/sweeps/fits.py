@@ -7,18 +7,18 @@ from pathlib import Path
 
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.agents import threads
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import fitted
 from ngym_cli.fitting.folder import SUBJECTS, FitFolder
 from ngym_cli.fitting.requests import Elsewhere, FitProgress
 from ngym_cli.sweeps import launchers
-from ngym_cli.sweeps.recipe import LaunchSettings
 from ngym_cli.sweeps.worker import DONE, attempted
 
 
 @dataclass(frozen=True)
 class Subjects:
-    """Subjects of a fit as numbered jobs; see `ngym_cli.sweeps.launchers.Work`.
+    """Subjects of a fit as numbered jobs; see `ngym_cli.sweeps.launchers.JobFolder`.
 
     Attributes:
         path: folder of the fit.
@@ -83,7 +83,7 @@ def on(launch: LaunchSettings, progress: FitProgress | None = None) -> Elsewhere
         for job in jobs:
             work.error_path(job).unlink(missing_ok=True)
         if jobs:
-            launcher.launch(launchers.Order(work, jobs, True, look, perform=perform))
+            launcher.launch(launchers.JobSpec(work, jobs, True, look, perform=perform))
         for job in jobs:
             if work.error_path(job).is_file():
                 error = work.error_path(job).read_text(encoding="utf-8").partition("\n")[0]

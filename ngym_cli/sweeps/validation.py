@@ -17,7 +17,7 @@ from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
 from ngym_cli.config.values import Values
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe
@@ -73,7 +73,7 @@ class Setting(NamedTuple):
     """
 
     config: ResolvedConfig
-    facts: Facts
+    facts: TaskProperties
 
 
 def check(recipe: Recipe) -> list[Setting]:
@@ -82,7 +82,7 @@ def check(recipe: Recipe) -> list[Setting]:
     Raises:
         UserError: on the first setting that does not work.
     """
-    inspected: dict[str, tuple[RunConfig, Facts]] = {}
+    inspected: dict[str, tuple[RunConfig, TaskProperties]] = {}
     checked: list[Setting] = []
     for values in settings(recipe):
         try:
@@ -93,7 +93,9 @@ def check(recipe: Recipe) -> list[Setting]:
     return checked
 
 
-def completed(recipe: Recipe, values: Values, inspected: dict[str, tuple[RunConfig, Facts]] | None = None) -> Setting:
+def completed(
+    recipe: Recipe, values: Values, inspected: dict[str, tuple[RunConfig, TaskProperties]] | None = None
+) -> Setting:
     """Return a setting after a trial construction, with every default spelled out.
 
     Args:
@@ -156,7 +158,7 @@ def require_trust(recipe: Recipe, source: Path, trusted_recipe: Recipe | None = 
 MOST_KINDS = 6
 
 #: Seconds after which no further kind is measured.
-PATIENCE = 10.0
+LONGEST_MEASUREMENT = 10.0
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,7 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
     for config, facts in settings:
         kind = (config.task, config.alg, config.network, config.units, config.n_envs, config.dt)
         if kind not in per_step:
-            enough = len(per_step) >= MOST_KINDS or (per_step and time.monotonic() - began > PATIENCE)
+            enough = len(per_step) >= MOST_KINDS or (per_step and time.monotonic() - began > LONGEST_MEASUREMENT)
             measured = list(per_step.values())
             per_step[kind] = sum(measured) / len(measured) if enough else 1 / timing.speed(config)
         if id(facts) not in references:
@@ -227,7 +229,7 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
     return seeds * sum(each), max(each)
 
 
-def _seconds_of_references(facts: Facts) -> float:
+def _seconds_of_references(facts: TaskProperties) -> float:
     """Return the processor seconds in which a run finds the scores of reference agents."""
     began = time.process_time()
     _ = facts.references

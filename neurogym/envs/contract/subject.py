@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -89,7 +90,9 @@ class Subject:
         return finished
 
 
-def random_steps_of(env: gym.Env, steps: int, seed: int, seed_of_actions: int | None = None) -> Iterator[tuple]:
+def random_steps_of(
+    env: gym.Env, steps: int, seed: int, seed_of_actions: int | None = None
+) -> Iterator[tuple[Any, ...]]:
     """Results of random steps in a new session; after the end of an episode the next begins.
 
     Args:
@@ -107,7 +110,7 @@ def random_steps_of(env: gym.Env, steps: int, seed: int, seed_of_actions: int | 
             env.reset()
 
 
-def random_actions(space: gym.Space, rng: np.random.Generator, n: int) -> np.ndarray:
+def random_actions(space: gym.Space[Any], rng: np.random.Generator, n: int) -> np.ndarray:
     """``n`` random actions of a space, shape (n, ...)."""
     if isinstance(space, gym.spaces.Discrete):
         return rng.integers(space.n, size=n)
@@ -120,14 +123,14 @@ STEPS = 600  #: that are looked at
 def trials_are_described(subject: Subject) -> None:
     """A task that makes single trials returns each trial's description, a dictionary, from ``_new_trial``."""
     env = subject.task()
-    name = next((name for name in ("_new_trial", "new_trial") if _own(env, name) is not None), None)
+    name = next((name for name in ("_new_trial", "new_trial") if _overridden(env, name) is not None), None)
     if name is None:
         raise NothingToCheck("the task describes many trials at once")
     returned: list[object] = []
-    made = getattr(env, name)
+    describe = getattr(env, name)
 
     def watched(**kwargs: object) -> object:
-        returned.append(made(**kwargs))
+        returned.append(describe(**kwargs))
         return returned[-1]
 
     setattr(env, name, watched)
@@ -136,7 +139,7 @@ def trials_are_described(subject: Subject) -> None:
     require(not kinds, f"{name} must return the trial's description, a dict, not {', '.join(kinds)}")
 
 
-def _own(env: object, name: str) -> Callable[..., object] | None:
+def _overridden(env: object, name: str) -> Callable[..., object] | None:
     """Return a method defined by the task's own class, None for methods inherited from this package."""
     for cls in type(env).__mro__:
         if name in vars(cls):

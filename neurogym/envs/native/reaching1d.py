@@ -62,8 +62,8 @@ class Reaching1D(TrialEnv):
     def _shortest_way(self, away: float | np.ndarray, step: np.ndarray) -> np.ndarray:
         """Signed distance to the target (rad) before each step, without detour."""
         turn = self.speed * self.dt / 1000
-        whole = np.floor(np.abs(away) / turn + 0.5 - 1e-9)  # steps until turning on no longer helps
-        return np.sign(away) * (np.abs(away) - turn * np.minimum(step, whole))
+        steps = np.floor(np.abs(away) / turn + 0.5 - 1e-9)  # steps until turning on no longer helps
+        return np.sign(away) * (np.abs(away) - turn * np.minimum(step, steps))
 
     def _paid(self, distance: float | np.ndarray) -> np.ndarray:
         return np.maximum(self.rewards["correct"] - np.abs(distance), self.rewards["fail"])
@@ -116,7 +116,7 @@ class Reaching1D(TrialEnv):
         """A reward on a scale from 0 (``fail``) to 1 (``correct``)."""
         return (paid - self.rewards["fail"]) / (self.rewards["correct"] - self.rewards["fail"])
 
-    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
         """Show the agent's own angle in place of the angle on the shortest path."""
         planned = self.field("angle")
         if not info["new_trial"] and planned != self._angle:

@@ -50,7 +50,7 @@ class SpatialSuppressMotion(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": 0.0}
 
     @usual_arguments(dt=FRAME, tables=("timing", "rewards"), abort=False)
-    def __init__(self):
+    def __init__(self) -> None:
         self.theta = ANGLES.copy()
         self.conditions = {
             "direction": (1, 2, 3, 4),
@@ -82,8 +82,8 @@ class SpatialSuppressMotion(TrialEnv):
                 for k in (0, 1)
             )
             p = np.repeat(np.maximum((1 - true - away) / 2, 0)[:, None], 4, axis=1)
-            row, shown = np.arange(len(p)), direction[rows.trial]
-            p[row, shown], p[row, OPPOSITE[shown]] = true, away
+            row, column = np.arange(len(p)), direction[rows.trial]
+            p[row, column], p[row, OPPOSITE[column]] = true, away
             return p / p.sum(axis=1, keepdims=True)
 
         trials.set_groundtruth(probabilities)
