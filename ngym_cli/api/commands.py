@@ -13,6 +13,7 @@ from ngym_cli import runs
 from ngym_cli.agents import threads
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation
+from ngym_cli.api.references import reference_of
 from ngym_cli.api.results import Figures
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.sweeps import Sweep
@@ -108,7 +109,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Any) -> Figures:
     from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
-    threads.one()
+    threads.limit_libraries()
     references = [reference(word) for word in words] or [runs.LATEST]
     read = read_keywords(PlotRequest, {"words": references, "overwrite": overwrite, **request}, convert=_written)
     files = FigureFiles(read.format, read.style, read.out, read.overwrite)
@@ -148,6 +149,7 @@ def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
     """Draw figures of runs."""
     from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
+    from ngym_cli.figures.registry import find_figure
 
     references, names = requests.words(request.words, request.runs)
     references, comparison = requests.comparison(references, request.metric, request.across)
@@ -158,7 +160,7 @@ def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
     view.comparison = comparison
     if names:
         view.recorder = recorder(request.runs, request.trust, lambda text: None)
-    specs = [requests.find_figure(name) for name in names] or requests.natural_figures(view)
+    specs = [find_figure(name) for name in names] or requests.natural_figures(view)
     places = files.places(view.first.run.path, [f"{spec.name}{requests.suffix(view)}" for spec in specs])
     drawn: dict[str, Figure] = {}
     reasons: dict[str, str] = {}
@@ -246,7 +248,7 @@ def info(name: str | type, *, seed: int = 0, **request: Any) -> Page:
     """
     from ngym_cli.catalog import pages
 
-    part = settings.reference_of("task", name)
+    part = reference_of("task", name)
     read = read_keywords(InfoRequest, {"name": part, "seed": seed, **request}, convert=_written)
     return Page(pages.describe(read.name, read.settings, read.seed, read.figure, read.overwrite))
 
@@ -268,7 +270,7 @@ def check(*tasks: str | type, **request: Any) -> DataTable:
     """
     from ngym_cli.catalog import checking
 
-    names = [settings.reference_of("task", task) for task in tasks]
+    names = [reference_of("task", task) for task in tasks]
     read = read_keywords(CheckRequest, {"tasks": names, **request})
     if read.neurogym:
         return settings.frame_of_rows(checking.read_all(read.tasks))
@@ -294,7 +296,7 @@ def export(run: Result = "latest", to: str | None = None, **request: Any) -> Pat
     Raises:
         UserError: if the run or the format does not exist, or the file exists.
     """
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.agents import formats
     from ngym_cli.fitting import folder as fits
 
@@ -348,7 +350,7 @@ def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = N
     Raises:
         UserError: if the run does not exist, no trial fits, or the file exists.
     """
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.figures import watch as drawing
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.style import styled

@@ -8,13 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import ROOT
-from ngym_cli.runs.trial_table import Table, read_trials
+from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
@@ -66,10 +67,11 @@ class WithFigures:
     def _best_figure(self) -> str:
         """Return the name of the most informative figure."""
         from ngym_cli.figures import requests
+        from ngym_cli.figures.registry import find_figure
 
         view = self._view(quick=True)
         names = [spec.name for spec in requests.ranked_figures(view)]
-        return next((name for name in names if requests.drawn(view, requests.find_figure(name)).figure), "learning")
+        return next((name for name in names if requests.drawn(view, find_figure(name)).figure), "learning")
 
     @in_python_words
     def table(self, figure: FigureChoice, *, by: str | None = None, **options: object) -> settings.DataTable:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.config import ResolvedConfig, RunConfig
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
     from ngym_cli.training.main_loop import Hooks, RunResult
 
 
@@ -42,7 +42,7 @@ def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
 
 def _prepare(threads_for_learning: int | None = None) -> None:
     threads.learn_with(threads_for_learning)
-    threads.one()
+    threads.limit_libraries()
 
 
 def _folder(outcome: RunResult, progress: bool) -> Path:
@@ -56,7 +56,7 @@ def hooks(progress: bool, tags: Sequence[str] = ()) -> Hooks:
     from ngym_cli.agents.algorithms import find_algorithm
     from ngym_cli.training.main_loop import Hooks
 
-    def display(resolved: ResolvedConfig, facts: Facts, path: Path) -> Display:
+    def display(resolved: ResolvedConfig, facts: TaskProperties, path: Path) -> Display:
         total = resolved.timesteps
         if not progress:
             return Display()
