@@ -85,10 +85,10 @@ def test_lists_pages_and_checks_are_returned(monkeypatch, tmp_path):
 def test_figures_differences_and_files_are_returned(run_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first, second = nc.Run(shutil.copytree(run_folder, "first")), nc.Run(shutil.copytree(run_folder, "second"))
-    figures = nc.plot(first, "responses", "learning")
-    assert list(figures) == ["responses", "learning"] and not figures.paths
+    figures = nc.plot(first, "examples", "learning")
+    assert list(figures) == ["examples", "learning"] and not figures.paths
     assert isinstance(figures["learning"], matplotlib.figure.Figure) and "<img" in figures._repr_html_()
-    written = nc.plot(first, "responses", "learning", out="drawn").paths
+    written = nc.plot(first, "examples", "learning", out="drawn").paths
     assert written["learning"] == Path("drawn/learning.png") and all(path.is_file() for path in written.values())
     with pytest.raises(nc.UserError, match="overwrite=True"):
         nc.plot(first, "learning", out="drawn")
