@@ -18,7 +18,7 @@ from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, trust
-from ngym_cli.environments.facts import inspect
+from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of

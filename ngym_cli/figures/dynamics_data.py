@@ -115,6 +115,25 @@ class Dynamics:
         margin = 0.15 * (high - low) + 1e-9
         return [low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]]
 
+    @property
+    def surroundings(self) -> list[float]:
+        """Ends of the two axes: the visited states, and points at most their size away (see `is_near`)."""
+        low_x, high_x, low_y, high_y = self.extent
+        every = np.concatenate([points.points for _, points in self.searched])
+        places = self.plane.project(every[self.is_near(every)])
+        margin_x, margin_y = 0.05 * (high_x - low_x), 0.05 * (high_y - low_y)
+        return [
+            min([low_x, *places[:, 0] - margin_x]), max([high_x, *places[:, 0] + margin_x]),
+            min([low_y, *places[:, 1] - margin_y]), max([high_y, *places[:, 1] + margin_y]),
+        ]  # fmt: skip
+
+    def is_near(self, points: np.ndarray) -> np.ndarray:
+        """Return whether points lie in the plane within the size of the visited states around these, shape (n,)."""
+        low_x, high_x, low_y, high_y = self.extent
+        places, size = self.plane.project(points), np.array([high_x - low_x, high_y - low_y])
+        away = np.maximum(np.array([low_x, low_y]) - places, places - np.array([high_x, high_y]))
+        return np.asarray((away <= size).all(axis=1))
+
     def paths(self, trials: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """Return coordinates in the plane of up to `PATHS` trials, shape (steps, 2) each, with the trial's index."""
         offsets = self.population.activity.offsets

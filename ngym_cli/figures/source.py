@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Source:
         facts: properties of the task, where already known.
     """
 
-    def __init__(self, run: runs.RunFolder, trust: bool = False, facts: Facts | None = None):
+    def __init__(self, run: runs.RunFolder, trust: bool = False, facts: TaskProperties | None = None):
         self.run, self.trust, self._facts = run, trust, facts
         self.manifest = run.manifest()
 
@@ -79,9 +79,9 @@ class Source:
         return self.run.config(self.trust).in_stage(-1)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> TaskProperties:
         """Known properties of the task."""
-        from ngym_cli.environments.facts import inspect
+        from ngym_cli.environments.properties import inspect
 
         return inspect(self.config) if self._facts is None else self._facts
 

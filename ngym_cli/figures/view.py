@@ -19,7 +19,7 @@ from ngym_cli.runs.trial_table import Table
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
 
 #: Function that records quantities of a run.
 Recorder = Callable[[Source, Sequence[str]], object]
@@ -92,7 +92,7 @@ class View:
         return self.sources[0]
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> TaskProperties:
         """Known properties of the task of the first run."""
         return self.first.facts
 
