@@ -116,7 +116,9 @@ def describe(table: Behaviour, by: str | None = None) -> list[SubjectDescription
         ValueError: if the column has too many values.
     """
     many = len(table.subjects) > MANY
-    each = [describe_pooled(own, name, None if many else by, fast=many) for name, own in table.by_subject().items()]
+    each = [
+        describe_pooled(member, name, None if many else by, fast=many) for name, member in table.by_subject().items()
+    ]
     return each if len(each) == 1 else [_group(table, each, by, many), *each]
 
 
@@ -137,17 +139,17 @@ def describe_pooled(
     groups = table.interval_groups(valid) if valid.any() else None
 
     def mean(values: FloatArray, bounded: bool) -> Estimate | None:
-        known = np.isfinite(values[valid])
-        if not known.any():
+        present = np.isfinite(values[valid])
+        if not present.any():
             return None
-        return mean_interval(values[valid][known], None if groups is None else groups[known], bounded=bounded)
+        return mean_interval(values[valid][present], None if groups is None else groups[present], bounded=bounded)
 
     reward = table.join("reward")
-    known = reward[np.isfinite(reward) & valid]
-    bounded = bool(known.size) and known.min() >= 0 and known.max() <= 1
+    present = reward[np.isfinite(reward) & valid]
+    bounded = bool(present.size) and present.min() >= 0 and present.max() <= 1
     rewarded = not table.roles or bool({"reward", "gain"} & set(table.roles))
     shares = {word: mean((choice == k).astype(float), True) for k, word in enumerate(table.choices)}
-    found = SubjectDescription(
+    description = SubjectDescription(
         name,
         len(table.sessions),
         len(choice),
@@ -162,11 +164,11 @@ def describe_pooled(
         confidence=confidence_numbers(table),
     )
     if valid.sum() < TOO_FEW or len(np.unique(choice[valid])) < 2:
-        return found
+        return description
     weights: dict[str, Any] = {}
     if history:
         weights = {"history": _reached(table, _quick_weights(table, HISTORY))} if fast else _history(table)
-    return replace(found, **weights, **_fitted(table, by, fast))
+    return replace(description, **weights, **_fitted(table, by, fast))
 
 
 def _fitted(table: Behaviour, by: str | None, fast: bool) -> dict[str, Any]:
@@ -234,22 +236,22 @@ def _group(table: Behaviour, each: Sequence[SubjectDescription], by: str | None,
     if len(each) < ENOUGH:
         return pooled
     changes: dict[str, Any] = {
-        name: _mean([getattr(own, name) for own in each], bounded=name in SHARES) for name in SCALARS
+        name: _mean([getattr(member, name) for member in each], bounded=name in SHARES) for name in SCALARS
     }
-    words = {word: _mean([own.choices.get(word) for own in each], bounded=True) for word in table.choices}
+    words = {word: _mean([member.choices.get(word) for member in each], bounded=True) for word in table.choices}
     changes["choices"] = {word: share for word, share in words.items() if share is not None}
-    names = [name for own in each for name in own.history or {}]
-    history = {name: _mean([(own.history or {}).get(name) for own in each]) for name in dict.fromkeys(names)}
+    names = [name for member in each for name in member.history or {}]
+    history = {name: _mean([(member.history or {}).get(name) for member in each]) for name in dict.fromkeys(names)}
     changes["history"] = {name: weight for name, weight in history.items() if weight is not None} or None
     return replace(pooled, **changes)
 
 
 def _mean(values: Sequence[Estimate | None], bounded: bool = False) -> Estimate | None:
     """Return the mean over subjects that have a number, with the interval over these."""
-    known = [value.value for value in values if value is not None and np.isfinite(value.value)]
-    if known and np.ptp(known) == 0:  # subjects that do not differ say nothing about others
-        return Estimate(known[0], np.nan, np.nan, np.nan)
-    mean = Estimate.mean(known) if known else None
+    present = [value.value for value in values if value is not None and np.isfinite(value.value)]
+    if present and np.ptp(present) == 0:  # subjects that do not differ say nothing about others
+        return Estimate(present[0], np.nan, np.nan, np.nan)
+    mean = Estimate.mean(present) if present else None
     if mean is None or not bounded:
         return mean
     return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0))
