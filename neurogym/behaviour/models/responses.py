@@ -18,7 +18,7 @@ import numpy as np
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.agents import ModelParameter, positive
-from neurogym.behaviour.models.times import TimedTrials
+from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
 #: Natural values of the parameters of the response, by name; numbers or shape (trials,).
 Values = Mapping[str, FloatArray]
@@ -27,6 +27,8 @@ TINY = 1e-12
 #: Points of Gauss-Legendre quadrature over the uniform variability of starting point and non-decision time.
 START_POINTS, TIME_POINTS = 5, 15
 STEP = 1e-5  #: of numerical derivatives
+#: Conditions without a deadline.
+FREE = TimeSettings()
 
 
 class Gradient(NamedTuple):
@@ -66,7 +68,7 @@ class Response(Protocol):
         """Return the probability of each choice, shape (trials, choices)."""
 
     def sample(
-        self, evidence: FloatArray, values: Values, rng: np.random.Generator, deadline: float = np.inf
+        self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
     ) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 without an answer until the deadline) and reaction times in s."""
 
@@ -245,7 +247,7 @@ class DiffusionResponse:
         return np.stack([1 - upper, upper], 1)
 
     def sample(
-        self, evidence: FloatArray, values: Values, rng: np.random.Generator, deadline: float = np.inf
+        self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
     ) -> tuple[IntArray, FloatArray]:
         """See `Response.sample`."""
         n = len(evidence)
@@ -256,7 +258,6 @@ class DiffusionResponse:
         rt = time + p["t_R"] + p["st"] * (rng.random(n) - 0.5)
         lapse = rng.random(n) < p["lapse"]
         choice = np.where(lapse, rng.integers(0, 2, n), choice)
-        top = deadline if np.isfinite(deadline) else max(2.0, float(np.nanquantile(rt, 0.99)))
-        rt = np.where(lapse, top * rng.random(n), rt)
-        late = ~(rt <= deadline)
+        rt = np.where(lapse, min(settings.deadline, settings.longest) * rng.random(n), rt)
+        late = ~(rt <= settings.deadline)
         return np.where(late, -1, choice), np.where(late, np.nan, rt)

@@ -283,7 +283,7 @@ class TimedPolicy:
     def respond(self, state: Any, stimuli: FloatArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 for none) and reaction times in s of a trial, shape (sessions,)."""
         evidence = self.inner.evidence(state, stimuli)
-        return self.response.response.sample(evidence, self._typical(stimuli), rng, self.settings.deadline)
+        return self.response.response.sample(evidence, self._typical(stimuli), rng, self.settings)
 
     def _typical(self, stimuli: FloatArray) -> dict[str, FloatArray]:
         return self.response.typical(stimuli).values(self.x)
@@ -305,7 +305,7 @@ class TimedPolicy:
     def simulate(self, sessions: Sequence[Session], rng: np.random.Generator) -> list[tuple[IntArray, FloatArray]]:
         """Return simulated choices and times for the trials of sessions, given what happened before each trial."""
         evidence = evidence_of_sessions(self.inner, sessions)
-        choice, rt = self.response.response.sample(evidence, self.values(sessions), rng, self.settings.deadline)
+        choice, rt = self.response.response.sample(evidence, self.values(sessions), rng, self.settings)
         ends = _ends(sessions)
         return list(zip(np.split(choice, ends), np.split(rt, ends), strict=True))
 
