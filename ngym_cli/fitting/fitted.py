@@ -176,7 +176,7 @@ def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
 def models_of(settings: FitSettings) -> dict[str, Model]:
     """Return the models of a fit by label, the baseline first."""
     baseline = validation.BASELINE
-    common = registry.Common(settings.times, settings.deadline, formulas(settings.vary))
+    common = registry.Common(settings.times, settings.deadline, formulas(settings.vary), settings.transition)
     models = registry.build(settings.model, settings.units, settings.seeds, common)
     return {**registry.build([baseline], (), 1), **models}
 

@@ -123,11 +123,13 @@ class Common:
         times: response that models of choices drive, "ddm" or "lba"; None for models of choices alone.
         deadline: time in s after which trials without an answer ended; None for none.
         vary: formula of each parameter that varies with columns.
+        transition: inputs of the transitions between hidden states; None for none.
     """
 
     times: str | None = None
     deadline: float | None = None
     vary: Mapping[str, str] = field(default_factory=dict)
+    transition: str | None = None
 
     def arguments(self, takes_times: bool, takes_drift: bool = False) -> Values:
         """Return arguments of a model.
@@ -161,6 +163,8 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
             if label in found:
                 raise UserError(f"--model names {label} twice")
             found[label] = model
+    if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
+        raise UserError("--transition needs --model glm-hmm")
     timed_models = [each for each in found.values() if hasattr(each, "vary")]
     if (shared.vary or shared.deadline) and found and not timed_models:
         flag = "--vary" if shared.vary else "--deadline"
@@ -189,6 +193,8 @@ def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[
     for key, value in call.named:
         check_known(f"argument of model {call.name}", key, spec.known)
         given[key] = _read(text, spec, key, parse_value(value))
+    if common.transition and "transition" in spec.arguments:
+        given = {"transition": common.transition, **given}
     if common.times and not spec.response:
         given = {"times": common.times, **given}
     given = {**common.arguments(spec.response or given.get("times", "none") != "none", spec.response), **given}

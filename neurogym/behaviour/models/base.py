@@ -231,10 +231,12 @@ def rebuild(kind: type[Any], arrays: Mapping[str, np.ndarray], prefix: str = "")
         KeyError: if an array is missing.
     """
     given: dict[str, object] = {}
-    optional = {each.name for each in fields(kind) if each.default is not MISSING}
+    optional = {
+        each.name for each in fields(kind) if each.default is not MISSING or each.default_factory is not MISSING
+    }
     for name, hint in get_type_hints(kind).items():
         key = prefix + name
-        if name in optional and key not in arrays:
+        if name in optional and key not in arrays and not any(each.startswith(f"{key}.") for each in arrays):
             continue
         if is_dataclass(hint):
             given[name] = rebuild(hint, arrays, f"{key}.")  # type: ignore[arg-type]
