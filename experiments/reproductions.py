@@ -22,7 +22,7 @@ from experiments.records.record import Record, Row, Rows
 from ngym_cli import runs
 from ngym_cli.agents import threads
 from ngym_cli.papers import collection, engine, measuring, results
-from ngym_cli.papers.requests import claim_row
+from ngym_cli.papers.reproduction import claim_row
 from ngym_cli.papers.verdicts import STATES
 from ngym_cli.sweeps import control, launchers
 from ngym_cli.sweeps.recipe import LaunchSettings
@@ -59,7 +59,7 @@ def make(item: str, seed: int) -> Row:
     cpu_seconds += sum(manifest.get("cpu_seconds") or 0 for manifest in manifests.values())
     return {
         "claims": {each.claim: each.value for each in measured},
-        "why": {each.claim: each.why for each in measured if each.why},
+        "why": {each.claim: each.reason for each in measured if each.reason},
         "controls": {each.claim: dict(each.controls) for each in measured},
         "cpu_seconds": round(cpu_seconds, 1),
         "parts": {
@@ -149,7 +149,7 @@ def claims_table(rows: Rows) -> str:
 RECORD = Record(
     name="papers",
     what="the claims of papers, as ngym reproduce measures them",
-    file=Path(__file__).parent / "papers" / results.FILE,
+    file=Path(__file__).parent / "papers" / results.RECORD_FILE,
     items=collection.ids,
     make=make,
     tasks=tasks,

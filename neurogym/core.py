@@ -34,7 +34,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.cycle import TaskDefinition, env_string, make_trials, trial_lengths
+from neurogym.compat.one_trial import OneTrial
+from neurogym.cycle import TaskDefinition, env_string, make_trials, sample, trial_lengths
 from neurogym.parameters import BaseEnv
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import Action, checked_action
@@ -57,7 +58,7 @@ __all__ = [
 ]
 
 
-class TrialEnv(TaskDefinition):
+class TrialEnv(OneTrial, TaskDefinition):
     """An environment made of trials, and trials made of periods.
 
     At step t the agent sees row t of the trial and acts; the reward and ``info`` returned belong to that row. The step
@@ -103,18 +104,38 @@ class TrialEnv(TaskDefinition):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def make_trials(self, n: int, **given: object) -> Trials:
+    def make_trials(self, n: int, **conditions: object) -> Trials:
         """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
 
         Args:
             n: Number of trials.
-            **given: Conditions, a value for all trials or an array (n,).
+            **conditions: Conditions, a value for all trials or an array (n,).
 
         Raises:
             ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
                 values, there is a warning.
         """
-        return make_trials(self, n, given)
+        return make_trials(self, n, conditions)
+
+    def sample(self, rng: np.random.Generator, n: int, **conditions: object) -> Trials:
+        """``n`` trials of the task without its wrappers, drawn from a generator; the session is not touched.
+
+        Args:
+            rng: Source of everything random in the trials.
+            n: Number of trials; 1 for tasks that describe one trial at a time.
+            **conditions: Conditions, a value for all trials or an array (n,).
+
+        Raises:
+            ValueError: If no trial can be made with a value.
+
+        Example:
+            >>> import neurogym as ngym
+            >>> task = ngym.make("PerceptualDecisionMaking-v0").unwrapped
+            >>> trials = task.sample(np.random.default_rng(0), 3, coh=51.2)
+            >>> trials.n, trials.info["coh"].tolist(), trials.ob.shape == (trials.total, 3)
+            (3, [51.2, 51.2, 51.2], True)
+        """
+        return sample(self, rng, n, conditions)
 
     def make_ahead(self, n: int | None = None) -> Trials:
         """Make the next trials of the session and store the block in ``ahead``, with the state before.

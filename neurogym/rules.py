@@ -85,8 +85,8 @@ class Rule:
         if key is None:
             trials.fields.update(self._tables(trials, abort))
         else:
-            known = _KNOWN.get(key, lambda: self._tables(trials, abort))
-            trials.fields.update({name: table.copy() for name, table in known.items()})
+            tables = _KNOWN.get(key, lambda: self._tables(trials, abort))
+            trials.fields.update({name: table.copy() for name, table in tables.items()})
         self.set_go(trials)
 
     def _what_decides(self, trials: Trials, abort: bool) -> Hashable:
@@ -98,8 +98,8 @@ class Rule:
         periods = [p if p is None or isinstance(p, str) else tuple(p) for p in (self.fixate, self.answer)]
         right = trials.gt if trials.has_gt else None
         answers = None if right is None else (right.dtype, right.tobytes())
-        own = type(self), *periods, self.hold, self.jumps, abort, trials.env.accepted_actions
-        return *own, paid, trials.bonus, layout, trials.total, answers
+        of_rule = type(self), *periods, self.hold, self.jumps, abort, trials.env.accepted_actions
+        return *of_rule, paid, trials.bonus, layout, trials.total, answers
 
     def _tables(self, trials: Trials, abort: bool) -> dict[str, np.ndarray]:
         """The fields that :meth:`compile` fills."""
@@ -115,13 +115,13 @@ class Rule:
         for period, action, pay, score, ends in trials.payments:
             where = trials.rows(period)
             columns = np.atleast_1d(action)
-            place = cells(where, columns, reward.shape[1])
-            reward[place] = trials.by_row(pay, where, columns=True)
-            performance[place] = gained = np.broadcast_to(
+            at = cells(where, columns, reward.shape[1])
+            reward[at] = trials.by_row(pay, where, columns=True)
+            performance[at] = gained = np.broadcast_to(
                 trials.by_row(score, where, columns=True), (len(where.index), len(columns))
             )
             over = np.broadcast_to(trials.by_row(ends, where, columns=True), gained.shape)
-            event[place] = np.where(over, outcome_of(gained) | END, NONE)
+            event[at] = np.where(over, outcome_of(gained) | END, NONE)
 
         jump = {"jump": self._skipped(trials, event)} if self.jumps else {}
         miss = None if self.answer == () else trials.reward("miss")
@@ -144,7 +144,7 @@ class Rule:
             for period in (jump.period,) if isinstance(jump.period, str) else jump.period:
                 where = trials.rows(period)
                 if jump.at_end:
-                    where = Rows(*(part[where.step == trials.ends[period][where.trial] - 1] for part in where))
+                    where = Rows(*(column[where.step == trials.ends[period][where.trial] - 1] for column in where))
                 if target is None:
                     event[cells(where, columns, n_actions)] |= END
                 else:
@@ -157,6 +157,6 @@ class Rule:
             if self.answer is None:
                 trials.go, trials.go_period = np.zeros(trials.n, np.int64), "trial"
             else:
-                first, *others = (trials.starts[name] for name in self.answer)
-                trials.go = reduce(np.minimum, others, first.copy())
+                first, *later = (trials.starts[name] for name in self.answer)
+                trials.go = reduce(np.minimum, later, first.copy())
                 trials.go_period = self.answer[0]

@@ -64,11 +64,11 @@ class GroundTruthStream:
         self.task: TrialEnv = env.unwrapped
         self._stack = Stack(env)
         self.whole = whole and not self._stack.shows
-        others = [w for w in layers(env) if not isinstance(w, (TrialWrapper, OrderEnforcing, *PASSIVE))]
-        steps = bool(others) or any(w.hooks.own_step for w in self._stack.wrappers)
+        other_layers = [w for w in layers(env) if not isinstance(w, (TrialWrapper, OrderEnforcing, *PASSIVE))]
+        steps = bool(other_layers) or any(w.hooks.own_step for w in self._stack.wrappers)
         steps |= self.task.observation_depends_on_step
-        known = self.task.traits.batched or not self._stack.shows  # what the right action earns, if that is shown
-        self.makes_blocks = self._stack.ahead and known and not steps
+        is_known = self.task.traits.batched or not self._stack.shows  # what the right action earns, if that is shown
+        self.makes_blocks = self._stack.ahead and is_known and not steps
         self._steps = not self.makes_blocks and (steps or self._stack.shows)
         self._seen: np.ndarray | None = None
         self.forget()
@@ -85,23 +85,23 @@ class GroundTruthStream:
         else:
             self._seen, _ = self.env.reset(seed=seed)
 
-    def make(self, n: int, given: Mapping[str, object] | None = None) -> Frame:
+    def make(self, n: int, conditions: Mapping[str, object] | None = None) -> Frame:
         """Return the next trials: ``n`` trials if the task makes blocks of trials, else a single trial.
 
         Args:
             n: How many.
-            given: Conditions, as for :meth:`TrialEnv.make_trials`.
+            conditions: Conditions, as for :meth:`TrialEnv.make_trials`.
 
         Raises:
             ValueError: If the task has no ground truth, or a condition is unknown.
         """
-        given = dict(given or {})
+        conditions = dict(conditions or {})
         if self._steps:
-            return self._stepped(given)
+            return self._stepped(conditions)
         if self.makes_blocks:
-            trials = make_trials(self.task, n, given, answered=not self.whole)
+            trials = make_trials(self.task, n, conditions, answered=not self.whole)
         else:
-            self.env.new_trial(**given)
+            self.env.new_trial(**conditions)
             self.task.settle()
             trials = self.task.this_trial
         if not trials.has_gt:
@@ -123,8 +123,8 @@ class GroundTruthStream:
         right = trials.fields["event"][rows, trials.gt[rows]] >= END
         before = np.cumsum(right) - right  # ends before this row, over all trials
         trial = np.repeat(np.arange(trials.n), length)
-        kept = before == before[np.cumsum(length) - length][trial]
-        return rows[kept], np.bincount(trial[kept], minlength=trials.n)
+        remaining = before == before[np.cumsum(length) - length][trial]
+        return rows[remaining], np.bincount(trial[remaining], minlength=trials.n)
 
     def _observed(self, trials: Trials, rows: np.ndarray) -> np.ndarray:
         """Observations as shown by the wrappers."""
@@ -139,10 +139,10 @@ class GroundTruthStream:
 
         return self._stack.observe(trials.ob[rows], actions, rewards, field)
 
-    def _stepped(self, given: Mapping[str, object]) -> Frame:
+    def _stepped(self, conditions: Mapping[str, object]) -> Frame:
         """A trial of the environment itself, step by step."""
-        if given:
-            self.env.new_trial(**given)
+        if conditions:
+            self.env.new_trial(**conditions)
             self._seen = first_observation(self.env)
         task, obs, truths = self.task, [], []
         if task.cursor.gt is None:

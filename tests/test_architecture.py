@@ -20,7 +20,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("trials", "recording", "config", "analysis", "ceilings.effects"),
         ("rules", "plotting", "dynamics", "behaviour"),
         ("state", "wrappers"),
-        ("cycle",),
+        ("cycle", "compat.one_trial"),
         ("core",),
         ("vector",),
         ("stream", "envs"),

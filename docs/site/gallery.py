@@ -9,7 +9,7 @@ from typing import Any
 from docs.site import trained
 from docs.site.tasks import anchor, title
 from docs.site.writing import Site, escaped, hidden_tree, page, prose, sentence, table
-from ngym_cli.catalog.printing import COMMON
+from ngym_cli.catalog.terminal_pages import COMMON
 
 Found = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from docs.site.writing import Site, escaped, hidden_tree, page, render, table
 from ngym_cli.papers import collection, results
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.requests import claim_row
+from ngym_cli.papers.reproduction import claim_row
 
 
 def write(site: Site) -> None:

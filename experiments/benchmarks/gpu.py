@@ -8,8 +8,7 @@ all cores of the CPU, by sb3-contrib on the same GPU, and by the passes of torch
 backward over the steps of all epochs. Then the ways of acting and learning on the device against each other, supervised
 learning of yang19, images, memory, losses and gradients against the CPU, 300 updates with the same seed twice, and,
 where JAX is installed, the same learner as one compiled JAX program (`gpu_jax.py`). What does not fit into the time is
-left out and listed. `--build` compiles the functions in C for the CPU's part with cmake; without a compiler torch does
-that part.
+left out and listed. `--build` compiles the functions in C for the CPU's part; without a compiler torch does that part.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +34,14 @@ UNITS, ENVIRONMENTS = (64, 256, 1024, 2048), (64, 1024, 4096)
 MAIN = ("lstm", 1024, 1024)  #: network, units and environments of the goals
 IMAGES = "SpatialSuppressMotionImage-v0"
 JSON = dict[str, Any]
+FLAGS = ["-O3", "-fno-math-errno", "-fPIC", "-shared", "-fvisibility=hidden"]
+AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2"]
+#: Compiler flags of each variant.
+X86 = {
+    "baseline": [],
+    "avx2": AVX2,
+    "avx512": [*AVX2, *(f"-mavx512{part}" for part in ("f", "dq", "cd", "bw", "vl")), "-mprefer-vector-width=512"],
+}
 
 
 class Sizes(NamedTuple):
@@ -48,19 +56,34 @@ class Sizes(NamedTuple):
 FULL, TINY = Sizes(32, 4, 4, 1.0), Sizes(4, 1, 2, 0.0)
 
 
-def build_kernels() -> str:
-    """Compile the functions in C into the checkout; return what went wrong, or nothing."""
-    build = ROOT / "build" / "gpu"
-    options = ["-DSKBUILD_PROJECT_VERSION=0", "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"]
-    for command in (["cmake", "-S", str(ROOT), "-B", str(build), *options], ["cmake", "--build", str(build), "-j"]):
+def build_kernels(checkout: Path = ROOT) -> str:
+    """Compile the functions in C into a checkout, as `CMakeLists.txt` does; return what went wrong, or nothing."""
+    compiler = shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return "there is no C compiler"
+    packages = [checkout / name for name in ("neurogym", "ngym_cli")]
+    sources = [str(path) for package in packages for path in sorted(package.rglob("*.c"))]
+    folders = {path.parent for package in packages for path in package.rglob("*.h")}
+    paths = [f"-I{folder}" for folder in sorted(folders)] + [f"-I{sysconfig.get_path('include')}"]
+    variants = X86 if platform.machine() in ("x86_64", "AMD64") else {"neon": []}
+    for name, flags in variants.items():
+        target = checkout / "neurogym" / "kernels" / f"_{name}.abi3.so"
+        options = [
+            "-O3",
+            "-fno-math-errno",
+            "-fPIC",
+            "-shared",
+            "-fvisibility=hidden",
+            f"-DNGYM_VARIANT={name}",
+            *flags,
+        ]
+        command = [compiler, "-std=gnu11", *options, *paths, *sources, "-lm", "-o", str(target)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
         if done.returncode:
             return (done.stderr or done.stdout)[-300:]
-    for module in build.glob("_*.so"):
-        shutil.copy(module, ROOT / "neurogym" / "kernels")
     return ""
 
 

@@ -207,6 +207,8 @@ class Assembler:
             return np.full(self.n, -1, np.int64)
         name, column = self.column("ground_truth")
         result = codings.map_truth(column, choices, correct)
+        if result is not None and self.is_unrelated(name, result[0], choices.index):
+            result = None
         if result is not None:
             self.words[name] = result[1]
             if ";" in result[1] or "=" in result[1]:
@@ -218,8 +220,16 @@ class Assembler:
         if "ground_truth" in self.given:
             raise TableError(f"column {name!r}: found {listed}, expected one of {', '.join(choices.words)}")
         del self.roles["ground_truth"]
-        self.notes.append(f"{name} ({listed}) is not read as the correct choice: it does not name the choices")
+        self.notes.append(f"{name} ({listed}) is not read as the correct choice: the choices do not depend on it")
         return np.full(self.n, -1, np.int64)
+
+    def is_unrelated(self, name: str, truth: IntArray, choice: IntArray) -> bool:
+        """Return whether a column that need not name the correct choice agrees with the choices by chance only."""
+        both = (truth >= 0) & (choice >= 0)
+        if "ground_truth" in self.given or plain(name) not in STIMULUS_OR_TRUTH or not both.any():
+            return False
+        agreement = float(np.mean(truth[both] == choice[both]))
+        return abs(agreement - 1 / len(self.choices.words)) < 2 / np.sqrt(both.sum())
 
     def stimuli(self, truth: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the stimuli; trials that lack one are not scored."""

@@ -382,14 +382,15 @@ def map_truth(column: Column, choices: Choices, correct: FloatArray) -> tuple[In
         return None
     agreement = float(np.mean(truth[answered] == choices.index[answered]))
     known = answered & np.isfinite(correct)
-    if known.any():
-        agreement = float(np.mean((truth == choices.index)[known] == (correct[known] > 0.5)))
-    if abs(agreement - 0.5) < 0.02:
+    by_correct = float(np.mean((truth == choices.index)[known] == (correct[known] > 0.5))) if known.any() else 0.5
+    judged = abs(by_correct - 0.5) > 0.1
+    agreement = by_correct if judged else agreement
+    if abs(agreement - 0.5) < 2 / np.sqrt(answered.sum()):  # by chance
         return None
     pairs = [0, 1] if agreement > 0.5 else [1, 0]
     lookup[real] = pairs
     named = ", ".join(f"{words[k]} = {choices.words[at]}" for k, at in zip(real, pairs, strict=True))
-    reason = "by the column of correctness" if known.any() else "by what goes together"
+    reason = "by the column of correctness" if judged else "by what goes together"
     return lookup[index].astype(np.int64), f"the correct choice: {named}, {reason}"
 
 

@@ -70,7 +70,10 @@ def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TableError("found a binary file, expected CSV, TSV, Parquet, Feather, MATLAB, NWB or JSON")
     encoding = _encoding(head)
-    form = _form(head.decode(encoding, "replace"), encoding)
+    try:
+        form = _form(head.decode(encoding, "replace"), encoding)
+    except csv.Error as error:
+        raise TableError(f"an entry of the first lines cannot be read ({error}); leave such columns out") from None
     source: Any = path
     if form.separator == " " or encoding == "utf-16":
         text = path.read_text(encoding=encoding)

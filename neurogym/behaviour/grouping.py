@@ -14,6 +14,7 @@ from neurogym.behaviour.roles import fits_role
 
 #: Columns that may number games or blocks.
 BLOCKS = ("block", "blocknumber", "blocknum", "blocknr", "blockid", "game", "gamenumber", "task", "tasknumber")
+SHORTEST = 5  #: trials of a session below which a remark is made
 
 
 @dataclass
@@ -76,6 +77,13 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray) -> Groups:
         restarted += again
         found.sessions.append((who, name, ordered))
     found.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
+    lengths = np.array([len(rows) for _, _, rows in found.sessions])
+    short = int((lengths < SHORTEST).sum())
+    if short and lengths.max() >= 4 * SHORTEST:
+        found.notes.append(
+            f"{short:,} of {len(lengths):,} sessions have fewer than {SHORTEST} trials: held out, they say little, and "
+            "they have no history"
+        )
     if "session" in roles:
         found.words[str(roles["session"])] = _count(len(found.sessions), "session")
     elif "trial" in roles and len(found.sessions) > len(set(subject[valid].tolist())):

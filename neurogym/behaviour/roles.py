@@ -39,7 +39,8 @@ NAMES: dict[str, tuple[str, ...]] = {
                "money", "gain", "rewardvolume", "r", "feedback"),
     "ground_truth": ("groundtruth", "correctside", "correctchoice", "correctresponse", "correctanswer", "correctresp",
                      "corrans", "correctans", "corrresp", "correctkey", "target", "rewardedside", "answer", "truth",
-                     "stimulusside", "correctport", "stimulus", "stim", "category", "stimuluscategory"),
+                     "stimulusside", "stimside", "correctport", "stimulus", "stim", "category", "stimuluscategory",
+                     "side", "direction", "motiondirection"),
     "rt": ("rt", "rtdec", "reactiontime", "responsetime", "rts", "rtms", "reactiontimems", "responsetimems",
            "reactiontimes", "keyresprt", "resprt", "latency", "decisiontime", "responselatency", "rt1", "rtdecconf"),
     "confidence": ("confidence", "conf", "confidencerating", "confrating", "wager"),
@@ -47,8 +48,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 #: Roles besides these that can be named: a cue before the choice, and whether a second stage was the common one.
 MORE = {"cue": ("cue", "cueid"), "common": ("common", "iscommon", "transition")}
 ROLES = (*NAMES, *MORE, "stimuli")
-#: Ways in which a name of PsychoPy ends.
-ENDINGS = {"choice": "keys", "rt": "rt", "correct": "corr"}
+#: Ways in which names of PsychoPy and E-Prime end, after a dot.
+ENDINGS = {"choice": ("keys", "resp"), "rt": ("rt",), "correct": ("corr", "acc"), "ground_truth": ("cresp", "corrans")}
 
 STIMULUS = re.compile(
     r"^(s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
@@ -62,7 +63,11 @@ NOT_STIMULI = re.compile(
     r"conf|rating|(^|[_.])rt([_.]|$)|version|frame|reward|outcome|gain|loss|choice|resp|volume|period|interval|order|row|session)"
 )
 #: Names of ground truth that may as well name a graded stimulus.
-STIMULUS_OR_TRUTH = ("stimulus", "stim", "category", "target", "stimuluscategory")
+STIMULUS_OR_TRUTH = ("stimulus", "stim", "category", "target", "stimuluscategory", "side", "direction",
+                     "motiondirection")  # fmt: skip
+#: Names of pairs that are stimuli although neither is alone, and of screens in tables of jsPsych.
+VALUE = re.compile(r"^(value|val|v|offer|amount|magnitude|mag|ev|evidence|payoff)$")
+SCREENS = {"trialtype", "trialindex", "timeelapsed", "internalnodeid"}
 YES = {"1", "true", "yes", "y", "correct", "right", "hit", "rewarded", "reward", "win", "success", "pass"}
 NO = {"0", "-1", "false", "no", "n", "error", "incorrect", "wrong", "unrewarded", "loss", "failure", "fail", "miss",
       "false alarm"}  # fmt: skip
@@ -85,9 +90,10 @@ def guess(columns: Columns) -> dict[str, object]:
     found: dict[str, object] = {}
     for role, words in NAMES.items():
         named = [name for word in words for name in columns if short[name] == word and name not in found.values()]
-        if role in ENDINGS and any(name.endswith(".thisN") for name in columns):
-            ending = [name for name in columns if name.endswith(f".{ENDINGS[role]}")]
-            named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
+        ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
+        named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
+        if role == "ground_truth" and len(SCREENS & set(short.values())) >= 2:
+            named = [name for name in named if short[name] != "stimulus"]
         fits = [name for name in dict.fromkeys(named) if fits_role(role, columns[name], short[name])]
         if role == "session":
             fits.sort(key=lambda name: len(columns[name].distinct) < 2)
@@ -210,10 +216,18 @@ def _stimuli(columns: Columns, found: Mapping[str, object]) -> tuple[str, ...]:
     free = [name for name in columns if name not in found.values() and columns[name].is_numeric]
     free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
     named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
+    if not named:
+        named = [name for pair in _value_pairs(free) for name in pair]
     if not named and not {"reward", "gain"} & set(found) and "correct" in found:
         rest = [name for name in free if not NOT_STIMULI.search(name.lower())]
         named = [name for name in rest if _varies_within(columns[name], columns, found)]
     return tuple(named)
+
+
+def _value_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of columns such as ``value_1`` and ``value_2``."""
+    bases = [name[:-1] for name in names if name.endswith("1") and VALUE.match(plain(name[:-1]))]
+    return [(f"{base}1", f"{base}2") for base in bases if f"{base}2" in names]
 
 
 def _varies_within(column: Column, columns: Columns, found: Mapping[str, object]) -> bool:

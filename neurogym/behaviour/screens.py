@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.array_types import BoolArray
 from neurogym.behaviour.columns import Column, Columns, plain, rows_of
+from neurogym.behaviour.roles import SCREENS
 
 #: Columns that say which phase of an experiment a row belongs to, and words for phases without trials of the task.
 PHASES = ("task", "phase", "block", "blocktype", "stage", "section", "testpart", "part", "trialpart", "trialtype",
@@ -20,7 +21,6 @@ IDLE = re.compile(
     r"preload|(enter|exit)?fullscreen|attentioncheck|browsercheck|break|rest|pause|intro(duction)?|goodbye)"
 )
 PRACTICE = ("practice", "ispractice", "practise", "practicetrial")
-JSPSYCH = {"trialtype", "trialindex", "timeelapsed", "internalnodeid"}
 #: Roles whose entries show that a row is a trial.
 DESIGN = ("correct", "ground_truth", "stimuli", "reward", "gain", "state")
 
@@ -62,7 +62,7 @@ def trial_rows(
 def form_of(columns: Columns) -> str:
     """Return the program that wrote a row for each screen or event; empty for tables of trials."""
     short = {plain(name) for name in columns}
-    if len(JSPSYCH & short) >= 2:
+    if len(SCREENS & short) >= 2:
         return "jsPsych"
     if any(name.endswith(".thisN") for name in columns) or {"psychopyversion", "expname"} <= short:
         return "PsychoPy"

@@ -62,8 +62,8 @@ def takes_older_names(owner: str, values: Mapping[object, object] | None = None)
         @functools.wraps(function)
         def call(*args: object, **kwargs: object) -> object:
             for old in names.keys() & kwargs.keys():
-                given = kwargs.pop(old)
-                kwargs.setdefault(names[old], (values or {}).get(given, given) if isinstance(given, str) else given)
+                value = kwargs.pop(old)
+                kwargs.setdefault(names[old], (values or {}).get(value, value) if isinstance(value, str) else value)
                 warn_once(f"{owner}: the argument {old!r} is called {names[old]!r} now", error=TypeError)
             return function(*args, **kwargs)
 

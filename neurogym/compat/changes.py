@@ -33,7 +33,7 @@ class DifferenceRow(NamedTuple):
 def _with_tuples(value: object) -> Any:
     """Turn the lists of a value into tuples, as which durations are written in Python."""
     if isinstance(value, dict):
-        return {name: _with_tuples(part) for name, part in value.items()}
+        return {name: _with_tuples(entry) for name, entry in value.items()}
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 

@@ -28,7 +28,7 @@ def old_name(path: str, name: str) -> object:
         AttributeError: If there is neither.
     """
     names = table.names_in(path)
-    return _found(names[name]) if name in names else _submodule(path, name)
+    return _resolve(names[name]) if name in names else _submodule(path, name)
 
 
 def _submodule(path: str, name: str) -> ModuleType:
@@ -44,7 +44,7 @@ def _submodule(path: str, name: str) -> ModuleType:
         raise absent from None
 
 
-def _found(target: str) -> object:
+def _resolve(target: str) -> object:
     module, _, attribute = target.partition(":")
     return getattr(_present(module), attribute) if attribute else _present(module)
 
@@ -78,7 +78,7 @@ class OldModule(ModuleType):
             if name not in table.NAMES.get(path, ()) and table.module_of(f"{path}.{name}"):
                 return _submodule(path, name)
             if name in names:
-                return _found(names[name])
+                return _resolve(names[name])
         present = _present(str(table.module_of(path)))
         if name.startswith("__") or not hasattr(present, name):
             raise AttributeError(f"module {path!r} (now {present.__name__}) has no attribute {name!r}")
@@ -114,12 +114,12 @@ def _answer(module: ModuleType) -> None:
         module.__getattr__ = _lookup(module.__name__, vars(module).get("__getattr__"))  # type: ignore[method-assign]
 
 
-def _lookup(path: str, own: Callable[[str], object] | None) -> Callable[[str], object]:
+def _lookup(path: str, look_up_here: Callable[[str], object] | None) -> Callable[[str], object]:
     def __getattr__(name: str) -> object:
-        if own is None:
+        if look_up_here is None:
             return old_name(path, name)
         try:
-            return own(name)
+            return look_up_here(name)
         except AttributeError as error:
             try:
                 return old_name(path, name)

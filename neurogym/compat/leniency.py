@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = str(Path(__file__).resolve().parents[1])
 
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
-_said: set[str] = set()
+_warned: set[str] = set()
 
 
 class LeniencyWarning(UserWarning):
@@ -47,9 +47,9 @@ def warn_once(message: str, then: str = "", error: type[Exception] = ValueError)
     if _strict.get() or os.environ.get("NGYM_STRICT", "0") != "0":
         raise error(message)
     message = f"{message}; {then}" if then else message
-    if message in _said:
+    if message in _warned:
         return
-    _said.add(message)
+    _warned.add(message)
     frame = sys._getframe(1)
     while frame.f_back and (frame.f_code.co_filename.startswith(PACKAGE) or "gymnasium" in frame.f_code.co_filename):
         frame = frame.f_back
@@ -58,4 +58,4 @@ def warn_once(message: str, then: str = "", error: type[Exception] = ValueError)
 
 def forget() -> None:
     """Warn again of what was warned of already."""
-    _said.clear()
+    _warned.clear()

@@ -70,8 +70,8 @@ def info(env: str | gym.Env | None = None, show_code: bool = False) -> str:
 
     if env is None:
         return "\n".join(all_tasks())
-    made = make(env) if isinstance(env, str) else env
-    return describe(made) + _code(type(made.unwrapped), show_code)
+    task = make(env) if isinstance(env, str) else env
+    return describe(task) + _code(type(task.unwrapped), show_code)
 
 
 def info_wrapper(wrapper: str | None = None, show_code: bool = False) -> str:

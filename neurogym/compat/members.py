@@ -20,8 +20,8 @@ def built(name: str) -> property:
         trials = task.cursor.block if task.block_described is None else task.block_described
         return trials is not None and name in trials.fields
 
-    def drop(task: Any, there: bool) -> None:
-        if not there and task.block_described is not None:
+    def drop(task: Any, is_kept: bool) -> None:
+        if not is_kept and task.block_described is not None:
             task.block_described.fields.pop(name, None)
 
     return property(is_there, drop)
@@ -42,8 +42,8 @@ def end_of_periods() -> property:
     """End of the last period so far (ms); can be set while there are no observations."""
 
     def end(task: Any) -> float:
-        known = task.block_described is not None or task.cursor.block is not None
-        return float(task.this_trial.length[0] * task.dt) if known else 0.0
+        has_trial = task.block_described is not None or task.cursor.block is not None
+        return float(task.this_trial.length[0] * task.dt) if has_trial else 0.0
 
     def set_end(task: Any, value: float) -> None:
         trials = task.block_described
@@ -79,18 +79,18 @@ def five_values(result: Any, task: object) -> tuple[Any, float, bool, bool, dict
     text = f"{type(task).__name__}._step returned {count} values; return five: observation, reward, terminated, "
     if count == 4 and isinstance(result[3], dict):
         warn_once(f"{text}truncated, info", "done is taken for terminated")
-        ob, reward, done, info = result
-        return ob, reward, bool(done), False, info
+        ob, reward, ended, info = result
+        return ob, reward, bool(ended), False, info
     raise ValueError(f"{text}truncated, info")
 
 
-def forgive_reset(given: Mapping[str, object]) -> None:
+def forgive_reset(arguments: Mapping[str, object]) -> None:
     """Warn of arguments of ``reset`` that are no more.
 
     Raises:
         TypeError: If an argument never existed.
     """
-    for name in given:
+    for name in arguments:
         if name not in ("no_step", "step_fn"):
             raise TypeError(f"reset() got an unexpected keyword argument {name!r}")
         warn_once(f"reset({name}=...): reset takes no step, it returns the first observation", error=TypeError)

@@ -36,22 +36,22 @@ def read(source: str) -> list[Use]:
     """
     reader = _Reader()
     reader.visit(ast.parse(source))
-    return sorted(set(reader.found))
+    return sorted(set(reader.uses))
 
 
 class _Reader(ast.NodeVisitor):
     def __init__(self) -> None:
-        self.found: list[Use] = []
+        self.uses: list[Use] = []
         self.modules: dict[str, str] = {}  # name in the script to module of the package
         self.names: dict[str, Any] = {}  # name in the script to what of the package it is
         self.values: dict[str, list[ast.expr]] = {}  # name in the script to what it is set to, one after the other
-        self.others: set[str] = set()  # names of modules in the script
-        self.own: set[str] = set()  # ids that the script registers
-        self.said: set[str] = set()  # ids whose differences have been reported
+        self.script_modules: set[str] = set()  # names of modules in the script
+        self.registered_ids: set[str] = set()  # ids that the script registers
+        self.reported: set[str] = set()  # ids whose differences have been reported
         self.imported = False
 
     def note(self, node: ast.AST, uses: str, status: str, becomes: str) -> None:
-        self.found.append(Use(getattr(node, "lineno", 0), uses, status, becomes))
+        self.uses.append(Use(getattr(node, "lineno", 0), uses, status, becomes))
 
     def sign(self, node: ast.AST, sign: str) -> None:
         """Note the row of the table of differences with a sign."""
@@ -62,7 +62,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:  # noqa: N802 - the name is Python's
         for alias in node.names:
-            self.others.add(alias.asname or alias.name.split(".")[0])
+            self.script_modules.add(alias.asname or alias.name.split(".")[0])
             if alias.name.split(".")[0] == "gym":
                 self.note(node, "import gym", FAILS, "import gymnasium as gym")
             elif alias.name.split(".")[0] == "neurogym":
@@ -82,11 +82,11 @@ class _Reader(ast.NodeVisitor):
             if name == "*" or not self.name(node, base, name):
                 continue
             self.sign(node, f".{name}")
-            found = getattr(importlib.import_module(base), name)
-            if inspect.ismodule(found):
-                self.modules[alias.asname or name] = found.__name__
+            value = getattr(importlib.import_module(base), name)
+            if inspect.ismodule(value):
+                self.modules[alias.asname or name] = value.__name__
             else:
-                self.names[alias.asname or name] = found
+                self.names[alias.asname or name] = value
 
     def module(self, node: ast.AST, path: str) -> bool:
         """Record the present location of a module; return whether the module exists."""
@@ -94,8 +94,8 @@ class _Reader(ast.NodeVisitor):
             self.note(node, path, WORKS, str(table.module_of(path)))
         elif not _is_module(path):
             present = pkgutil.walk_packages(importlib.import_module("neurogym").__path__, "neurogym.")
-            known = [*table.MODULES, *table.flat_modules(), *(found.name for found in present)]
-            self.note(node, path, FAILS, _hint("no such module", path, known))
+            modules = [*table.MODULES, *table.flat_modules(), *(module.name for module in present)]
+            self.note(node, path, FAILS, _hint("no such module", path, modules))
             return False
         return True
 
@@ -110,8 +110,8 @@ class _Reader(ast.NodeVisitor):
         module = importlib.import_module(path)
         if hasattr(module, name) or _is_module(f"{path}.{name}"):
             return True
-        known = [*names, *dir(module), *vars(module).get("__all__", ())]
-        self.note(node, f"{path}.{name}", FAILS, _hint("no such name", name, known))
+        valid = [*names, *dir(module), *vars(module).get("__all__", ())]
+        self.note(node, f"{path}.{name}", FAILS, _hint("no such name", name, valid))
         return False
 
     # -- what is done with them ---------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class _Reader(ast.NodeVisitor):
             self.sign(node, f".{node.attr}")
         elif self.imported and node.attr in MEMBERS:
             self.note(node, f".{node.attr}", WORKS, MEMBERS[node.attr])
-        elif not (isinstance(node.value, ast.Name) and node.value.id in self.others):  # may be an environment
+        elif not (isinstance(node.value, ast.Name) and node.value.id in self.script_modules):  # may be an environment
             self.sign(node, f".{node.attr}")
         self.generic_visit(node)
 
@@ -140,18 +140,18 @@ class _Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 - the name is Python's
         called = _last_name(node.func)
         self.called(node)
-        given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         for old, new in ARGUMENTS.get(called, {}).items():
-            if old in given:
+            if old in keywords:
                 self.note(node, f"{called}({old}=)", WARNS, f"{called}({new}=)")
-        for sign in (f"{called}()", *(f"{called}({name}=)" for name in given)):
+        for sign in (f"{called}()", *(f"{called}({name}=)" for name in keywords)):
             self.sign(node, sign)
         if called == "register":
-            ids = self.written(node.args[0] if node.args else given.get("id"))
-            self.own |= {str(each.value) for each in ids if isinstance(each, ast.Constant)}
+            ids = self.written(node.args[0] if node.args else keywords.get("id"))
+            self.registered_ids |= {str(each.value) for each in ids if isinstance(each, ast.Constant)}
         for first in self.written(node.args[0]) if node.args and called in MAKERS else ():
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                arguments = self.keys(given.get("env_kwargs")) if called == "Dataset" else given
+                arguments = self.keys(keywords.get("env_kwargs")) if called == "Dataset" else keywords
                 self.task(node, first.value, arguments if called in ("make", "Dataset") else {})
         self.generic_visit(node)
 
@@ -159,44 +159,44 @@ class _Reader(ast.NodeVisitor):
         """Note unknown and surplus arguments of a call."""
         path = self.path_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
         if path is not None:
-            found = getattr(importlib.import_module(path), _last_name(node.func), None)
+            function = getattr(importlib.import_module(path), _last_name(node.func), None)
         else:
-            found = self.names.get(node.func.id) if isinstance(node.func, ast.Name) else None
+            function = self.names.get(node.func.id) if isinstance(node.func, ast.Name) else None
         stars = any(isinstance(each, ast.Starred) for each in node.args) or any(not each.arg for each in node.keywords)
-        if found is None or not callable(found) or stars:
+        if function is None or not callable(function) or stars:
             return
         name = _last_name(node.func)
-        known = {each.arg for each in node.keywords} - set(ARGUMENTS.get(name, {}))
+        unknown_names = {each.arg for each in node.keywords} - set(ARGUMENTS.get(name, {}))
         try:
-            inspect.signature(found).bind(*node.args, **dict.fromkeys(map(str, known)))
+            inspect.signature(function).bind(*node.args, **dict.fromkeys(map(str, unknown_names)))
         except (TypeError, ValueError) as error:
-            names = list(inspect.signature(found).parameters)
-            wrong = next((each for each in sorted(map(str, known)) if each not in names), "")
+            names = list(inspect.signature(function).parameters)
+            wrong = next((each for each in sorted(map(str, unknown_names)) if each not in names), "")
             self.note(node, f"{name}(...)", FAILS, _hint(str(error), wrong, names) if wrong else str(error))
 
-    def task(self, node: ast.AST, id_: str, given: Mapping[str, Any]) -> None:
+    def task(self, node: ast.AST, id_: str, arguments: Mapping[str, Any]) -> None:
         """Note the meaning of an id, and arguments, periods and rewards unknown to the task."""
         from neurogym.compat.changes import ALIASES
         from neurogym.envs import registration
 
-        known = [*ALIASES, *registration.every_task()]
-        if not (id_ in known or f"{id_}-v0" in known):
-            if id_ not in self.own and nearest(id_, known):
-                self.note(node, f'"{id_}"', FAILS, _hint("no such task", id_, known))
+        ids = [*ALIASES, *registration.every_task()]
+        if not (id_ in ids or f"{id_}-v0" in ids):
+            if id_ not in self.registered_ids and nearest(id_, ids):
+                self.note(node, f'"{id_}"', FAILS, _hint("no such task", id_, ids))
             return
         present = registration.resolve(id_)
         if present.rpartition("-v")[0] != id_.rpartition("-v")[0] and present != f"{id_}-v0":
             self.note(node, f'"{id_}"', WORKS, f'"{present}"')
-        for what in () if id_ in self.said else registration.metadata(id_).get("differences", ()):
-            self.note(node, f'"{id_}"', CHANGED, what)
-        self.said.add(id_)
+        for difference in () if id_ in self.reported else registration.metadata(id_).get("differences", ()):
+            self.note(node, f'"{id_}"', CHANGED, difference)
+        self.reported.add(id_)
         task = registration.make(id_).unwrapped
         names = _arguments(registration.entry(present))
-        for name in given:
+        for name in arguments:
             if names is not None and name not in names:
                 self.note(node, f"{id_}: {name}=", FAILS, _hint("no such argument", name, names))
         for argument, valid in (("timing", task.timing), ("rewards", task.rewards)):  # type: ignore[attr-defined]
-            for name in self.keys(given.get(argument)) if valid else ():
+            for name in self.keys(arguments.get(argument)) if valid else ():
                 if name not in valid:
                     self.note(node, f"{id_}: {argument}={{{name!r}: ...}}", WARNS, _hint("not used", name, valid))
 
@@ -214,12 +214,12 @@ class _Reader(ast.NodeVisitor):
 
     def keys(self, node: ast.expr | None) -> dict[str, ast.expr]:
         """Keys that are words, of dictionaries that are written out, and what is given under each."""
-        found = {}
+        entries = {}
         for each in self.written(node):
             for key, value in zip(each.keys, each.values, strict=True) if isinstance(each, ast.Dict) else ():
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    found[key.value] = value
-        return found
+                    entries[key.value] = value
+        return entries
 
     def visit_For(self, node: ast.For) -> None:  # noqa: N802 - the name is Python's
         for values in self.written(node.iter):
@@ -268,6 +268,6 @@ def _is_module(path: str) -> bool:
         return False
 
 
-def _hint(what: str, name: str, valid: Iterable[object]) -> str:
+def _hint(kind: str, name: str, valid: Iterable[object]) -> str:
     close = nearest(name, [str(option) for option in valid])
-    return f"{what}; did you mean {close!r}?" if close else what
+    return f"{kind}; did you mean {close!r}?" if close else kind

@@ -56,8 +56,8 @@ def module_of(path: str) -> str | None:
         return MODULES[path]
     if not path.startswith("neurogym.envs."):
         return None
-    found = (flat_modules() if path.count(".") == 2 else task_modules()).get(path)
-    return None if found == path else found
+    present = (flat_modules() if path.count(".") == 2 else task_modules()).get(path)
+    return None if present == path else present
 
 
 def names_in(path: str) -> dict[str, str]:
@@ -71,7 +71,7 @@ def names_in(path: str) -> dict[str, str]:
 def names_in_old(path: str) -> dict[str, str]:
     """Names in an older module that the present module lacks, with the place of each."""
     present = module_of(path)
-    beside = {} if present is None else names_in(present)
+    names = {} if present is None else names_in(present)
     in_tasks = IN_TASK_MODULES if path.startswith("neurogym.envs.") else {}
     flat = {} if path in MODULES else flat_names().get(path, {})
-    return {**in_tasks, **beside, **flat, **NAMES.get(path, {})}
+    return {**in_tasks, **names, **flat, **NAMES.get(path, {})}

@@ -14,6 +14,7 @@ from neurogym.cycle.making import (
     make_checked,
     make_together,
     make_trials,
+    sample,
     trial_lengths,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "make_checked",
     "make_together",
     "make_trials",
+    "sample",
     "trial_lengths",
 ]

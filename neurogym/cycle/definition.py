@@ -89,11 +89,11 @@ class TaskDefinition(SingleTrial):
             Distribution.of(spec)
 
     @staticmethod
-    def _merged(kind: str, default: Mapping[str, object], given: Mapping[str, object] | None) -> dict[str, object]:
-        for name in given or ():
+    def _merged(kind: str, default: Mapping[str, object], changes: Mapping[str, object] | None) -> dict[str, object]:
+        for name in changes or ():
             if default and name not in default:
                 warn_once(unknown(kind, name, default), "it is not used")
-        return {**default, **(given or {})}
+        return {**default, **(changes or {})}
 
     # -- what can be done with the task -------------------------------------------------------------------------------
 
@@ -256,13 +256,13 @@ class TaskDefinition(SingleTrial):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def check_conditions(self, given: Mapping[str, object]) -> None:
+    def check_conditions(self, requested: Mapping[str, object]) -> None:
         """Refuse what cannot be asked of a trial; warn of what the task does not draw.
 
         Raises:
             ValueError: If no trial can be made with a value.
         """
-        for name, value in given.items():
+        for name, value in requested.items():
             if name not in self.conditions:
                 warn_once(unknown("trial condition", name, self.conditions), "it is only put into the record")
                 continue
@@ -289,12 +289,12 @@ class TaskDefinition(SingleTrial):
 
     def _describe_one(self, trials: Trials) -> None:
         """Let the task describe a single trial."""
-        asked = {name: value[0] for name, value in trials.given.items() if not name.startswith("period_")}
+        requested = {name: value[0] for name, value in trials.given.items() if not name.startswith("period_")}
         trials.given = {name: value for name, value in trials.given.items() if name.startswith("period_")}
         outer, self.block_described = self.block_described, trials
         try:
             self.trial = {}
-            record = self._new_trial(**asked)
+            record = self._new_trial(**requested)
             self.trial = self.trial if record is None else record
         finally:
             self.block_described = outer

@@ -14,33 +14,48 @@ from neurogym.trials import Trials
 from neurogym.trials.block import condition_column, varies
 
 
-def make_trials(task: TaskDefinition, n: int, given: Mapping[str, Any], answered: bool = True) -> Trials:
+def make_trials(task: TaskDefinition, n: int, conditions: Mapping[str, Any], answered: bool = True) -> Trials:
     """Make trials that are not stepped by the task, wrappers included.
 
     Args:
         task: The task.
         n: Number of trials.
-        given: Conditions, a value for all trials or an array (n,).
+        conditions: Conditions, a value for all trials or an array (n,).
         answered: Whether to compute the consequences of actions, which only trials that are stepped need.
 
     Raises:
         ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
             values, there is a warning.
     """
-    theirs = conditions_of_wrappers(task)
-    if given and not task.one_by_one:
-        for name in given.keys() - theirs:
-            value = given[name]
-            for one in np.unique(value) if varies(value, n) and np.ndim(value) == 1 else [value]:
-                task.check_conditions({name: one})
-    columns = {name: condition_column(value, n) for name, value in given.items()}
+    of_wrappers = conditions_of_wrappers(task)
+    if conditions and not task.one_by_one:
+        _check(task, n, {name: conditions[name] for name in conditions.keys() - of_wrappers})
+    columns = {name: condition_column(value, n) for name, value in conditions.items()}
     try:
         trials = make_checked(task, n, columns, answered)
     except (IndexError, KeyError) as error:
-        raise ValueError(f"trials with {given!r} cannot be made: {error}") from error
+        raise ValueError(f"trials with {conditions!r} cannot be made: {error}") from error
     for name in columns:
-        if name not in task.conditions and name not in theirs:
+        if name not in task.conditions and name not in of_wrappers:
             trials.info.setdefault(name, columns[name])
+    return trials
+
+
+def _check(task: TaskDefinition, n: int, conditions: Mapping[str, Any]) -> None:
+    """Check each different value of conditions."""
+    for name, value in conditions.items():
+        for single in np.unique(value) if varies(value, n) and np.ndim(value) == 1 else [value]:
+            task.check_conditions({name: single})
+
+
+def sample(task: TaskDefinition, rng: np.random.Generator, n: int, conditions: Mapping[str, Any]) -> Trials:
+    """Trials of a task without wrappers; a copy of the task describes them, so that the session is not touched."""
+    _check(task, n, conditions)
+    twin = copy.copy(task)
+    twin.np_random = rng
+    trials = Trials(twin, n, {name: condition_column(value, n) for name, value in conditions.items()})
+    twin.describe(trials)
+    _complete(twin, trials, answered=True)
     return trials
 
 
@@ -50,12 +65,12 @@ def conditions_of_wrappers(task: TaskDefinition) -> set[str]:
     return accepts.difference(task.conditions) if accepts else accepts
 
 
-def make_checked(task: TaskDefinition, n: int, given: dict[str, np.ndarray], answered: bool = True) -> Trials:
+def make_checked(task: TaskDefinition, n: int, conditions: dict[str, np.ndarray], answered: bool = True) -> Trials:
     """:func:`make_trials` with conditions that have been checked, each an array (n,)."""
-    stack, theirs = task.stack, conditions_of_wrappers(task)
-    plan = {name: value for name, value in given.items() if name in theirs}
-    asked = {name: value for name, value in given.items() if name not in theirs}
-    trials = Trials(task, n, {**stack.plan(n, plan), **asked})
+    stack, of_wrappers = task.stack, conditions_of_wrappers(task)
+    plan = {name: value for name, value in conditions.items() if name in of_wrappers}
+    of_task = {name: value for name, value in conditions.items() if name not in of_wrappers}
+    trials = Trials(task, n, {**stack.plan(n, plan), **of_task})
     _fill(task, trials, answered)
     return trials
 
@@ -89,6 +104,12 @@ def _fill(task: TaskDefinition, trials: Trials, answered: bool) -> None:
     trials.rows()
     _ = trials.ob
     task.stack.revise(trials)
+    _complete(task, trials, answered)
+
+
+def _complete(task: TaskDefinition, trials: Trials, answered: bool) -> None:
+    """Compute the consequences of actions, and the onset of reaction times."""
+    trials.rows()
     if task.rule is not None and answered:
         task.rule.compile(trials, task.abort)
     elif task.rule is not None:
@@ -100,11 +121,11 @@ def trial_lengths(task: TaskDefinition, n: int) -> np.ndarray:
     """Lengths of ``n`` new trials (of 8, if all are alike), in steps; the session of the task is not disturbed."""
     task = copy.deepcopy(task)
     try:
-        done, lengths = 0, []
-        while done < (8 if task.length_is_fixed() else n):
-            size = min(n - done, 256) if task.stack.ahead else 1
+        count, lengths = 0, []
+        while count < (8 if task.length_is_fixed() else n):
+            size = min(n - count, 256) if task.stack.ahead else 1
             lengths.append(make_trials(task, size, {}).length)
-            done += size
+            count += size
         return np.concatenate(lengths)
     except NotImplementedError:
         draws = Trials(task, n)

@@ -59,6 +59,6 @@ class SessionsInSequence(TrialEnv):
 
     def session_trials(self, trials: Trials) -> np.ndarray:
         """Place of each trial in its session, from 0; shape (n,)."""
-        place = (self._done + np.arange(trials.n)) % self.session
+        position = (self._done + np.arange(trials.n)) % self.session
         self._done += trials.n
-        return place
+        return position

@@ -16,9 +16,9 @@ from neurogym.scores import Score
 COHERENCES = (0, 6.4, 12.8, 25.6, 51.2)
 
 
-def coherences(given: Sequence[float] | None = None) -> np.ndarray:
+def coherences(values: Sequence[float] | None = None) -> np.ndarray:
     """Coherences as given, else the usual ones (percent), shape (coherences,)."""
-    return np.array(COHERENCES if given is None else given, dtype=float, ndmin=1)
+    return np.array(COHERENCES if values is None else values, dtype=float, ndmin=1)
 
 
 def two_channels(signed: np.ndarray) -> np.ndarray:
@@ -73,10 +73,10 @@ def bump(theta: np.ndarray, angle: np.ndarray, strength: np.ndarray) -> np.ndarr
     Returns:
         Shape (n, units).
     """
-    directions, which = np.unique(angle, return_inverse=True)  # there are few
+    directions, index = np.unique(angle, return_inverse=True)  # there are few
     away = np.abs(theta - directions[:, None]) % (2 * np.pi)
     distance = np.minimum(away, 2 * np.pi - away)
-    return 0.8 * np.asarray(strength)[:, None] * np.exp(-0.5 * (8 * distance / np.pi) ** 2)[which]
+    return 0.8 * np.asarray(strength)[:, None] * np.exp(-0.5 * (8 * distance / np.pi) ** 2)[index]
 
 
 def exact_ceiling(env: TrialEnv, performance: float, method: str) -> Score:

@@ -104,12 +104,12 @@ def registered_id(id_: str) -> str:
     """
     if id_ in gym.registry:
         return id_
-    versioned = [known for known in gym.registry if known.rpartition("-v")[0] == id_]
+    versioned = [id_in_use for id_in_use in gym.registry if id_in_use.rpartition("-v")[0] == id_]
     if versioned:
         first = f"{id_}-v0"  # names of this package mean their first version, as in every example
         if first in _TASKS or first in ALIASES:
             return first
-        return max(versioned, key=lambda known: int(known.rpartition("-v")[2]))
+        return max(versioned, key=lambda id_in_use: int(id_in_use.rpartition("-v")[2]))
     close = closest(id_, [*ALIASES, *_TASKS], n=5, cutoff=0.4)
     hint = f"; the closest are {', '.join(close)}" if close else ""
     raise gym.error.NameNotFound(f"unknown task {id_!r}{hint}")
@@ -121,8 +121,8 @@ def resolve(id_: str) -> str:
     Raises:
         gymnasium.error.NameNotFound: If there is no such task.
     """
-    known = registered_id(id_)
-    return ALIASES[known][0] if known in ALIASES else known
+    registered = registered_id(id_)
+    return ALIASES[registered][0] if registered in ALIASES else registered
 
 
 def entry(id_: str) -> Any:
@@ -188,7 +188,7 @@ def get_collection(collection: str) -> list[str]:
     """
     if not collection:
         return []
-    known = collections.COLLECTIONS
-    if collection not in known:
-        raise ValueError(unknown("collection", collection, known))
-    return [f"{collection}.{name}-v0" for name in known[collection]]
+    names = collections.COLLECTIONS
+    if collection not in names:
+        raise ValueError(unknown("collection", collection, names))
+    return [f"{collection}.{name}-v0" for name in names[collection]]

@@ -65,23 +65,23 @@ def usual_arguments(
     usual = inspect.signature(TrialEnv.__init__).parameters
     shared = ["dt", *tables, *(["abort"] if abort else [])]
 
-    def decorate(own: Constructor) -> Constructor:
-        this, *parameters = inspect.signature(own).parameters.values()
+    def decorate(constructor: Constructor) -> Constructor:
+        this, *parameters = inspect.signature(constructor).parameters.values()
         early = [p for p in parameters if p.name in first]
         late = [p for p in parameters if p.name not in (*first, *tables)]
         order = (this, usual["dt"].replace(default=dt), *early, *(usual[name] for name in tables), *late)
         order += (usual["abort"],) if abort else ()
         signature = inspect.Signature([p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in order])
 
-        @functools.wraps(own)
+        @functools.wraps(constructor)
         def __init__(*args: object, **kwargs: object) -> None:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            self, values = given.args[0], given.arguments
+            arguments = signature.bind(*args, **kwargs)
+            arguments.apply_defaults()
+            self, values = arguments.args[0], arguments.arguments
             if defaults is not None:
                 vars(self).update(defaults(**{p.name: values[p.name] for p in parameters}))
             TrialEnv.__init__(self, **{name: values[name] for name in shared})
-            own(self, **{p.name: values[p.name] for p in parameters})
+            constructor(self, **{p.name: values[p.name] for p in parameters})
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]
         return __init__

@@ -31,7 +31,7 @@ class _Formatter(logging.Formatter):
         return f"\033[{';'.join(map(str, codes))}m{text}\033[0m"
 
 
-def _made() -> logging.Logger:
+def _make_logger() -> logging.Logger:
     """Make the console logger without changing the class of other loggers."""
     usual = logging.getLoggerClass()
     logging.setLoggerClass(ConsoleLogger)
@@ -41,7 +41,7 @@ def _made() -> logging.Logger:
         logging.setLoggerClass(usual)
 
 
-logger = _made()
+logger = _make_logger()
 
 if not logger.handlers:
     _handler = logging.StreamHandler()

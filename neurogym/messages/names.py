@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
     """The valid name closest to ``name``, or None if nothing is close; letter case and version do not count."""
-    found = closest(name, valid, n=1, cutoff=0.5)
-    return found[0] if found else None
+    matches = closest(name, valid, n=1, cutoff=0.5)
+    return matches[0] if matches else None
 
 
 def closest(name: str, valid: Iterable[str], n: int, cutoff: float) -> list[str]:
@@ -18,7 +18,7 @@ def closest(name: str, valid: Iterable[str], n: int, cutoff: float) -> list[str]
     options: dict[str, str] = {}
     for option in valid:
         options.setdefault(_plain(str(option)), str(option))
-    return [options[found] for found in difflib.get_close_matches(_plain(str(name)), list(options), n, cutoff)]
+    return [options[match] for match in difflib.get_close_matches(_plain(str(name)), list(options), n, cutoff)]
 
 
 def _plain(name: str) -> str:

@@ -92,10 +92,10 @@ Block = Annotated[tuple[int, int], Range(1, whole=True, size=2, in_order=True)] 
 
 def declared_ranges(function: Callable[..., None]) -> dict[str, Range | OneOf]:
     """Ranges that the annotations of a constructor declare, by argument."""
-    known = getattr(inspect.unwrap(function), "__globals__", {})
+    names = getattr(inspect.unwrap(function), "__globals__", {})
     ranges: dict[str, Range | OneOf] = {}
     for name, annotation in getattr(function, "__annotations__", {}).items():
-        hint = known.get(annotation.partition(" ")[0]) if isinstance(annotation, str) else annotation
+        hint = names.get(annotation.partition(" ")[0]) if isinstance(annotation, str) else annotation
         ranges |= {name: p for p in getattr(hint, "__metadata__", ()) if isinstance(p, Range | OneOf)}  # noqa: B035
     return ranges
 
@@ -118,10 +118,10 @@ def within_ranges(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def checked(*args: object, **kwargs: object) -> None:
-        given = signature.bind(*args, **kwargs).arguments
+        arguments = signature.bind(*args, **kwargs).arguments
         for name in ranges:
-            if given.get(name) is not None:
-                ranges[name].check(name, given[name])
+            if arguments.get(name) is not None:
+                ranges[name].check(name, arguments[name])
         function(*args, **kwargs)
 
     return checked

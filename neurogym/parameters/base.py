@@ -155,8 +155,8 @@ class BaseEnv(gym.Env):
             >>> env.unwrapped.update(rewards={"correct": 5}, timing={"delay": 500}, cohs=[0, 25.6])
         """
         tables = {kind: table for kind, table in (("rewards", rewards), ("timing", timing)) if table}
-        for kind, given in {"parameters": parameters, **tables}.items():
-            for name in given:
+        for kind, changes in {"parameters": parameters, **tables}.items():
+            for name in changes:
                 if not self.takes(kind, name):
                     raise ValueError(unknown(ONE_OF[kind], name, self.known_names(kind)))
         if parameters or tables:
@@ -191,14 +191,14 @@ class BaseEnv(gym.Env):
         changes = dict(parameters or {})
         for name, table in tables.items():
             if name in self._parameters():
-                known = {"rewards": self.default_rewards, "timing": self.default_timing}.get(name)
-                own = self.parameter_tables[name].items()
-                present = {key: value for key, value in own if not known or key in known}
+                defaults = {"rewards": self.default_rewards, "timing": self.default_timing}.get(name)
+                entries = self.parameter_tables[name].items()
+                present = {key: value for key, value in entries if not defaults or key in defaults}
                 changes[name] = {**present, **table}
         if changes:
-            made = self.copy_with(changes)
-            if not (assigned and self._other_space(made)):
-                self.copy_differences(made, changes)
+            twin = self.copy_with(changes)
+            if not (assigned and self._other_space(twin)):
+                self.copy_differences(twin, changes)
         for name, table in tables.items():
             for key, value in table.items():
                 self.parameter_tables[name].replace(key, value)
@@ -210,9 +210,9 @@ class BaseEnv(gym.Env):
         Where the constructor keeps the argument under this name, the argument changes as by :meth:`update`. Where the
         attribute is derived (``sigma`` divided by the square root of ``dt``), the attribute is set as it is.
         """
-        made = self.copy_with({name: value}) if self.remakes and name in self.arguments() else None
-        if made is not None and np.array_equal(vars(made).get(name, value), value):
-            self.copy_differences(made, {name: value})
+        twin = self.copy_with({name: value}) if self.remakes and name in self.arguments() else None
+        if twin is not None and np.array_equal(vars(twin).get(name, value), value):
+            self.copy_differences(twin, {name: value})
         vars(self)[name] = value
         self.forget_trials_ahead()
 
@@ -226,49 +226,49 @@ class BaseEnv(gym.Env):
         defaults = {name: parameter.default for name, parameter in self._parameters().items() if name != "self"}
         return {name: value for name, value in {**defaults, **self._arguments}.items() if name not in OTHERS}
 
-    def has_parameters_of(self, other: BaseEnv) -> bool:
+    def has_parameters_of(self, another: BaseEnv) -> bool:
         """Whether this task and another have equal arguments and equal later changes."""
 
         def of(task: BaseEnv) -> list[object]:
             attributes = {name: vars(task)[name] for name in task.parameters() if name in vars(task)}
             return [task.arguments(), [dict(table) for table in task.parameter_tables.values()], attributes]
 
-        return type(self) is type(other) and not differ(of(self), of(other))
+        return type(self) is type(another) and not differ(of(self), of(another))
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
         """All named arguments of the constructor, including arguments forwarded to base constructors."""
-        found: dict[str, inspect.Parameter] = {}
+        parameters: dict[str, inspect.Parameter] = {}
         for base in cls.__mro__:
             if "__init__" not in vars(base) or not issubclass(base, BaseEnv):
                 continue
-            own = inspect.signature(vars(base)["__init__"]).parameters
-            found = {**{name: p for name, p in own.items() if p.kind is not p.VAR_KEYWORD}, **found}
-            if not any(p.kind is p.VAR_KEYWORD for p in own.values()):
+            named = inspect.signature(vars(base)["__init__"]).parameters
+            parameters = {**{name: p for name, p in named.items() if p.kind is not p.VAR_KEYWORD}, **parameters}
+            if not any(p.kind is p.VAR_KEYWORD for p in named.values()):
                 break
-        return found
+        return parameters
 
     def copy_with(self, changes: Mapping[str, object]) -> Self:
         """Make a task with some arguments changed, and with reproducible random draws."""
-        made = type(self).__new__(type(self))
-        made.np_random = np.random.Generator(np.random.PCG64(0))
-        type(self).__init__(made, **{**self._arguments, **changes})
-        return made
+        twin = type(self).__new__(type(self))
+        twin.np_random = np.random.Generator(np.random.PCG64(0))
+        type(self).__init__(twin, **{**self._arguments, **changes})
+        return twin
 
-    def _other_space(self, made: Any) -> str:
+    def _other_space(self, twin: Any) -> str:
         """Name of a space that differs from another task's; empty if both spaces are equal."""
-        if self.observation_space != made.observation_space:
+        if self.observation_space != twin.observation_space:
             return "observation_space"
-        return "action_space" if self.action_space != made.action_space else ""
+        return "action_space" if self.action_space != twin.action_space else ""
 
-    def copy_differences(self, made: object, changes: Mapping[str, object]) -> None:
+    def copy_differences(self, twin: object, changes: Mapping[str, object]) -> None:
         """Copy the attributes in which a task made with some changes differs from a task made without.
 
         Raises:
             ValueError: If a space differs.
         """
-        before, after = vars(self.copy_with({})), vars(made)
-        space = self._other_space(made)
+        before, after = vars(self.copy_with({})), vars(twin)
+        space = self._other_space(twin)
         if space:
             raise ValueError(
                 f"{', '.join(changes)} would change the {space.replace('_', ' ')} of {type(self).__name__}: "
@@ -305,8 +305,8 @@ def _contents(value: object) -> bytes:
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):
-        def persistent_id(self, part: object) -> str | None:
-            return type(part).__name__ if isinstance(part, (gym.Env, np.random.Generator)) else None
+        def persistent_id(self, value: object) -> str | None:
+            return type(value).__name__ if isinstance(value, (gym.Env, np.random.Generator)) else None
 
     buffer = io.BytesIO()
     Pickler(buffer).dump(value)

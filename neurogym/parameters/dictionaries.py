@@ -38,9 +38,9 @@ class Settings(dict):
         for key, value in dict(*args, **kwargs).items():
             self[key] = value
 
-    def __ior__(self, other: object) -> Settings:  # type: ignore[misc]
+    def __ior__(self, entries: object) -> Settings:  # type: ignore[misc]
         """Set several entries."""
-        self.update(other)
+        self.update(entries)
         return self
 
     def __delitem__(self, key: str) -> None:

@@ -26,14 +26,14 @@ def order_by_sufix(file_list: Sequence[str | Path]) -> list[str]:
     """Files by the number between the last underscore and the ending."""
 
     def number(file: str | Path) -> int:
-        found = re.search(r"_(\d+)(?:\.[^.]*)?$", str(file))
-        return int(found.group(1)) if found else -1
+        match = re.search(r"_(\d+)(?:\.[^.]*)?$", str(file))
+        return int(match.group(1)) if match else -1
 
     return sorted((str(file) for file in file_list), key=number)
 
 
 def concatenate_files(folder: str | Path) -> dict[str, np.ndarray]:
     """Concatenate all files that a Monitor saved in a folder: an array per key, in the order of trials."""
-    parts = [dict(np.load(file)) for file in order_by_sufix(list(Path(folder).glob("trial_*.npz")))]
-    keys = [key for key in (parts[0] if parts else ()) if all(key in part for part in parts)]
-    return {key: np.concatenate([np.atleast_1d(part[key]) for part in parts]) for key in keys}
+    contents = [dict(np.load(file)) for file in order_by_sufix(list(Path(folder).glob("trial_*.npz")))]
+    keys = [key for key in (contents[0] if contents else ()) if all(key in arrays for arrays in contents)]
+    return {key: np.concatenate([np.atleast_1d(arrays[key]) for arrays in contents]) for key in keys}

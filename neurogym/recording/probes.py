@@ -75,8 +75,8 @@ class ActivationProbe:
     def _record(self, layer: Any, inputs: object, output: object) -> None:
         if self._paused:
             return
-        found = dict(zip(self.populations, _flat(output), strict=False))
-        rows = {name: tensor.detach().cpu().numpy().reshape(-1, tensor.shape[-1]) for name, tensor in found.items()}
+        activity = dict(zip(self.populations, _flat(output), strict=False))
+        rows = {name: tensor.detach().cpu().numpy().reshape(-1, tensor.shape[-1]) for name, tensor in activity.items()}
         if layer.training and not self.monitor_during_training and len(rows["output"]) > 1:
             return
         for name in self.populations[1:]:  # states are those after the pass, of the last layer
@@ -99,4 +99,4 @@ def _flat(output: object) -> list[Any]:
     """Flatten the output of a layer to a list of tensors."""
     if not isinstance(output, tuple):
         return [output]
-    return [tensor for part in output for tensor in _flat(part)]
+    return [tensor for nested in output for tensor in _flat(nested)]

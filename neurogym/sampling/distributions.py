@@ -63,45 +63,47 @@ class Distribution(NamedTuple):
         Raises:
             ValueError: If the distribution is relative to other periods (``until``).
         """
-        kind, given = self
+        kind, arguments = self
         if kind == "constant":
-            return np.full(n, given)
+            return np.full(n, arguments)
         if kind == "uniform":
-            return given[0] + (given[1] - given[0]) * rng.random(n)
+            return arguments[0] + (arguments[1] - arguments[0]) * rng.random(n)
         if kind == "choice":
-            return given[rng.integers(len(given), size=n)]
+            return arguments[rng.integers(len(arguments), size=n)]
         if kind == "truncated_exponential":
-            return exponential(rng, n, *given)
+            return exponential(rng, n, *arguments)
         if kind == "callable":
-            return np.array([float(given()) for _ in range(n)])
+            return np.array([float(arguments()) for _ in range(n)])
         raise ValueError(f"{kind!r} is relative to the other periods and has no values of its own")
 
     def bounds(self) -> tuple[float, float]:
         """Smallest and largest value that can be drawn (a callable: unknown, 0 and inf)."""
-        kind, given = self
+        kind, arguments = self
         if kind in ("constant", "until"):
-            return given, given
+            return arguments, arguments
         if kind in ("uniform", "choice"):
-            return float(np.min(given)), float(np.max(given))
+            return float(np.min(arguments)), float(np.max(arguments))
         if kind == "truncated_exponential":
-            return (float(given[1]) if len(given) > 1 else 0.0), (float(given[2]) if len(given) > 2 else math.inf)
+            return (float(arguments[1]) if len(arguments) > 1 else 0.0), (
+                float(arguments[2]) if len(arguments) > 2 else math.inf
+            )
         return 0.0, math.inf
 
     def phrase(self) -> str:
         """Describe the distribution in words, such as ``"uniform between 200 and 600"``; a constant as a number."""
-        kind, given = self
+        kind, arguments = self
         if kind == "callable":
             return kind
         if kind == "constant":
-            return f"{given:g}"
+            return f"{arguments:g}"
         if kind == "uniform":
-            return f"uniform between {given[0]:g} and {given[1]:g}"
+            return f"uniform between {arguments[0]:g} and {arguments[1]:g}"
         if kind == "choice":
-            return "choice of " + ", ".join(f"{value:g}" for value in given)
+            return "choice of " + ", ".join(f"{value:g}" for value in arguments)
         if kind == "truncated_exponential":
             low, high = self.bounds()
-            return f"truncated exponential with scale {given[0]:g} between {low:g} and {high:g}"
-        return f"{kind} {given:g}"
+            return f"truncated exponential with scale {arguments[0]:g} between {low:g} and {high:g}"
+        return f"{kind} {arguments:g}"
 
 
 #: Values that a condition of a trial can have.
@@ -137,25 +139,25 @@ def exponential(rng: RandomSource, n: int, scale: float, low: float = 0.0, high:
     return low - scale * np.log1p(-rng.random(n) * (1.0 - tail))
 
 
-def _arguments(kind: str, given: object) -> float | np.ndarray:
+def _arguments(kind: str, spec: object) -> float | np.ndarray:
     """Arguments that have been checked: a number or an array."""
     if kind in ("constant", "until"):
-        if not isinstance(given, Real) or not math.isfinite(given):
-            raise ValueError(f"{kind} takes one finite number, got {given!r}")
-        return float(given)
+        if not isinstance(spec, Real) or not math.isfinite(spec):
+            raise ValueError(f"{kind} takes one finite number, got {spec!r}")
+        return float(spec)
     try:
-        values = np.asarray(given, dtype=float)
+        values = np.asarray(spec, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{kind} takes numbers, got {given!r}") from None
+        raise ValueError(f"{kind} takes numbers, got {spec!r}") from None
     if kind == "truncated_exponential" and values.ndim == 0:
         values = values[None]
     open_ended = kind == "truncated_exponential"  # its upper bound may be infinite
     if values.ndim != 1 or not len(values) or not (np.isfinite(values) | (open_ended & (values == math.inf))).all():
-        raise ValueError(f"{kind} takes a sequence of finite numbers, got {given!r}")
+        raise ValueError(f"{kind} takes a sequence of finite numbers, got {spec!r}")
     if kind == "uniform" and (len(values) != 2 or values[0] > values[1]):
-        raise ValueError(f"uniform takes (low, high) with low <= high, got {given!r}")
+        raise ValueError(f"uniform takes (low, high) with low <= high, got {spec!r}")
     if kind == "truncated_exponential" and (len(values) > 3 or values[0] <= 0):
-        raise ValueError(f"truncated_exponential takes (scale > 0, min=0, max=inf), got {given!r}")
+        raise ValueError(f"truncated_exponential takes (scale > 0, min=0, max=inf), got {spec!r}")
     return values
 
 
@@ -187,8 +189,8 @@ class Patterns(Sequence[tuple[object, ...]]):
         index, left, size, items = index % len(self), list(self.values), len(self), []
         for _ in range(self.length):
             size //= len(left)
-            place, index = divmod(index, size)
-            items.append(left.pop(place) if self.distinct else left[place])
+            digit, index = divmod(index, size)
+            items.append(left.pop(digit) if self.distinct else left[digit])
         return tuple(items)
 
     def __contains__(self, pattern: Any) -> bool:

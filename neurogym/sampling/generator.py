@@ -86,18 +86,18 @@ class Generators:
 
     def random(self, size: Size) -> np.ndarray:
         """Uniform on [0, 1); the first axis is the trial."""
-        own = self._of_one(size)
-        return np.concatenate([rng.random(own) for rng in self.each])
+        size_of_one = self._of_one(size)
+        return np.concatenate([rng.random(size_of_one) for rng in self.each])
 
     def integers(self, low: int | np.ndarray, high: int | np.ndarray | None = None, size: Size = None) -> np.ndarray:
         """Uniform integers, ``high`` excluded; the first axis is the trial."""
-        own = self._of_one(size)
-        return np.concatenate([rng.integers(low, high, size=own) for rng in self.each])
+        size_of_one = self._of_one(size)
+        return np.concatenate([rng.integers(low, high, size=size_of_one) for rng in self.each])
 
     def choice(self, a: ArrayLike, size: Size = None, p: Sequence[float] | np.ndarray | None = None) -> np.ndarray:
         """Some of several values, with probabilities ``p``; the first axis is the trial."""
-        own = self._of_one(size)
-        return np.concatenate([rng.choice(a, size=own, p=p) for rng in self.each])
+        size_of_one = self._of_one(size)
+        return np.concatenate([rng.choice(a, size=size_of_one, p=p) for rng in self.each])
 
     def noise(self, trial: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Standard normal numbers in single precision for rows of the trials ``trial``; shape (rows, *shape)."""

@@ -95,10 +95,10 @@ def check(make_env: Callable[[], gym.Env], env: gym.Env) -> None:
         CannotSave: If an attribute cannot be saved or restored; the message names the attribute.
     """
     state = capture(env)
-    other = make_env()
+    twin = make_env()
     try:
-        other.reset(seed=1)
-        restore(other, state)
-        capture(other)
+        twin.reset(seed=1)
+        restore(twin, state)
+        capture(twin)
     except ValueError as error:
         raise CannotSave(f"{error}; define state_dict() and load_state_dict(state) for what cannot be saved") from error

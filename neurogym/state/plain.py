@@ -133,7 +133,7 @@ class Encoder:
         if isinstance(value, gym.Env):
             return {KIND: "session", "session": self._session(value, path)}
         if isinstance(value, Distribution):
-            return {KIND: "distribution", "items": [self.encode(part, path) for part in value]}
+            return {KIND: "distribution", "items": [self.encode(item, path) for item in value]}
         if isinstance(value, np.random.Generator):
             return {KIND: "generator", **_bits(value.bit_generator)}
         if isinstance(value, np.random.RandomState):
@@ -145,7 +145,7 @@ class Encoder:
             pairs = [[self.encode(k, path), self._item(v, path, k)] for k, v in value.items()]
             return {KIND: "dict", "class": type(value).__name__, "pairs": pairs}
         if SEQUENCES.get(type(value).__name__) is type(value):
-            items = [self._item(part, path, i) for i, part in enumerate(value)]
+            items = [self._item(item, path, i) for i, item in enumerate(value)]
             return {KIND: type(value).__name__, "items": items}
         if has_state(type(value)):
             return {KIND: "object", "class": type(value).__qualname__, "own": self.encode(value.state_dict(), path)}
@@ -158,7 +158,7 @@ class Encoder:
 
     def _array(self, value: np.ndarray, path: str) -> Data:
         if value.dtype == object:
-            items = [self.encode(part, f"{path}[{i}]") for i, part in enumerate(value.ravel().tolist())]
+            items = [self.encode(item, f"{path}[{i}]") for i, item in enumerate(value.ravel().tolist())]
             return {KIND: "objects", "shape": list(value.shape), "items": items}
         if value.dtype.kind == "U":
             return {KIND: "array", "value": np.array(value)}
@@ -215,8 +215,8 @@ class Decoder:
             value.flags.writeable = not data.get("fixed", False)
         elif kind == "objects":
             value = np.empty(len(data["items"]), object)
-            for i, part in enumerate(data["items"]):
-                value[i] = self.decode(part, None, f"{path}[{i}]")
+            for i, item in enumerate(data["items"]):
+                value[i] = self.decode(item, None, f"{path}[{i}]")
             value = value.reshape(data["shape"])
         elif kind == "dict":
             value = self._dict(data, present, path)
@@ -237,34 +237,34 @@ class Decoder:
     def _sequence(self, data: Data, present: Any, path: str) -> Any:
         kind = data[KIND]
         ordered = isinstance(present, (list, tuple, collections.deque))
-        made: Any = None
+        container: Any = None
         if kind in ("list", "deque"):
             longest = present.maxlen if isinstance(present, collections.deque) else None
-            made = self._made[data["number"]] = [] if kind == "list" else collections.deque(maxlen=longest)
-        items = [] if made is None else made
-        for i, part in enumerate(data["items"]):
+            container = self._made[data["number"]] = [] if kind == "list" else collections.deque(maxlen=longest)
+        items = [] if container is None else container
+        for i, item in enumerate(data["items"]):
             before = present[i] if ordered and i < len(present) else None
-            items.append(self.decode(part, before, f"{path}[{i}]"))
+            items.append(self.decode(item, before, f"{path}[{i}]"))
         if kind == "distribution":
             return Distribution(*items)
-        return items if made is not None else SEQUENCES[kind](items)
+        return items if container is not None else SEQUENCES[kind](items)
 
     def _dict(self, data: Data, present: Any, path: str) -> Any:
         if type(present).__name__ == data["class"]:
-            made = copy.copy(present)
-            made.clear()
+            mapping = copy.copy(present)
+            mapping.clear()
         elif data["class"] in ("dict", "Counter", "OrderedDict"):
-            made = {"dict": dict, "Counter": collections.Counter, "OrderedDict": collections.OrderedDict}[
+            mapping = {"dict": dict, "Counter": collections.Counter, "OrderedDict": collections.OrderedDict}[
                 data["class"]
             ]()
         else:
             raise ValueError(f"{path} is a {data['class']} that the constructor does not make")
-        self._made[data["number"]] = made
-        for key, part in data["pairs"]:
+        self._made[data["number"]] = mapping
+        for key, item in data["pairs"]:
             name = self.decode(key, None, path)
             before = present.get(name) if isinstance(present, dict) else None
-            made[name] = self.decode(part, before, f"{path}[{name!r}]")
-        return made
+            mapping[name] = self.decode(item, before, f"{path}[{name!r}]")
+        return mapping
 
     def _object(self, data: Data, present: Any, path: str) -> Any:
         if type(present).__qualname__ != data["class"] or id(present) in self._filled:
@@ -279,10 +279,10 @@ class Decoder:
 
     def fill(self, owner: Any, attributes: Data, path: str) -> None:
         """Set encoded attributes of an object, past properties."""
-        for name, part in attributes.items():
+        for name, item in attributes.items():
             if callable(getattr(type(owner), name, None)):
                 raise ValueError(f"{path}.{name} is a method, not an attribute")
-            vars(owner)[name] = self.decode(part, vars(owner).get(name), f"{path}.{name}")
+            vars(owner)[name] = self.decode(item, vars(owner).get(name), f"{path}.{name}")
 
 
 def _name_of(value: object) -> str:
@@ -326,9 +326,9 @@ def _generator(data: Data, path: str) -> Any:
     """The random generator that plain data describe."""
     kind = data[KIND]
     if kind == "random":
-        made = random.Random()
-        made.setstate((data["version"], tuple(int(word) for word in data["words"]), data["next"]))
-        return made
+        generator = random.Random()
+        generator.setstate((data["version"], tuple(int(word) for word in data["words"]), data["next"]))
+        return generator
     if kind == "random_state":
         legacy = np.random.RandomState()
         legacy.set_state(data["state"])

@@ -21,15 +21,17 @@ _NOT_STATE = frozenset(
     + ("rule", "metadata", "top", "task", "cursor", "ahead", "last_block", "np_random")
 )
 _LEFT_OUT = _OF_GYMNASIUM | _NOT_STATE
+#: Reports of trials, on which no trial that is made ahead can depend.
+_REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
 
 
 def _layers(env: gym.Env) -> list[gym.Env]:
     """Wrappers and task, outermost first."""
-    found = [env]
+    layers = [env]
     while isinstance(env, gym.Wrapper):
         env = env.env
-        found.append(env)
-    return found
+        layers.append(env)
+    return layers
 
 
 class SessionEncoder:
@@ -41,6 +43,7 @@ class SessionEncoder:
 
     def __init__(self, trial: bool = True):
         self._trial = trial
+        self._left_out = _LEFT_OUT if trial else _LEFT_OUT | _REPORTS
         self._encoder = Encoder(self._inner)
         self._met: set[int] = set()
 
@@ -68,8 +71,8 @@ class SessionEncoder:
         data: Data = {"class": cls.__name__}
         if not isinstance(layer, gym.Wrapper):
             data["generator"] = self._encoder.encode(layer.np_random, f"{cls.__name__}.np_random")
-        derived = getattr(cls, "derived", ())
-        attributes = {n: value for n, value in vars(layer).items() if n not in _LEFT_OUT and n not in derived}
+        left_out = self._left_out.union(getattr(cls, "derived", ()))
+        attributes = {name: value for name, value in vars(layer).items() if name not in left_out}
         if not has_state(cls):
             return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
         saved: Data = {}
@@ -78,8 +81,8 @@ class SessionEncoder:
                 saved.update(self._encoder.attributes({name: value}, cls.__name__))
             except CannotSave:
                 continue
-        own = self._encoder.encode(layer.state_dict(), f"{cls.__name__}.state_dict()")
-        return {**data, "attributes": saved, "own": own}
+        defined = self._encoder.encode(layer.state_dict(), f"{cls.__name__}.state_dict()")
+        return {**data, "attributes": saved, "own": defined}
 
     def _trials(self, task: Any, path: str) -> Data:
         """Trials made ahead, as what they are made from, and the position in the current trial."""
@@ -119,11 +122,11 @@ class SessionDecoder:
         task: Any = env.unwrapped
         trials = data.get("trials", {})
         if "before" in trials:
-            n = _whole(trials["n"], 1, 1 << 30, "number of trials")
+            n = _whole_number(trials["n"], 1, 1 << 30, "number of trials")
             SessionDecoder().session(task.top, trials["before"], path)
             task.make_ahead(n)
-        for layer, part in zip(new, data["layers"], strict=True):
-            self._layer(layer, part)
+        for layer, saved_layer in zip(new, data["layers"], strict=True):
+            self._layer(layer, saved_layer)
         if "trials" in data:
             self._trials(task, trials, path)
 
@@ -139,9 +142,9 @@ class SessionDecoder:
 
     def _trials(self, task: Any, data: Data, path: str) -> None:
         ahead, cursor = task.ahead, task.cursor
-        ahead.sizes = tuple(_whole(size, 0, 1 << 40, "size of a block") for size in data["sizes"])
+        ahead.sizes = tuple(_whole_number(size, 0, 1 << 40, "size of a block") for size in data["sizes"])
         if "before" in data:
-            ahead.next = _whole(data["next"], 0, ahead.block.n, "next trial")
+            ahead.next = _whole_number(data["next"], 0, ahead.block.n, "next trial")
             ahead.is_stale = bool(data["is_stale"])
         else:
             ahead.block = None
@@ -152,23 +155,23 @@ class SessionDecoder:
         block = ahead.block
         if "trial" in data:
             arrays = self._decoder.decode(data["trial"], None, f"{path}.trial")
-            own = Trials.from_arrays(task, arrays)
-            check_trial(own, f"{path}.trial")
+            alone = Trials.from_arrays(task, arrays)
+            check_trial(alone, f"{path}.trial")
             if trial >= 0:
-                at = block.span(_whole(trial, 0, block.n - 1, "current trial"))
-                for name, values in own.fields.items():
-                    block.fields[name][at] = values[: own.length.item(0)]
+                at = block.span(_whole_number(trial, 0, block.n - 1, "current trial"))
+                for name, values in alone.fields.items():
+                    block.fields[name][at] = values[: alone.length.item(0)]
             else:
-                block, trial = own, 0
+                block, trial = alone, 0
         if block is None:
             raise ValueError(f"{path}: the current trial is missing")
-        cursor.enter(block, _whole(trial, 0, block.n - 1, "current trial"))
-        length = _whole(length, 1, block.length.item(trial), "length of the trial")
-        cursor.row = cursor.first + _whole(step, 0, length - 1, "step")
-        cursor.end, cursor.skipped = cursor.first + length, _whole(skipped, -(1 << 40), 1 << 40, "skipped rows")
+        cursor.enter(block, _whole_number(trial, 0, block.n - 1, "current trial"))
+        length = _whole_number(length, 1, block.length.item(trial), "length of the trial")
+        cursor.row = cursor.first + _whole_number(step, 0, length - 1, "step")
+        cursor.end, cursor.skipped = cursor.first + length, _whole_number(skipped, -(1 << 40), 1 << 40, "skipped rows")
 
 
-def _whole(value: object, low: int, high: int, name: str) -> int:
+def _whole_number(value: object, low: int, high: int, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise ValueError(f"{name}: expected a whole number between {low} and {high}, got {value!r}")
     return int(value)

@@ -43,9 +43,9 @@ class Trials(RowArrays):
         go: Step from which reaction times count, shape (n,), and ``go_period`` its name.
     """
 
-    def __init__(self, env: TaskLike, n: int, given: dict[str, np.ndarray] | None = None):
+    def __init__(self, env: TaskLike, n: int, requested: dict[str, np.ndarray] | None = None):
         super().__init__(env, n)
-        self.given = given or {}
+        self.given = requested or {}
         self.info: dict[str, np.ndarray] = {}
         self.rewards: dict[str, Any] = dict(env.rewards)
         self.payments: list[tuple] = []
@@ -107,8 +107,8 @@ class Trials(RowArrays):
         else:
             drawn = duration.sample(self.rng, self.n)
         if f"period_{period}" in self.given:  # requested by a wrapper, nan for the default duration
-            asked = np.asarray(self.given[f"period_{period}"], dtype=float)
-            drawn = np.where(np.isnan(asked), drawn, asked)
+            durations = np.asarray(self.given[f"period_{period}"], dtype=float)
+            drawn = np.where(np.isnan(durations), drawn, durations)
         return self.steps(drawn) * self.dt
 
     def constant_time(self, period: str) -> float | None:
@@ -220,20 +220,20 @@ class Trials(RowArrays):
 
     def part(self, first: int, count: int) -> Trials:
         """Consecutive trials as a block that shares the arrays of the whole block."""
-        part = Trials(self.env if self.owners is None else self.owners[first], count)
+        section = Trials(self.env if self.owners is None else self.owners[first], count)
         at = slice(first, first + count)
         row = int(self.offset[first])
         end = int(self.offset[first + count]) if first + count < self.n else self.total
-        part.place(self.length[at], self.offset[at] - row)
-        part.total = end - row
-        part.fields = {name: values[row:end] for name, values in self.fields.items()}
-        part.info = {name: values[at] for name, values in self.info.items()}
-        part.starts = {name: start[at] for name, start in self.starts.items()}
-        part.ends = {name: end[at] for name, end in self.ends.items()}
-        part.bonus = np.broadcast_to(self.bonus, (self.n,))[at]
-        part.go = None if self.go is None else self.go[at]
-        part.go_period, part.has_gt = self.go_period, self.has_gt
-        return part
+        section.place(self.length[at], self.offset[at] - row)
+        section.total = end - row
+        section.fields = {name: values[row:end] for name, values in self.fields.items()}
+        section.info = {name: values[at] for name, values in self.info.items()}
+        section.starts = {name: start[at] for name, start in self.starts.items()}
+        section.ends = {name: end[at] for name, end in self.ends.items()}
+        section.bonus = np.broadcast_to(self.bonus, (self.n,))[at]
+        section.go = None if self.go is None else self.go[at]
+        section.go_period, section.has_gt = self.go_period, self.has_gt
+        return section
 
 
 def _drawn(values: PossibleValues, p: Sequence[float] | None, rng: RandomSource, n: int) -> np.ndarray:

@@ -105,8 +105,8 @@ class Cursor:
         """Current trial as a block of one trial that shares the arrays of the block."""
         if self._alone is None:
             assert self.block is not None
-            whole = self.block.n == 1 and self.block.offset.item(0) == 0
-            self._alone = self.block if whole else self.block.part(self.trial, 1)
+            is_single = self.block.n == 1 and self.block.offset.item(0) == 0
+            self._alone = self.block if is_single else self.block.part(self.trial, 1)
         return self._alone
 
 

@@ -205,9 +205,9 @@ class Layout:
                 self._rows[key] = self._rows_of_several(key)
             else:
                 start, end = self._boundary(self.starts, str(key)), self._boundary(self.ends, str(key))
-                self._rows[key] = found = rows_between(self.offset, start, end)
+                self._rows[key] = rows = rows_between(self.offset, start, end)
                 inside = start.min(initial=0) >= 0 and (self.offset + end).max(initial=0) <= self.total
-                if not inside and len(found.index) and not 0 <= found.index.min() <= found.index.max() < self.total:
+                if not inside and len(rows.index) and not 0 <= rows.index.min() <= rows.index.max() < self.total:
                     raise ValueError(f"period {key!r} lies outside the trials")
         return self._rows[key]
 
@@ -259,14 +259,14 @@ class Layout:
                 f"a trial of {self._name} has no steps: its periods ({', '.join(self.starts)}) are all shorter than "
                 f"dt = {self.dt:g} ms"
             )
-        known = self._known()
-        if known is None:
+        cached = self._known()
+        if cached is None:
             self.place(self.length)
             return
         steps = int(self.length[0])
-        self.offset, self.total, self._rows = np.arange(0, self.n * steps, steps), self.n * steps, known
-        if None not in known:
-            known[None] = rows_between(self.offset, np.zeros(self.n, np.int64), self.length)
+        self.offset, self.total, self._rows = np.arange(0, self.n * steps, steps), self.n * steps, cached
+        if None not in cached:
+            cached[None] = rows_between(self.offset, np.zeros(self.n, np.int64), self.length)
 
     @property
     def layout_key(self) -> tuple[object, ...] | None:
@@ -292,8 +292,10 @@ class Layout:
         """Give a period other limits (steps, shape (n,)) after the layout; used by wrappers that change timing."""
         self.starts[period], self.ends[period] = np.asarray(start), np.asarray(end)
         self._alike.pop(period, None)
-        kept = {key: rows for key, rows in self._rows.items() if key is None or key == () or period not in _names(key)}
-        self._rows = kept  # other blocks may have rows in common with this one
+        unaffected = {
+            key: rows for key, rows in self._rows.items() if key is None or key == () or period not in _names(key)
+        }
+        self._rows = unaffected  # other blocks may have rows in common with this one
 
 
 def _names(key: str | tuple[str, ...]) -> tuple[str, ...]:

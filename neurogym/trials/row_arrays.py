@@ -149,10 +149,10 @@ class RowArrays(Layout):
         """Expand a value for the rows of one or several periods to an entry of a shape per row, shape (rows, ...)."""
 
         def spread(rows: Rows) -> np.ndarray:
-            whole = (len(rows.index), *shape)
-            if value.shape == whole[:1] and shape in ((), (1,)):
-                return value.reshape(whole)
-            return np.broadcast_to(value, whole)
+            full_shape = (len(rows.index), *shape)
+            if value.shape == full_shape[:1] and shape in ((), (1,)):
+                return value.reshape(full_shape)
+            return np.broadcast_to(value, full_shape)
 
         if period is None or isinstance(period, str):
             return spread(self.rows(period))
@@ -229,8 +229,8 @@ class RowArrays(Layout):
         if side_by_side is not None:
             filling.add(ob, rows, side_by_side, value if per_row else self._checked(value), by_trial=not per_row)
             return
-        given: Callable[[Rows], np.ndarray] | np.ndarray = (lambda _: value) if per_row else value
-        spread = self.by_row(given, rows, columns=ob.ndim == 2)
+        entries: Callable[[Rows], np.ndarray] | np.ndarray = (lambda _: value) if per_row else value
+        spread = self.by_row(entries, rows, columns=ob.ndim == 2)
         ob[cells(rows, columns, ob.shape[-1])] += spread.astype(ob.dtype)
 
     def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:

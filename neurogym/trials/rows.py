@@ -32,9 +32,9 @@ def rows_between(offset: np.ndarray, start: np.ndarray, end: np.ndarray) -> Rows
     count = np.maximum(end - start, 0)
     compiled = kernels.get("rows")
     if compiled is not None:
-        found = Rows(*np.empty((3, int(count.sum())), np.int64))
-        compiled(*[np.ascontiguousarray(part, np.int64) for part in (offset, start, end)], *found)
-        return found
+        rows = Rows(*np.empty((3, int(count.sum())), np.int64))
+        compiled(*[np.ascontiguousarray(steps, np.int64) for steps in (offset, start, end)], *rows)
+        return rows
     trial = np.repeat(np.arange(len(offset)), count)
     step = np.arange(len(trial)) - np.repeat(np.cumsum(count) - count - start, count)
     return Rows(offset[trial] + step, trial, step)
@@ -60,8 +60,8 @@ def add(to: np.ndarray, rows: Rows, columns: slice, values: np.ndarray, by_trial
         raise ValueError(f"expected values for {len(rows.index)} rows, got {len(values)}")
     compiled = kernels.get("add")
     if compiled is not None and to.dtype == np.float32 and to.flags.c_contiguous and values.shape[1] in (1, width):
-        given = np.ascontiguousarray(values, np.float32)
-        compiled(to, columns.start, width, rows.index, given, rows.trial if by_trial else None)
+        numbers = np.ascontiguousarray(values, np.float32)
+        compiled(to, columns.start, width, rows.index, numbers, rows.trial if by_trial else None)
         return
     if len(values) > 1 and by_trial:
         values = values[rows.trial]
@@ -109,9 +109,9 @@ class Tables:
         compiled = kernels.get("answer")
         if compiled is not None:
             right = np.ascontiguousarray(right, np.int64)
-            done = compiled(*self._tables, self._hold, rows.index, rows.trial, right, reward, needed)
-            if done < len(rows.index):
-                raise IndexError(f"the correct action {right[rows.index[done]]} is outside the action space")
+            count = compiled(*self._tables, self._hold, rows.index, rows.trial, right, reward, needed)
+            if count < len(rows.index):
+                raise IndexError(f"the correct action {right[rows.index[count]]} is outside the action space")
             return
         target = right[rows.index]
         due = np.ones(len(target), bool) if self.hold is None else target != self.hold

@@ -1,27 +1,21 @@
-"""Interface for a single trial that is being described or stepped.
-
-Everything here acts on a block of one trial; the implementation is in
-:class:`neurogym.trials.Trials`.
-"""
+"""The trial that an environment describes or steps: time, observations, ground truth, and its outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.compat.members import built, durations, end_of_periods, in_order, older_name, zero_filled
 from neurogym.messages.names import unknown
 from neurogym.parameters.base import BaseEnv
 from neurogym.spaces import Action
 from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
 from neurogym.trials.events import ABORT, CORRECT, ERROR, NONE, OUTCOMES, Info, outcome_of
-from neurogym.trials.layout import Duration, InvalidOperationError, Period
-from neurogym.trials.row_arrays import RowValues, Where
+from neurogym.trials.layout import InvalidOperationError
 
 _OUTCOMES = tuple(OUTCOMES)
 
@@ -77,7 +71,7 @@ class SingleTrial(BaseEnv):
         Raises:
             InvalidOperationError: If there is no trial yet.
         """
-        trials, _ = self._place()
+        trials, _ = self.block_and_index()
         return trials if trials is self.block_described else self.cursor.alone()
 
     @property
@@ -85,7 +79,7 @@ class SingleTrial(BaseEnv):
         """Whether ``_new_trial`` is describing a trial."""
         return self.block_described is not None
 
-    def _place(self) -> tuple[Trials, int]:
+    def block_and_index(self) -> tuple[Trials, int]:
         """Block and position of the trial that is being described, else of the current trial."""
         if self.block_described is not None:
             return self.block_described, 0
@@ -123,13 +117,13 @@ class SingleTrial(BaseEnv):
     @property
     def start_ind(self) -> dict[str, int]:
         """First step of each period."""
-        trials, k = self._place()
+        trials, k = self.block_and_index()
         return {name: int(start[k]) for name, start in trials.starts.items()}
 
     @property
     def end_ind(self) -> dict[str, int]:
         """Step after the last of each period."""
-        trials, k = self._place()
+        trials, k = self.block_and_index()
         return {name: int(end[k]) for name, end in trials.ends.items()}
 
     @property
@@ -144,7 +138,7 @@ class SingleTrial(BaseEnv):
 
     def in_period(self, period: str, t: float | None = None) -> bool:
         """Whether time ``t`` (ms; default: now) lies in a period, start included, end excluded."""
-        trials, k = self._place()
+        trials, k = self.block_and_index()
         start = trials.starts.get(period)
         if start is None:
             raise ValueError(unknown("period", period, trials.starts))
@@ -180,7 +174,7 @@ class SingleTrial(BaseEnv):
     @property
     def ob(self) -> np.ndarray:
         """Observations of the current trial, shape (steps, *observation shape); writable."""
-        trials, k = self._place()
+        trials, k = self.block_and_index()
         ob = trials.ob  # lays the trials out if they are not yet
         return ob[trials.span(k)]
 
@@ -191,7 +185,7 @@ class SingleTrial(BaseEnv):
     @property
     def gt(self) -> np.ndarray:
         """Ground truth of the current trial, shape (steps, *action shape); writable."""
-        trials, k = self._place()
+        trials, k = self.block_and_index()
         if self.block_described is None and not trials.has_gt:
             raise AttributeError(f"{type(self).__name__} has no ground truth")
         gt = trials.gt
@@ -216,85 +210,6 @@ class SingleTrial(BaseEnv):
             step, length = self.cursor.step, self.cursor.end - self.cursor.first
             self.cursor.enter(trials, 0)
             self.cursor.row, self.cursor.end = self.cursor.first + step, self.cursor.first + length
-
-    # -- describing one trial (templates, wrappers) -------------------------------------------------------------------
-
-    def add_period(
-        self,
-        period: str | Sequence[str],
-        duration: Duration | None = None,
-        before: str | None = None,
-        after: str | float | np.ndarray | None = None,
-        last_period: bool = False,
-        min_steps: int | Mapping[str, int] = 0,
-    ) -> None:
-        """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
-        if self.block_described is None:
-            raise InvalidOperationError("add_period: the trial is complete; periods are added in _new_trial")
-        self.block_described.add_period(period, duration, before, after, last_period, min_steps)
-
-    def sample_time(self, period: str) -> float:
-        """A duration of a period (ms), drawn from ``timing`` and floored to whole steps."""
-        trials = self.block_described if self.block_described is not None else Trials(self, 1)
-        return float(trials.sample_time(period)[0])
-
-    def view_ob(self, period: str | None = None) -> np.ndarray:
-        """Writable rows of the observations in a period."""
-        return self.ob if period is None else self.ob[self._span(period)]
-
-    def view_groundtruth(self, period: str | None = None) -> np.ndarray:
-        """Writable rows of the ground truth in a period."""
-        return self.gt if period is None else self.gt[self._span(period)]
-
-    def _span(self, period: str) -> slice:
-        trials, k = self._place()
-        if period not in trials.starts:
-            raise ValueError(unknown("period", period, trials.starts))
-        return slice(trials.starts[period].item(k), trials.ends[period].item(k))
-
-    def add_ob(self, value: RowValues, period: Period = None, where: Where = None) -> None:
-        """Add to the observations of the trial; see :meth:`neurogym.trials.Trials.add_ob`.
-
-        Args:
-            value: A number, an array that broadcasts against (rows, channels), or a callable of the present values.
-            period: Name, names (a row that they share is added to once), or None for the whole trial.
-            where: Label or indices of channels; None for all.
-        """
-        self._write(Trials.add_ob, value, period, where)
-
-    def set_ob(self, value: RowValues, period: Period = None, where: Where = None) -> None:
-        """Like :meth:`add_ob`, but replaces what was there."""
-        self._write(Trials.set_ob, value, period, where)
-
-    def _write(self, write: Callable[..., None], value: RowValues, period: Period, where: Where) -> None:
-        value, period = in_order(value, period)
-        trials = self.this_trial
-        value, per_row = trials.entries(value, period, where)
-        write(trials, value, period, where, per_row)
-
-    def add_randn(self, mu: float = 0, sigma: RowValues = 1, period: Period = None, where: Where = None) -> None:
-        """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
-        trials = self.this_trial
-        spread, per_row = trials.entries(sigma, period, where)
-        trials.add_randn(mu, (lambda _: spread) if per_row else spread, period, where)
-
-    def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
-        """Set the right action in a period; see :meth:`neurogym.trials.Trials.set_groundtruth`.
-
-        Args:
-            value: A number, an array that broadcasts against (rows, *action shape), or a callable that takes
-                :class:`neurogym.trials.Rows`.
-            period: Name, names, or None for the whole trial.
-            where: Label of the action space; then ``value`` is the position in the list registered under it.
-        """
-        value, period = in_order(value, period)
-        trials = self.this_trial
-        if not callable(value) and np.ndim(value):
-            shape = () if where is not None else trials.gt.shape[1:]
-            rows = trials.entry_per_row(np.asarray(value), period, shape)
-            trials.set_groundtruth(lambda _: rows, period, where)
-        else:
-            trials.set_groundtruth(value, period, where)
 
     # -- what the agent did in the trial -------------------------------------------------------------------------------
 
@@ -339,14 +254,3 @@ class SingleTrial(BaseEnv):
         info["trial_steps"] = info["tr_dur"] = steps
         info["aborts"] = self.trial_aborts
         info["periods"] = spans
-
-    # -- members that tasks written for older versions use ------------------------------------------------------------
-
-    _ob_built, _gt_built, _tmax, _duration = built("ob"), built("gt"), end_of_periods(), durations()
-    _init_ob, _init_gt = zero_filled("ob"), zero_filled("gt")
-    obs, obs_now = older_name("ob"), older_name("ob_now")
-    add_epoch, in_epoch = older_name("add_period"), older_name("in_period")
-
-    def _add_ob(self, value: RowValues, period: Period = None, where: Where = None, reset: bool = False) -> None:
-        """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`; a task that overrides one of them may call this."""
-        (SingleTrial.set_ob if reset else SingleTrial.add_ob)(self, value, period, where)

@@ -107,14 +107,14 @@ class Dataset:
         """Start all streams again from ``seed``; None: from the operating system."""
         self._entropy = np.random.SeedSequence(seed).entropy
         self._started = False
-        self._given: dict[str, object] = {}
+        self._conditions: dict[str, object] = {}
         self._i_batch = 0
 
     def _start(self, *key: int) -> None:
         """Begin every stream; equal keys give equal streams."""
         seeds = np.random.SeedSequence(self._entropy, spawn_key=key).generate_state(self.batch_size)
-        for stream, one in zip(self._streams, seeds, strict=True):
-            stream.restart(int(one))
+        for stream, number in zip(self._streams, seeds, strict=True):
+            stream.restart(int(number))
         self._rows.clear()
         self._length_guess[:] = 16.0
 
@@ -132,11 +132,11 @@ class Dataset:
         columns["period"] = columns["period"].astype(np.int64)
         return SupervisedBatch(**columns, mask=window.inside.astype(np.float32), trials=window.records)
 
-    def _ask_for(self, given: dict[str, object]) -> None:
+    def _ask_for(self, conditions: dict[str, object]) -> None:
         """Set the conditions of the next trials."""
         self._start_once()
-        if repr(given) != repr(self._given):
-            self._given = given
+        if repr(conditions) != repr(self._conditions):
+            self._conditions = conditions
             self._rows.clear()
 
     def _start_once(self) -> None:
@@ -153,18 +153,18 @@ class Dataset:
         self._start_once()
         self._rows.clear()
         self._stock(kwargs)
-        self._given = {}
+        self._conditions = {}
 
-    def _stock(self, given: dict[str, object]) -> None:
+    def _stock(self, conditions: dict[str, object]) -> None:
         """Make trials until the buffer suffices for the next batch."""
         rows = self._rows
         for b in np.flatnonzero(rows.lacks(None if self.aligned else self.seq_len)).tolist():
             while rows.lacks(None if self.aligned else self.seq_len, b):
-                rows.append(b, *self._make(b, given))
+                rows.append(b, *self._make(b, conditions))
 
     def _next(self) -> Window:
         """Next window, or next trial, of each sequence."""
-        self._stock(self._given)
+        self._stock(self._conditions)
         rows = self._rows
         records: list[Info] = []
         if self.aligned:
@@ -177,10 +177,10 @@ class Dataset:
             count = np.full(self.batch_size, length)
         return rows.next_window(count, length, self.batch_first, records)
 
-    def _make(self, b: int, given: dict[str, object]) -> tuple[dict[str, np.ndarray], Frame]:
+    def _make(self, b: int, conditions: dict[str, object]) -> tuple[dict[str, np.ndarray], Frame]:
         """More rows of a sequence."""
         n = int(np.clip(np.ceil(self._ahead / self._length_guess[b]), 1, 512))
-        frame = self._streams[b].make(n, given)
+        frame = self._streams[b].make(n, conditions)
         self._length_guess[b] = max(1.0, float(frame.length.mean()))
         starts = np.zeros(len(frame.rows), bool)
         starts[np.cumsum(frame.length) - frame.length] = True
@@ -236,7 +236,7 @@ class Dataset:
         if not 0 <= i < self.max_batch:
             raise IndexError(f"there are {self.max_batch} batches, none at {i}")
         self._start(1, i)
-        self._started, self._given = False, {}
+        self._started, self._conditions = False, {}
         window = self._next()
         return window.take("inputs"), window.take("targets")
 
@@ -315,9 +315,9 @@ class Window(NamedTuple):
         flat = pool.reshape(-1, *pool.shape[2:])
         if self.inside.all():
             return flat.take(self.at, axis=0)
-        found = flat.take(np.where(self.inside, self.at, 0), axis=0)
-        found[~self.inside] = -1 if name == "period" else 0
-        return found
+        rows = flat.take(np.where(self.inside, self.at, 0), axis=0)
+        rows[~self.inside] = -1 if name == "period" else 0
+        return rows
 
 
 def _copies(env: str | gym.Env, kwargs: Mapping[str, object], n: int) -> list[gym.Env]:

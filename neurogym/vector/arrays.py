@@ -88,11 +88,11 @@ class TrialVectorEnv(Batch):
 
     def _follow(self, ended: EndedTrials, actions: np.ndarray) -> None:
         """Make the next trial of environments whose trials depend on the agent, each as in an unbatched session."""
-        which = ended.env.tolist()
+        indices = ended.env.tolist()
         how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
-        for i, *trial in zip(which, *[part.tolist() for part in how], strict=True):
+        for i, *trial in zip(indices, *[column.tolist() for column in how], strict=True):
             self.tasks[i].follow(*trial)
-        for env, block in self.together.begin(which):
+        for env, block in self.together.begin(indices):
             if len(env) == 1:
                 self._pools.load(env[0], block)
             else:
@@ -165,20 +165,20 @@ class TrialVectorEnv(Batch):
         Raises:
             ValueError: If the mask or an option does not fit.
         """
-        which, options = self.to_reset(options)
-        if len(which) < self.num_envs and not self._pools.rows:
+        indices, options = self.to_reset(options)
+        if len(indices) < self.num_envs and not self._pools.rows:
             raise ValueError("the first reset is of all environments")
         seeds = self.seeds(seed)
-        for i in which.tolist():
+        for i in indices.tolist():
             task = self.tasks[i]
             self.envs[i].reset(seed=seeds[i], options=options)
             if options or not self._stack.ahead:  # the first trial is one of its own
                 self._take(i, task.cursor.block)
             else:
                 self._pools.load(i, task.ahead.block)
-        self._pools.begin(which)
-        self._pools.forget_sums(which)
-        self._forget(which)
+        self._pools.begin(indices)
+        self._pools.forget_sums(indices)
+        self._forget(indices)
         self.finished = None
         return self._observed(), {}
 
@@ -221,10 +221,10 @@ class TrialVectorEnv(Batch):
             raise self._wrong(actions)
         pools = self._pools
         skipped = pools.jumps(actions, self.tasks[0].most_steps) if self._jumps else None
-        done = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
-        if done is None:
+        result = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
+        if result is None:
             raise self._wrong(actions)
-        rewards, new_trial, truth, ended = done
+        rewards, new_trial, truth, ended = result
         if skipped is not None:
             before = pools.skip(skipped, new_trial)
             ended = None if ended is None else self._counted(ended, before)
@@ -244,8 +244,8 @@ class TrialVectorEnv(Batch):
         """Trials that ended, without the rows that they skipped; their tasks are told where they ended."""
         for i, rows in zip(ended.env.tolist(), skipped.tolist(), strict=True):
             self.tasks[i].cursor.skipped = rows
-        env, trial, outcome, steps, *others = ended
-        return EndedTrials(env, trial, outcome, steps - skipped, *others)
+        env, trial, outcome, steps, *rest = ended
+        return EndedTrials(env, trial, outcome, steps - skipped, *rest)
 
     def _wrong(self, actions: np.ndarray) -> ValueError:
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
@@ -253,7 +253,7 @@ class TrialVectorEnv(Batch):
     def _columns_of(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
         """Trials that ended, in the format of ``finished``."""
         self._record = record = self._pools.records.of(ended.env, ended.trial)
-        own = {
+        of_step = {
             "env": ended.env,
             "performance": ended.performance,
             "outcome": OUTCOMES[ended.outcome],
@@ -263,7 +263,7 @@ class TrialVectorEnv(Batch):
             "steps": ended.steps,
             "aborts": ended.aborts,
         }
-        return {**own, **record, **own}  # in this order, but what is called the same is not the record's
+        return {**of_step, **record, **of_step}  # in this order, but what is called the same is not the record's
 
     def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> Info:
         """Infos of the trials that ended, in Gymnasium's format."""
@@ -271,6 +271,6 @@ class TrialVectorEnv(Batch):
         infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
         periods = {name: column for name, column in self._record.items() if name.startswith("period_")}
         trial = {name: column for name, column in self._record.items() if name not in periods}
-        for name, part in {"trial": trial, "periods": periods}.items():
-            infos[name], infos["_" + name] = masked(part, env, mask), mask
+        for name, columns in {"trial": trial, "periods": periods}.items():
+            infos[name], infos["_" + name] = masked(columns, env, mask), mask
         return infos

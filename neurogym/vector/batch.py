@@ -65,8 +65,8 @@ class GroupedTrials:
         if not can_make_together(self._tasks[0]):
             return False
         if self._compared is not PreparedTrials.last_drop:
-            first, *others = self._tasks
-            self._alike = all(can_make_together(task) and task.has_parameters_of(first) for task in others)
+            first, *rest = self._tasks
+            self._alike = all(can_make_together(task) and task.has_parameters_of(first) for task in rest)
             self._compared = PreparedTrials.last_drop
         return self._alike
 
@@ -136,14 +136,14 @@ class Batch(VectorEnv):
 
     def to_reset(self, options: Mapping[str, object] | None) -> tuple[np.ndarray, dict[str, object] | None]:
         """Return the environments selected by ``options["reset_mask"]`` (default: all), and the remaining options."""
-        others = dict(options or {})
-        mask = others.pop("reset_mask", None)
+        remaining = dict(options or {})
+        mask = remaining.pop("reset_mask", None)
         if mask is None:
-            return np.arange(self.num_envs), others or None
+            return np.arange(self.num_envs), remaining or None
         mask = np.asarray(mask)
         if mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
             raise ValueError(f"reset_mask needs {self.num_envs} booleans, one of them True, got {mask!r}")
-        return np.flatnonzero(mask), others or None
+        return np.flatnonzero(mask), remaining or None
 
     def move(self, actions: Actions) -> BatchStepResult:
         """:meth:`step` without infos, which take longer to put together than the step itself: for learners.
@@ -211,15 +211,15 @@ class LoopVectorEnv(Batch):
 
     def reset(self, *, seed: Seeds = None, options: Mapping[str, object] | None = None) -> tuple[np.ndarray, Info]:
         """Start a session in every environment; see :meth:`TrialVectorEnv.reset`."""
-        which, options = self.to_reset(options)
+        indices, options = self.to_reset(options)
         seeds, infos = self.seeds(seed), dict[int, Info]()
-        if self._shown is None and len(which) < self.num_envs:
+        if self._shown is None and len(indices) < self.num_envs:
             raise ValueError("the first reset is of all environments")
-        shown: list[Any] = [None] * self.num_envs if self._shown is None else self._shown
-        for i in which.tolist():
-            shown[i], infos[i] = self.envs[i].reset(seed=seeds[i], options=options)
-        self._shown, self.finished = shown, None
-        return np.stack(shown), gathered(infos, self.num_envs)
+        observations: list[Any] = [None] * self.num_envs if self._shown is None else self._shown
+        for i in indices.tolist():
+            observations[i], infos[i] = self.envs[i].reset(seed=seeds[i], options=options)
+        self._shown, self.finished = observations, None
+        return np.stack(observations), gathered(infos, self.num_envs)
 
     def step(self, actions: Actions) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         """Act in every environment; see :meth:`TrialVectorEnv.step`.
@@ -240,9 +240,9 @@ class LoopVectorEnv(Batch):
             self._stacks = self._shown_by()
         if not self._stacks:
             return [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
-        done = [task.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
-        self.together.begin([i for i, (ended, *_) in enumerate(done) if ended])
-        each = zip(self.tasks, self._stacks, done, strict=True)
+        results = [task.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
+        self.together.begin([i for i, (ended, *_) in enumerate(results) if ended])
+        each = zip(self.tasks, self._stacks, results, strict=True)
         return [task.step_result(stack, *result) for task, stack, (_, *result) in each]
 
     def _shown_by(self) -> list[Stack | None]:
@@ -259,17 +259,17 @@ class LoopVectorEnv(Batch):
         if len(actions) != n:
             raise ValueError(f"expected {n} actions of {self.single_action_space}, got {actions!r}")
         actions = actions.tolist() if self._integers and isinstance(actions, np.ndarray) else actions
-        shown, rewards, terminated, truncated, self._infos = map(list, zip(*self._each(actions), strict=True))
+        observations, rewards, terminated, truncated, self._infos = map(list, zip(*self._each(actions), strict=True))
         ended = [bool(info.get("new_trial")) for info in self._infos]
         finished = {i: info for i, info in enumerate(self._infos) if ended[i]}
-        last_seen = {i: shown[i] for i in range(n) if terminated[i] or truncated[i]}
+        last_seen = {i: observations[i] for i in range(n) if terminated[i] or truncated[i]}
         for i in last_seen:
-            shown[i], _ = self.envs[i].reset()
+            observations[i], _ = self.envs[i].reset()
         self.finished = finished_columns(finished) if finished else None
-        self._shown = shown
+        self._shown = observations
         truths = [info["gt"] for info in self._infos if "gt" in info]
         return BatchStepResult(
-            np.array(shown),
+            np.array(observations),
             np.array(rewards, float),
             np.array(terminated, bool),
             np.array(truncated, bool),

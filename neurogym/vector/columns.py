@@ -52,8 +52,8 @@ class RecordColumns:
         if dtype.kind not in "biuf" or (column is not None and column.dtype == object):
             wide = np.empty((self.n, self._capacity), dtype=object)
         else:
-            known = dtype if column is None else np.promote_types(column.dtype, dtype)
-            wide = np.zeros((self.n, self._capacity), dtype=known)
+            common = dtype if column is None else np.promote_types(column.dtype, dtype)
+            wide = np.zeros((self.n, self._capacity), dtype=common)
         if column is not None:
             wide[...] = column
         self._columns[name], self._by_kind = wide, []
@@ -68,10 +68,10 @@ class RecordColumns:
         """Records of some trials: name to array (trials,), in no particular order."""
         if not self._by_kind:
             self._by_kind = self._together()
-        cell, found = env * self._capacity + trial, dict[str, np.ndarray]()
+        cell, records = env * self._capacity + trial, dict[str, np.ndarray]()
         for names, table in self._by_kind:
-            found.update(zip(names, table.take(cell, axis=0).T, strict=True))
-        return found
+            records.update(zip(names, table.take(cell, axis=0).T, strict=True))
+        return records
 
     def _together(self) -> list[tuple[list[str], np.ndarray]]:
         """Group columns by type into tables (environment and trial, column), of which the columns become views."""

@@ -127,10 +127,10 @@ class Pools:
         if gt is None and "gt" in self.tables:
             gt = np.zeros(block.total, np.int64)
         rows = RuleTables(reward, performance, event, gt)  # type: ignore[arg-type]
-        while (found := distinct(rows, code, self._views[i])) is None:
+        while (count := distinct(rows, code, self._views[i])) is None:
             self._room *= 4
             self._make_room_for(fields)
-        self._entries[i] = found
+        self._entries[i] = count
 
     def _make_room_for(self, fields: Mapping[str, np.ndarray]) -> None:
         """Allocate memory for the distinct rows of tables with these fields."""
@@ -142,7 +142,7 @@ class Pools:
                 for i, count in enumerate([] if old is None else self._entries):
                     new[i, :count] = old[i, :count]  # type: ignore[index]
         tables = [self.tables[name] for name in KINDS if name in self.tables]
-        self._views, self._places = [RuleTables(*own) for own in zip(*tables, strict=True)], None
+        self._views, self._places = [RuleTables(*views) for views in zip(*tables, strict=True)], None
 
     def fields(self, i: int, at: slice) -> dict[str, np.ndarray]:
         """Rows of the block of environment ``i``, in the format of :class:`~neurogym.trials.Trials`."""

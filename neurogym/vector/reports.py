@@ -51,20 +51,20 @@ def gathered(infos: Mapping[int, Info], n: int) -> Info:
         infos: Index of an environment to its infos.
         n: Number of environments.
     """
-    found: Info = {}
+    merged: Info = {}
     for name in dict.fromkeys(name for info in infos.values() for name in info):
         present = {i: info[name] for i, info in infos.items() if name in info}
         mask = np.zeros(n, bool)
         mask[list(present)] = True
         if all(isinstance(value, Mapping) for value in present.values()):
-            found[name] = gathered(present, n)
+            merged[name] = gathered(present, n)
         else:
             column = _column(list(present.values()))
             full = np.full(n, None) if column.dtype == object else np.zeros((n, *column.shape[1:]), column.dtype)
             full[list(present)] = column
-            found[name] = full
-        found[f"_{name}"] = mask
-    return found
+            merged[name] = full
+        merged[f"_{name}"] = mask
+    return merged
 
 
 def _column(values: list[Any]) -> np.ndarray:
@@ -83,12 +83,12 @@ def finished_columns(infos: Mapping[int, Info]) -> dict[str, np.ndarray]:
         infos: Index of an environment to its infos.
     """
     several = list(infos.values())
-    found: dict[str, list[Any]] = {"env": list(infos)}
+    columns: dict[str, list[Any]] = {"env": list(infos)}
     for name, in_info in FINISHED.items():
-        found[name] = [info.get(in_info, _MISSING.get(name, np.nan)) for info in several]
-    found["performance"] = list(map(float, found["performance"]))
-    for part in ("trial", "periods"):
-        records = [info.get(part, _NOTHING) for info in several]
+        columns[name] = [info.get(in_info, _MISSING.get(name, np.nan)) for info in several]
+    columns["performance"] = list(map(float, columns["performance"]))
+    for entry in ("trial", "periods"):
+        records = [info.get(entry, _NOTHING) for info in several]
         alike = all(record.keys() == records[0].keys() for record in records)
         for name in records[0] if alike else dict.fromkeys(name for record in records for name in record):
             values = [record.get(name, ()) for record in records]
@@ -98,8 +98,8 @@ def finished_columns(infos: Mapping[int, Info]) -> dict[str, np.ndarray]:
                 if all(map(_has_parts, values)):
                     continue
                 values = list(map(_plain, values))
-            found.setdefault(str(name), values)
-    return {name: _as_column(name, values) for name, values in found.items()}
+            columns.setdefault(str(name), values)
+    return {name: _as_column(name, values) for name, values in columns.items()}
 
 
 def finished_row(i: int, info: Info) -> dict[str, object]:

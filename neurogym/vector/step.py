@@ -47,8 +47,8 @@ def distinct(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | N
     compiled = kernels.get("distinct")
     if compiled is not None:
         slots = np.empty(1 << (2 * len(entries.reward)).bit_length(), np.int64)
-        found = compiled(*rows, code, *entries, slots)
-        return None if found < 0 else found
+        count = compiled(*rows, code, *entries, slots)
+        return None if count < 0 else count
     columns = [column.reshape(len(code), -1) for column in rows if column is not None]
     together = np.hstack([np.ascontiguousarray(column).view(np.uint8) for column in columns])
     _, first, of_row = np.unique(together, axis=0, return_index=True, return_inverse=True)
@@ -134,10 +134,10 @@ def advance(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | None
     counts, sums = np.empty((5, n), np.int64), np.empty((3, n))
     rewards, ended = np.empty(n), np.empty(n, bool)
     truth = None if places.gt is None else np.empty(n, np.int64)
-    done = compiled(actions, *places, counts, sums, rewards, ended, truth)
-    if done < 0:
+    count = compiled(actions, *places, counts, sums, rewards, ended, truth)
+    if count < 0:
         return None
-    return rewards, ended, truth, EndedTrials(*counts[:, :done], *sums[:, :done]) if done else None
+    return rewards, ended, truth, EndedTrials(*counts[:, :count], *sums[:, :count]) if count else None
 
 
 def in_numpy(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | None:
@@ -163,9 +163,9 @@ def in_numpy(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | Non
     outcome = np.where(outcome != NONE, outcome, outcome_of(score))
     responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != places.hold)
     reaction = np.where(responded, steps - places.go[i, trial], np.nan)
-    found = EndedTrials(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)
+    finished = EndedTrials(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)
     places.score[i] = places.sum[i] = places.aborts[i] = 0
     places.trial[i] += 1
     more = i[places.trial[i] < places.n_trials[i]]
     places.at[more] = places.first[more] = more * capacity + places.offset[more, places.trial[more]]
-    return rewards, ended, truth, found
+    return rewards, ended, truth, finished

@@ -114,8 +114,8 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         self = super().__new__(cls)
         if args or kwargs:
             arguments = _signature(cls.__init__).bind(self, *args, **kwargs).arguments
-            kept = {name: value for name, value in arguments.items() if name not in ("self", "env")}
-            gym.utils.RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **kept)
+            recorded = {name: value for name, value in arguments.items() if name not in ("self", "env")}
+            gym.utils.RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **recorded)
         return self
 
     def __init__(self, env: gym.Env):
@@ -126,18 +126,18 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     def _check_order(self, inner: list[TrialWrapper]) -> None:
         name = type(self).__name__
-        for other in inner:
-            its = type(other).__name__
-            for condition in set(self.decides) & set(other.decides):
-                raise ValueError(f"{name} and {its} both decide {condition}: put only one of them on a task")
-            if any(cls.__name__ in self.inside_of for cls in type(other).__mro__):
-                raise ValueError(f"{name} must be inside {its}: put {name} on first, then {its}")
+        for wrapper in inner:
+            inner_name = type(wrapper).__name__
+            for condition in set(self.decides) & set(wrapper.decides):
+                raise ValueError(f"{name} and {inner_name} both decide {condition}: put only one of them on a task")
+            if any(cls.__name__ in self.inside_of for cls in type(wrapper).__mro__):
+                raise ValueError(f"{name} must be inside {inner_name}: put {name} on first, then {inner_name}")
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Conditions of the next ``n`` trials: ``given``, which comes from outer wrappers, with changes."""
-        return given
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Conditions of the next ``n`` trials: ``conditions``, which comes from outer wrappers, with changes."""
+        return conditions
 
     def revise(self, trials: Trials) -> None:
         """Change trials that were just made: periods, observations, ground truth, rewards."""
@@ -197,8 +197,8 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     @property
     def has_history_without(self) -> bool:
         """Whether the task, or another wrapper, makes a trial depend on earlier trials."""
-        others = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
-        return self.task.traits.history_dependent or any(wrapper.hooks.history_dependent for wrapper in others)
+        remaining = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
+        return self.task.traits.history_dependent or any(wrapper.hooks.history_dependent for wrapper in remaining)
 
     @property
     def earlier_trials_matter(self) -> bool:

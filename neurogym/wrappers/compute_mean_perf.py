@@ -64,11 +64,11 @@ class ComputeMeanPerf(TrialWrapper):
             self._window = remembered(self._window, float(info["performance"]), self.perf_w)
         self.mean_perf = float(np.mean(self._window)) if len(self._window) == self.perf_w else 0.0
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Set the flags."""
         flags = {key: np.full(n, self.mean_perf > th) for key, th in zip(self.key, self.perf_th, strict=True)}
         wanted = {name for wrapper in self.task.wrappers for name in wrapper.accepts}
-        return {**given, **{key: flag for key, flag in flags.items() if key in wanted}}
+        return {**conditions, **{key: flag for key, flag in flags.items() if key in wanted}}
 
     def revise(self, trials: Trials) -> None:
         """Record the mean."""
@@ -121,11 +121,11 @@ class PerfPhases(TrialWrapper):
         """Begin with the first phase."""
         self.phase, self._since = self.start_ph, 0
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Advance if the flag is set, and pass on the phase."""
-        rest = {name: value for name, value in given.items() if name != self.flag_key}
+        rest = {name: value for name, value in conditions.items() if name != self.flag_key}
         self._since += n
-        if self._since > self.wait and self.phase < self.end_ph and bool(given.get(self.flag_key, [False])[0]):
+        if self._since > self.wait and self.phase < self.end_ph and bool(conditions.get(self.flag_key, [False])[0]):
             self.phase, self._since = min(self.phase + self.step_ph, self.end_ph), 0
         wanted = any("phase" in wrapper.accepts for wrapper in self.task.wrappers)
         return {**rest, "phase": np.full(n, self.phase)} if wanted else rest

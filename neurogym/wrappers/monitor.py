@@ -166,9 +166,9 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
             return path
         columns = {key: np.array(values) for key, values in self.data.items()}
         columns = {key: column for key, column in columns.items() if column.dtype != object}
-        beside = path.with_suffix(".tmp.npz")
-        np.savez(beside, **columns)  # type: ignore[arg-type]
-        beside.replace(path)
+        temporary = path.with_suffix(".tmp.npz")
+        np.savez(temporary, **columns)  # type: ignore[arg-type]
+        temporary.replace(path)
         if self.config.monitor.verbose:
             from neurogym.messages.console import logger
 
@@ -186,8 +186,8 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
     def reset_data(self) -> None:
         """Discard the data collected since the last file."""
         self.data: dict[str, list[Any]] = {key: [] for key in BASIC}
-        kept = ("ob", "actions", "rewards", "gt", "performance", "starts", "initial", "trial")
-        self.steps_since_save, self._recorded = 0, {key: [] for key in kept}
+        names = ("ob", "actions", "rewards", "gt", "performance", "starts", "initial", "trial")
+        self.steps_since_save, self._recorded = 0, {key: [] for key in names}
 
     # -- figures ------------------------------------------------------------------------------------------------------
 
@@ -195,35 +195,35 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         """Keep the first steps after each save; draw a figure when enough steps are recorded."""
         if not self.config.monitor.plot.create or self._recorded is None:
             return
-        kept = self._recorded
-        if not kept["ob"]:
-            kept["initial"], kept["trial"] = [self._seen if self._seen is not None else ob], [self.num_tr]
+        recorded = self._recorded
+        if not recorded["ob"]:
+            recorded["initial"], recorded["trial"] = [self._seen if self._seen is not None else ob], [self.num_tr]
         values = {"ob": ob, "actions": action, "rewards": reward, "gt": info.get("gt", 0)}
         values["performance"] = float(info.get("performance", -1)) if over else -1.0
         for key, value in values.items():
-            kept[key].append(value)
+            recorded[key].append(value)
         if over:
-            kept["starts"].append(len(kept["ob"]))
+            recorded["starts"].append(len(recorded["ob"]))
         plot = self.config.monitor.plot
-        done = len(kept["starts"] if plot.trigger == "trial" else kept["ob"])
-        if done >= (plot.value or plot.step):
-            self._draw(kept)
+        count = len(recorded["starts"] if plot.trigger == "trial" else recorded["ob"])
+        if count >= (plot.value or plot.step):
+            self._draw(recorded)
             self._recorded = None
 
-    def _draw(self, kept: dict[str, list[Any]]) -> None:
+    def _draw(self, recorded: dict[str, list[Any]]) -> None:
         from neurogym.plotting.runs import visualize_run
 
         visualize_run(
-            np.array(kept["ob"]),
-            np.array(kept["actions"]),
-            gt=np.array(kept["gt"]),
-            rewards=np.array(kept["rewards"]),
-            performance=np.array(kept["performance"]),
+            np.array(recorded["ob"]),
+            np.array(recorded["actions"]),
+            gt=np.array(recorded["gt"]),
+            rewards=np.array(recorded["rewards"]),
+            performance=np.array(recorded["performance"]),
             name=self.config.monitor.plot.title,
-            fname=self.save_dir / f"task_{kept['trial'][0]:06d}.{self.config.monitor.plot.ext}",
+            fname=self.save_dir / f"task_{recorded['trial'][0]:06d}.{self.config.monitor.plot.ext}",
             env=self.env,
-            initial_ob=kept["initial"][0],
-            trial_starts=[start for start in kept["starts"] if start < len(kept["ob"])],
+            initial_ob=recorded["initial"][0],
+            trial_starts=[start for start in recorded["starts"] if start < len(recorded["ob"])],
         )
 
     def plot_training_history(

@@ -81,13 +81,15 @@ class MotionEnergy(TrialWrapper):
                 near[:, margin + dy : margin + dy + height, margin + dx : margin + dx + width] += lit
         frame, y, x = np.unravel_index(np.flatnonzero(lit & late[:, None, None]), lit.shape)
         step = near.shape[2]
-        place = ((frame - self.delay) * near.shape[1] + y + margin) * step + x + margin
-        down, right = (np.rint(shift * part).astype(int) for part in (-np.sin(self.angles), np.cos(self.angles)))
-        found = np.zeros((total, len(self.angles)), np.float32)
+        index = ((frame - self.delay) * near.shape[1] + y + margin) * step + x + margin
+        down, right = (
+            np.rint(shift * component).astype(int) for component in (-np.sin(self.angles), np.cos(self.angles))
+        )
+        energy = np.zeros((total, len(self.angles)), np.float32)
         for i, away in enumerate(down * step + right):
-            balance = near.ravel()[place - away].astype(np.int8) - near.ravel()[place + away].astype(np.int8)
-            found[:, i] = np.bincount(frame, balance, total)
-        return found / np.sqrt(np.maximum(np.count_nonzero(lit, axis=(1, 2)), 1), dtype=np.float32)[:, None]
+            balance = near.ravel()[index - away].astype(np.int8) - near.ravel()[index + away].astype(np.int8)
+            energy[:, i] = np.bincount(frame, balance, total)
+        return energy / np.sqrt(np.maximum(np.count_nonzero(lit, axis=(1, 2)), 1), dtype=np.float32)[:, None]
 
 
 def _middle(lit: np.ndarray) -> np.ndarray:

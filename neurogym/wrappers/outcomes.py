@@ -56,7 +56,7 @@ class BiasCorrection(TrialWrapper):
         ratios = []
         for action in self._actions:
             right = sum(truth == action for _, truth in self._window)
-            ratios.append((sum(made == action for made, _ in self._window) + 1) / right if right else float("inf"))
+            ratios.append((sum(chosen == action for chosen, _ in self._window) + 1) / right if right else float("inf"))
         smallest = min(ratios)
         if smallest >= self.th:
             return reward, 0
@@ -197,9 +197,9 @@ class TimeOut(TrialWrapper):
         """Note whether the trial ended with an error or a miss; a graded success, such as a sure bet, is neither."""
         self._on = info["outcome"] in ("error", "abort", "miss")
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Set the fixation duration after an error or miss."""
-        return {**given, "period_fixation": np.full(n, float(self.time_out))} if self._on else given
+        return {**conditions, "period_fixation": np.full(n, float(self.time_out))} if self._on else conditions
 
     def revise(self, trials: Trials) -> None:
         """Record whether the fixation period was changed."""

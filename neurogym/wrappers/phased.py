@@ -191,17 +191,17 @@ class Shaping(Phased):
         self.short_dur = short_dur
         super().__init__(env, 5, init_ph, max_num_reps, th, perf_w)
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Set noise and durations."""
         self.silence(self.curr_ph < 3)
         if self.curr_ph > 3:
-            return given
-        asked = dict(given)
+            return conditions
+        requested = dict(conditions)
         for period in list(self.task.timing)[:-1]:
             kind, _ = Distribution.of(self.task.timing[period])
             if kind != "until" and mean_duration(self.task.timing[period]) > 0:
-                asked[f"period_{period}"] = self._short(period, n)
-        return asked
+                requested[f"period_{period}"] = self._short(period, n)
+        return requested
 
     def _short(self, period: str, n: int) -> np.ndarray:
         """Durations of the early phases (ms)."""
@@ -254,15 +254,15 @@ class CurriculumLearning(Phased):
             raise TypeError(f"CurriculumLearning needs channels of the stimulus; {env.unwrapped} shows frames")
         super().__init__(env, 4, init_ph, max_num_reps, th, perf_w)
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Set noise, coherence and delay."""
         self.silence(self.curr_ph < 4)
-        asked = dict(given)
+        requested = dict(conditions)
         if self.curr_ph < 4 and "coh" in self.task.conditions:
-            asked["coh"] = np.full(n, CLEAR)
+            requested["coh"] = np.full(n, CLEAR)
         if self.curr_ph < 3 and "delay" in self.task.timing:
-            asked["period_delay"] = np.zeros(n)
-        return asked
+            requested["period_delay"] = np.zeros(n)
+        return requested
 
     def revise(self, trials: Trials) -> None:
         """Set stimuli and rewards for the present phase."""

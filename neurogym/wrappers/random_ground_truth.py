@@ -47,14 +47,14 @@ class RandomGroundTruth(TrialWrapper):
         """Effect on the ceiling of known probabilities of the correct answers."""
         return Effect("ground truth", process=BlockProcess.independent(self.p))
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Draw the ground truth."""
-        rest = {name: value for name, value in given.items() if name != "p"}
-        p = probability_rows(given["p"], n) if "p" in given else np.broadcast_to(self.p, (n, self.n_ch))
-        if "p" in given:
+        rest = {name: value for name, value in conditions.items() if name != "p"}
+        p = probability_rows(conditions["p"], n) if "p" in conditions else np.broadcast_to(self.p, (n, self.n_ch))
+        if "p" in conditions:
             check_probabilities(p, self.n_ch, "p")
-        if "sel_chs" in given:
-            p = restrict(p, self.choices, given["sel_chs"])
+        if "sel_chs" in conditions:
+            p = restrict(p, self.choices, conditions["sel_chs"])
         self._drawn = p
         return {**rest, "ground_truth": self.choices[draw(self.task.np_random, p)]}
 
@@ -124,9 +124,9 @@ class SideBias(TrialWrapper):
     def effect_on_ceiling(self) -> Effect:
         """Effect of blocks with known probabilities, each followed by a random other block."""
         n, choices = self.choice_prob.shape
-        others = (1 - np.eye(n)) / (n - 1) if n > 1 else np.ones((1, 1))
+        following = (1 - np.eye(n)) / (n - 1) if n > 1 else np.ones((1, 1))
         rows = np.repeat(self.choice_prob[:, None], choices, axis=1)
-        return Effect("ground truth", process=BlockProcess(rows, others, *self._clock.lengths))
+        return Effect("ground truth", process=BlockProcess(rows, following, *self._clock.lengths))
 
     def start_session(self) -> None:
         """Begin a block at random."""
@@ -134,7 +134,7 @@ class SideBias(TrialWrapper):
         self._block = int(rng.integers(self.n_block))
         self._clock.start(rng)
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Draw blocks and ground truth."""
         rng, blocks = self.task.np_random, np.empty(n, np.int64)
         for k, begins in enumerate(self._clock.changes(n, rng)):
@@ -143,9 +143,9 @@ class SideBias(TrialWrapper):
             blocks[k] = self._block
         p = self.choice_prob[blocks]
         self._drawn = blocks, p
-        if "sel_chs" in given:
-            p = restrict(p, self.choices, given["sel_chs"])
-        return {**given, "ground_truth": self.choices[draw(rng, p)]}
+        if "sel_chs" in conditions:
+            p = restrict(p, self.choices, conditions["sel_chs"])
+        return {**conditions, "ground_truth": self.choices[draw(rng, p)]}
 
     def revise(self, trials: Trials) -> None:
         """Record block and probabilities."""

@@ -51,10 +51,10 @@ def restrict(p: np.ndarray, choices: np.ndarray, active: Iterable[ArrayLike]) ->
         choices: Values of the ground truth.
         active: For each row the values in play.
     """
-    kept = p * np.stack([np.isin(choices, np.asarray(some)) for some in active])
-    empty = kept.sum(axis=1) == 0
-    kept[empty] = np.stack([np.isin(choices, np.asarray(some)) for some in active])[empty]
-    return kept / kept.sum(axis=1, keepdims=True)
+    restricted = p * np.stack([np.isin(choices, np.asarray(some)) for some in active])
+    empty = restricted.sum(axis=1) == 0
+    restricted[empty] = np.stack([np.isin(choices, np.asarray(some)) for some in active])[empty]
+    return restricted / restricted.sum(axis=1, keepdims=True)
 
 
 Item = TypeVar("Item")
@@ -69,8 +69,8 @@ def another(rng: np.random.Generator, present: int, n: int) -> int:
     """Return a random block other than the present block, if there are several."""
     if n == 1:
         return 0
-    other = int(rng.integers(n - 1))
-    return other + (other >= present)
+    block = int(rng.integers(n - 1))
+    return block + (block >= present)
 
 
 class BlockClock:

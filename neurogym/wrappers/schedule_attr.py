@@ -74,7 +74,7 @@ class ScheduleAttr(TrialWrapper):
         self.schedule.reset()
         self.schedule.seed(int(self.task.np_random.integers(2**31)))
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Look up the conditions of each trial."""
         self._drawn = index = np.array([self.schedule() for _ in range(n)])
         scheduled = {}
@@ -83,7 +83,7 @@ class ScheduleAttr(TrialWrapper):
             for k, i in enumerate(index):
                 column[k] = self.attr_list[i][name]
             scheduled[name] = np.array(column.tolist()) if all(np.isscalar(value) for value in column) else column
-        return {**given, **scheduled}
+        return {**conditions, **scheduled}
 
     def revise(self, trials: Trials) -> None:
         """Record the index."""

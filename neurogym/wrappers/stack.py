@@ -85,11 +85,11 @@ class Stack:
         for wrapper in self._following:
             wrapper.trial_ended(info)
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Conditions of the next ``n`` trials."""
         for wrapper in self._planning:
-            given = wrapper.plan(n, given)
-        return given
+            conditions = wrapper.plan(n, conditions)
+        return conditions
 
     def revise(self, trials: Trials) -> None:
         """Change trials that were just made."""
@@ -114,14 +114,14 @@ class Stack:
             if observe is not None:
                 ob = observe(ob, action, reward, field)
             elif ob.ndim > 1:
-                values = [(appended(action, reward, field), place) for appended, place, _ in appending]
+                values = [(appended(action, reward, field), columns) for appended, columns, _ in appending]
                 ob = _with_more(ob, width, values)
             else:
                 wide = np.empty(width, ob.dtype)
                 wide[present] = ob
-                for appended, place, index in appending:
+                for appended, columns, index in appending:
                     value = appended(action, reward, field)
-                    wide[index if type(value) in _NUMBERS else place] = value
+                    wide[index if type(value) in _NUMBERS else columns] = value
                 ob = wide
         return ob
 
@@ -136,8 +136,8 @@ class Stack:
             if not turns or turns[-1][0] is not None:
                 turns.append((None, [], 0, slice(before)))
             _, appending, _, present = turns[-1]
-            place = slice(before, width)
-            entry = (wrapper.appended, place, before if width - before == 1 else place)
+            columns = slice(before, width)
+            entry = (wrapper.appended, columns, before if width - before == 1 else columns)
             turns[-1] = (None, [*appending, entry], width, present)
         return turns
 
@@ -146,8 +146,8 @@ def _with_more(ob: np.ndarray, width: int, values: list[tuple[ArrayLike, slice]]
     """Append channels to a batch of observations: values and places, shape (environments,) for a single channel."""
     wide = np.empty((*ob.shape[:-1], width), ob.dtype)
     wide[..., : ob.shape[-1]] = ob
-    for value, place in values:
-        wide[..., place] = value if np.ndim(value) == ob.ndim else np.expand_dims(value, -1)
+    for value, columns in values:
+        wide[..., columns] = value if np.ndim(value) == ob.ndim else np.expand_dims(value, -1)
     return wide
 
 
@@ -158,9 +158,9 @@ def traits(env: gym.Env) -> Traits:
     ahead, batched, history_dependent = cast(TrialTask, env.unwrapped).traits
     for layer in layers(env):
         if isinstance(layer, TrialWrapper):
-            its = layer.traits
-            ahead, batched = ahead and its.ahead, batched and its.batched
-            history_dependent = history_dependent or its.history_dependent
+            layer_traits = layer.traits
+            ahead, batched = ahead and layer_traits.ahead, batched and layer_traits.batched
+            history_dependent = history_dependent or layer_traits.history_dependent
         elif not isinstance(layer, PASSIVE):
             batched = False
     return Traits(ahead, batched, history_dependent)

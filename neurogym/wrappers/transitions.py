@@ -52,21 +52,21 @@ def matrices(probs: ArrayLike, n: int, contexts: Sequence[str]) -> np.ndarray:
     Raises:
         ValueError: If the shape is wrong, a row is not a distribution, or the number not a probability.
     """
-    given = np.asarray(probs, dtype=float)
-    if given.ndim == 0:
-        if not 0 <= given <= 1:
+    values = np.asarray(probs, dtype=float)
+    if values.ndim == 0:
+        if not 0 <= values <= 1:
             raise ValueError(f"probs as a number must be a probability, got {probs!r}")
-        made = [context(name, n, float(given)) for name in contexts]
+        contexts_made = [context(name, n, float(values)) for name in contexts]
     else:
-        if given.shape[-2:] != (n, n) or given.ndim not in (2, 3):
+        if values.shape[-2:] != (n, n) or values.ndim not in (2, 3):
             raise ValueError(
-                f"probs must be a number, a matrix ({n}, {n}) or several matrices (blocks, {n}, {n}); got {given.shape}"
+                f"probs must be a number, a matrix ({n}, {n}) or matrices (blocks, {n}, {n}), got {values.shape}"
             )
-        check_probabilities(given, n, "probs")
-        made = list(given.reshape(-1, n, n))
+        check_probabilities(values, n, "probs")
+        contexts_made = list(values.reshape(-1, n, n))
     distinct: list[np.ndarray] = []
-    for matrix in made:
-        if not any(np.allclose(matrix, other) for other in distinct):
+    for matrix in contexts_made:
+        if not any(np.allclose(matrix, earlier) for earlier in distinct):
             distinct.append(matrix)
     return np.stack(distinct)
 

@@ -167,13 +167,13 @@ class TrialHistory(TrialWrapper):
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Draw blocks and ground truth."""
         rng = self.task.np_random
-        rest = {name: value for name, value in given.items() if name != "probs"}
-        asked = probability_rows(given["probs"], n) if "probs" in given else None
+        rest = {name: value for name, value in conditions.items() if name != "probs"}
+        requested = probability_rows(conditions["probs"], n) if "probs" in conditions else None
         begins = np.zeros(n, bool) if self._clock is None else self._clock.changes(n, rng)
-        error, chance, selected = self._after_error(), rng.random(n).tolist(), given.get("sel_chs")
+        error, chance, selected = self._after_error(), rng.random(n).tolist(), conditions.get("sel_chs")
         index, generations = np.empty(n, np.int64), np.empty(n, np.int64)
         blocks, used = np.empty(n, dtype=object), np.empty((n, self.n_ch, self.n_ch))
         edges: list[list[float]] = []  # of the present matrix
@@ -182,8 +182,8 @@ class TrialHistory(TrialWrapper):
             if new_block:
                 self._next_block()
             active = self._active if selected is None else tuple(selected[k])
-            if new_block or not edges or asked is not None or active != self._active:
-                matrix = asked[k] if asked is not None else self._matrix if error is None else error
+            if new_block or not edges or requested is not None or active != self._active:
+                matrix = requested[k] if requested is not None else self._matrix if error is None else error
                 if selected is not None:
                     matrix = self._among(active, matrix)
                 edges = np.cumsum(matrix, axis=1).tolist()
@@ -208,8 +208,8 @@ class TrialHistory(TrialWrapper):
         """Record block and matrix, and continue the history from the ground truth of the final trials."""
         trials.info[f"{self._key}_block"], trials.info["probs"], _ = self.drawn
         if "ground_truth" in trials.info:
-            found = np.flatnonzero(self.choices == trials.info["ground_truth"][-1])
-            self.prev = int(found[0]) if len(found) else self.prev
+            index = np.flatnonzero(self.choices == trials.info["ground_truth"][-1])
+            self.prev = int(index[0]) if len(index) else self.prev
 
 
 class TrialHistoryV2(TrialHistory):

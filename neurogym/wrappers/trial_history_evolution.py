@@ -84,9 +84,9 @@ class TrialHistoryEvolution(TrialHistory):
         matrix = np.zeros((self.n_ch, self.n_ch))
         matrix[:, members] = 1 / len(members)
         matrix[np.ix_(members, members)] = transitions.preferring(targets, float(self.probs))
-        shown = np.full(self.n_ch, -1)
-        shown[members] = members[np.asarray(targets)]
-        self._block, self._matrix = transitions.label(shown), matrix
+        mapping = np.full(self.n_ch, -1)
+        mapping[members] = members[np.asarray(targets)]
+        self._block, self._matrix = transitions.label(mapping), matrix
 
     def _members(self) -> np.ndarray:
         """Choices in play."""

@@ -38,9 +38,9 @@ class TTLPulse(TrialWrapper):
     ceiling_effect = LEAVES
 
     def __init__(self, env: gym.Env, periods: Sequence[Sequence[str] | str] = ()):
-        named = [[one] if isinstance(one, str) else list(one) for one in periods]
+        named = [[each] if isinstance(each, str) else list(each) for each in periods]
         timing = task_of(env, "TTLPulse").timing
-        for period in [name for one in named for name in one]:
+        for period in [name for each in named for name in each]:
             if timing and period not in timing:
                 raise ValueError(unknown("period", period, timing))
         super().__init__(env)
@@ -83,7 +83,7 @@ class Identity(TrialWrapper):
         super().__init__(env)
         self.id_ = id_
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Pass on what is given."""
-        logger.debug("identity %s: %d trials, conditions %s", self.id_, n, sorted(given))
-        return given
+        logger.debug("identity %s: %d trials, conditions %s", self.id_, n, sorted(conditions))
+        return conditions

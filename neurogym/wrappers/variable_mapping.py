@@ -82,7 +82,7 @@ class VariableMapping(TrialWrapper):
         self._session_age, self.session = 0, self.session + 1
         self._new_mapping()
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Assign a mapping to each trial."""
         ends = self.task.np_random.random((n, 2)) < (self.sess_end_prob, self.mapp_ch_prob)
         mapping, self._shown = np.empty(n, dtype=object), np.empty((n, *self._patterns.shape))
@@ -94,14 +94,14 @@ class VariableMapping(TrialWrapper):
                 self._new_mapping()
             self._age, self._session_age = self._age + 1, self._session_age + 1
             mapping[k], self._shown[k], self._sessions[k] = self._mapping, self._patterns, self.session
-        return {**given, "mapping": mapping}
+        return {**conditions, "mapping": mapping}
 
     def revise(self, trials: Trials) -> None:
         """Show the session's stimuli in place of the task's own, and record mapping and session."""
         stims, coh = trials.info["stims"], trials.info["coh"][:, None] / 100
-        own = np.asarray(self.task.patterns)[stims]
-        shown = self._shown[np.arange(trials.n), stims]
-        trials.add_ob((shown - own) * coh, "stimulus", where="stimulus")
+        patterns = np.asarray(self.task.patterns)[stims]
+        mapped = self._shown[np.arange(trials.n), stims]
+        trials.add_ob((mapped - patterns) * coh, "stimulus", where="stimulus")
         labels = [label(np.asarray(mapping) - 1) for mapping in trials.given["mapping"]]
         trials.info["variable_mapping_map"] = np.array(labels, dtype=object)
         trials.info["variable_mapping_session"] = self._sessions

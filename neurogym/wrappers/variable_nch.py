@@ -95,10 +95,10 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         n = 2 + int(rng.choice(len(weights), p=weights / weights.sum()))
         return tuple(range(n)) if self.sorted_ch else tuple(np.sort(rng.permutation(self.max_nch)[:n]).tolist())
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Draw the choices in play."""
-        rest = {name: value for name, value in given.items() if name != "phase"}
-        self._phase = int(given["phase"][0]) if "phase" in given else self.max_nch
+        rest = {name: value for name, value in conditions.items() if name != "phase"}
+        self._phase = int(conditions["phase"][0]) if "phase" in conditions else self.max_nch
         begins, rng = self._clock.changes(n, self.task.np_random), self.task.np_random
         active: list[tuple] = []
         drawn: list[tuple] = []

@@ -190,7 +190,7 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
             config.network,
             int(config.units or UNITS),
             config.network_args,
-            complete_hyperparameters(find_algorithm(config.alg), {}, config.hyperparameters),
+            _complete_hyperparameters_of(config),
             config.dt,
             seed=streams(config.seed)["network"],
             device=choice.device,
@@ -201,6 +201,13 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     if hasattr(model, "device_reason"):
         model.device_reason = choice.reason
     return model
+
+
+def _complete_hyperparameters_of(config: RunConfig) -> Values:
+    """Return all hyperparameters of a configuration, which those of older versions may not name."""
+    if isinstance(config, ResolvedConfig):
+        return config.hyperparameters
+    return complete_hyperparameters(find_algorithm(config.alg), {}, config.hyperparameters)
 
 
 def sequences_side_by_side(config: RunConfig) -> int:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import parts
 from ngym_cli.config.docstrings import sections
-from ngym_cli.config.options import OptionRow, TypeName, option
+from ngym_cli.config.options import TYPES, OptionRow, TypeName, is_optional, option, type_name
 from ngym_cli.errors import UserError
 
 #: Types of options by the type in Python.
@@ -21,7 +22,7 @@ TYPE_OF: dict[object, TypeName] = {float: "float", int: "int", bool: "bool", str
 
 
 def signature_options(
-    cls: type, parameters: Iterable[inspect.Parameter], declared: Mapping[str, OptionRow] | None = None
+    cls: type, parameters: Iterable[inspect.Parameter], declared: Mapping[str, FieldInfo] | None = None
 ) -> dict[str, FieldInfo]:
     """Return the options defined by the constructor arguments of a class.
 
@@ -44,11 +45,14 @@ def signature_options(
         kind, may_be_none, words = _type(hints.get(name, parameter.annotation), default)
         row: OptionRow = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
         usual = (declared or {}).get(name)
-        if usual is not None and usual["type"] == kind:
-            optional = usual.get("optional", False) or may_be_none
-            row = {**usual, "optional": optional, "description": row["description"] or usual["description"]}
-            row.pop("default", None)
-        rows[name] = option(row if required else {**row, "default": default})
+        if usual is None or type_name(usual) != kind:
+            rows[name] = option(row if required else {**row, "default": default})
+            continue
+        is_none_allowed = may_be_none or is_optional(usual)
+        annotation: Any = Annotated[TYPES[kind] | None if is_none_allowed else TYPES[kind], *usual.metadata]
+        text = row["description"] or usual.description
+        field = Field(... if required else default, description=text)
+        rows[name] = FieldInfo.from_annotated_attribute(annotation, field)
     return rows
 
 
@@ -190,7 +194,7 @@ def algorithm_class(name: str) -> type | None:
 
 
 def algorithm_options(
-    cls: type, base: type | None, usual: Mapping[str, FieldInfo], declared: Mapping[str, OptionRow]
+    cls: type, base: type | None, usual: Mapping[str, FieldInfo], declared: Mapping[str, FieldInfo]
 ) -> dict[str, FieldInfo]:
     """Return the hyperparameters of a user's own algorithm.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli.config import RunConfig, from_dict
+from ngym_cli.config.tasks import recommended, usual_algorithm
 from ngym_cli.config.values import Values
 
 TASKS, MEASURED = (Path(__file__).with_name(name) for name in ("tasks.toml", "measured.json"))
@@ -178,18 +179,24 @@ def measured(task: str, learner: str = "default") -> LineResult | None:
 
 def learner_of(config: RunConfig) -> str | None:
     """Return the learner of a configuration before defaults are spelled out, or None where there is no table."""
-    names = ("alg", "network", *DECISIVE)
+    is_plain, usual = not changed(config), usual_algorithm(config.task)
     for name, settings in LEARNERS.items():
-        line = from_dict({"task": config.task, **settings})
-        if all(getattr(config, key) == getattr(line, key) for key in names):
-            return name
+        if name != "recommended":
+            agent = (settings.get("alg", usual), settings.get("network"))
+            if is_plain and agent == (config.alg, config.network):
+                return name
+        elif recommended(config.task) is not None:
+            line = from_dict({"task": config.task, **settings})
+            if all(getattr(config, key) == getattr(line, key) for key in ("alg", "network", *DECISIVE)):
+                return name
     return None
 
 
 def changed(config: RunConfig) -> list[str]:
     """Return the flags of the given settings for which a default number of steps was not measured."""
-    blank = RunConfig()
-    return [flag for key, flag in DECISIVE.items() if getattr(config, key) != getattr(blank, key)]
+    fields = RunConfig.model_fields
+    defaults = {key: fields[key].get_default(call_default_factory=True) for key in DECISIVE}
+    return [flag for key, flag in DECISIVE.items() if getattr(config, key) != defaults[key]]
 
 
 def about_steps(config: RunConfig, task: str) -> str:

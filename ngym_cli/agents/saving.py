@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "weights.safetensors"
 DESCRIPTION = "model.json"
-FORMAT = 1
+WEIGHTS_FORMAT = 1
 
 
 def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
@@ -39,7 +39,7 @@ def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
 
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in model.policy.state_dict().items()}
     description = {
-        "format": FORMAT,
+        "format": WEIGHTS_FORMAT,
         "alg": config.alg,
         "network": config.network,
         "network_args": config.network_args,
@@ -75,8 +75,8 @@ def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgor
         UserError: if files are missing or damaged, or the weights do not fit the task or the network.
     """
     description = records.read(folder / DESCRIPTION, records.NetworkDescription)
-    if description["format"] != FORMAT:
-        raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {FORMAT}")
+    if description["format"] != WEIGHTS_FORMAT:
+        raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {WEIGHTS_FORMAT}")
     for name, space in (("observation_space", venv.observation_space), ("action_space", venv.action_space)):
         trained, present = description.get(name), describe_space(space)
         if trained != present:

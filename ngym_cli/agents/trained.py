@@ -20,7 +20,7 @@ from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
 from ngym_cli.agents.compiled.steps import ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.perturbation import Perturber
-from ngym_cli.agents.saving import DESCRIPTION, FORMAT, WEIGHTS, describe_space, load_policy
+from ngym_cli.agents.saving import DESCRIPTION, WEIGHTS, WEIGHTS_FORMAT, describe_space, load_policy
 from ngym_cli.config import RunConfig, options
 from ngym_cli.environments.stack import build_batch
 from ngym_cli.errors import UserError
@@ -160,7 +160,7 @@ def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
     batch.close()
     seen, acts = batch.observation_space, batch.action_space
     description = records.read(folder / DESCRIPTION, records.NetworkDescription)
-    fits = description["format"] == FORMAT and description.get("observation_space") == describe_space(seen)
+    fits = description["format"] == WEIGHTS_FORMAT and description.get("observation_space") == describe_space(seen)
     if not fits or description.get("action_space") != describe_space(acts):
         return None
     shape = seen.shape or ()

@@ -69,7 +69,7 @@ class WithFigures:
 
     def _draw(self, figure: FigureChoice, by: str | None, style: str, options: dict[str, Any]) -> tuple[Figure, Table]:
         """Return a figure and its table."""
-        from ngym_cli.evaluation.requests import recorder
+        from ngym_cli.evaluation.service import recorder
         from ngym_cli.figures import requests
         from ngym_cli.figures.registry import find_figure
 
@@ -180,7 +180,7 @@ def compare(
         >>> found = compare(["first", "second", "rat.nwb"], metric="dsa,cka", by="coh")  # doctest: +SKIP
         >>> found.table, found.plot()  # doctest: +SKIP
     """
-    from ngym_cli.evaluation.requests import recorder
+    from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
 
     several = runs if isinstance(runs, list | tuple) else [runs]

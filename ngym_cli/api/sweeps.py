@@ -189,18 +189,18 @@ def reproduce(
     """
     threads.one()
     from ngym_cli.config import checked
-    from ngym_cli.papers import collection, requests
+    from ngym_cli.papers import collection, reproduction
     from ngym_cli.papers.request import ReproduceRequest
     from ngym_cli.sweeps import control
 
     root, launch = Path(reproductions), {"on": on, "workers": workers}
     given = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
              "first_seed": first_seed, "launch": launch, "reproductions": root, "trust": trust}  # fmt: skip
-    code = requests.reproduce(checked(ReproduceRequest, given, spelling="python"))
+    code = reproduction.reproduce(checked(ReproduceRequest, given, spelling="python"))
     if code == control.INTERRUPTED:
         raise KeyboardInterrupt("interrupted; the same call continues")
     place = root / collection.find(paper).id
-    if not (place / requests.CLAIMS).is_file():
+    if not (place / reproduction.CLAIMS).is_file():
         raise UserError(f"{paper}: no network was trained; see the messages above")
     return Reproduction(place)
 
@@ -219,7 +219,7 @@ class Reproduction:
     def document(self) -> dict[str, Any]:
         """Everything that was found, as in ``claims.json``."""
         from ngym_cli.files.reading import read_json
-        from ngym_cli.papers.requests import CLAIMS
+        from ngym_cli.papers.reproduction import CLAIMS
 
         return dict(read_json(self.path / CLAIMS))
 

@@ -127,7 +127,7 @@ class Run(WithFigures):
         Raises:
             UserError: if something does not exist or does not fit.
         """
-        from ngym_cli.evaluation.requests import evaluate
+        from ngym_cli.evaluation.service import evaluate
         from ngym_cli.fitting.stored_tables import stored_table
 
         if request.get("compare") is not None:

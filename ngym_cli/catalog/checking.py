@@ -43,7 +43,7 @@ def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
     """
     context = processes.spawn_context()
     ours, child = context.Pipe(duplex=False)
-    longest = own_tasks.LONGEST
+    longest = own_tasks.LONGEST_CHECK
     process = context.Process(target=_work, args=(list(names), everything, longest, child), daemon=True)
     process.start()
     child.close()

@@ -209,10 +209,10 @@ def _same_task(name: str, row: Row) -> bool:
 
 def _sorted(rows: list[Row], column: str) -> list[Row]:
     """Return rows sorted by a column, rows without a value last."""
-    from ngym_cli.runs.folder import COLUMNS
+    from ngym_cli.runs.folder import LISTING_COLUMNS
 
     name = column.removeprefix("-")
-    check_known("column", name, COLUMNS)
+    check_known("column", name, LISTING_COLUMNS)
     having = [row for row in rows if row.get(name) is not None]
     having.sort(key=lambda row: row[name], reverse=column.startswith("-"))
     return having + [row for row in rows if row.get(name) is None]

@@ -279,12 +279,12 @@ def _explained(check: Callable[[CellSubject], None]) -> Callable[[CellSubject], 
 
 
 #: Checks in the order in which they are made; from the first failure of ``BASIC`` on, no further check is made.
-CHECKS = [
+CELL_CHECKS = [
     _explained(check)
     for check in (
         *(constructed, shapes, registered, in_place, repeatable, independence, whole_state, inputs_count, memory),
         *(gradient, seeded, precision, bounded, exported),
     )
 ]
-BASIC = (constructed, shapes, registered, in_place, repeatable)
-ADVICE = (exported, bounded)
+BASIC_CELL_CHECKS = (constructed, shapes, registered, in_place, repeatable)
+CELL_ADVICE = (exported, bounded)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from neurogym.envs.contract import Subject
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
-LONGEST = 30.0
+LONGEST_CHECK = 30.0
 
 #: Message for a task that does not end; no further check is made.
 ENDLESS = "it did not come to an end in time: is there an endless loop?"
 
 
-def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST) -> list[Task]:
+def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST_CHECK) -> list[Task]:
     """Return the tasks to be checked, found within a time limit in seconds.
 
     Raises:
@@ -58,10 +58,10 @@ def _find_any_task(name: str) -> Task:
     if user_part is None and Path(name).is_file():
         raise UserError(f"{name} is not a Python file; expected a task, path/to/file.py:Name or package.module:Name")
     kind = "task" if user_part is None else parts.kind_of(user_part)
-    if user_part is not None and kind in reference.OWN:
+    if user_part is not None and kind in reference.USER_PART_KINDS:
         return Task(name, name, user_part, own=True)
     if kind != "task":
-        kinds = ", ".join(map(reference.plural, reference.OWN))
+        kinds = ", ".join(map(reference.plural, reference.USER_PART_KINDS))
         raise UserError(f"{name} is a {kind}; ngym check takes tasks, {kinds}")
     return find_task(name)
 
@@ -71,7 +71,7 @@ def kind_of(task: Task) -> str:
     return parts.kind_of(task.entry) if task.own else "task"
 
 
-def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST) -> Row:
+def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST_CHECK) -> Row:
     """Hold a task against the contract.
 
     Args:
@@ -116,7 +116,7 @@ class Contract(NamedTuple):
 
 def _contract(kind: str) -> Contract:
     """Return the checks of tasks, or of another kind of part in ``reference.OWN``."""
-    if kind not in reference.OWN:
+    if kind not in reference.USER_PART_KINDS:
         from neurogym.envs import registration
         from neurogym.envs.contract import ADVICE, CHECKS, Subject
 

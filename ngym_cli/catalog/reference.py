@@ -261,7 +261,7 @@ def plural(kind: str) -> str:
 
 
 #: Kinds of a user's own parts other than tasks that have a page and a contract.
-OWN = ("network", "wrapper", "algorithm", "figure", "model")
+USER_PART_KINDS = ("network", "wrapper", "algorithm", "figure", "model")
 
 
 def own_part(name: str) -> Any | None:
@@ -270,7 +270,7 @@ def own_part(name: str) -> Any | None:
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else OWN
+    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
     return next((entry for kind in kinds if (entry := parts.find_own(kind, name)) is not None), None)
 
 
@@ -330,5 +330,5 @@ def _option(name: str, field: FieldInfo) -> Row:
         "default": "required" if field.is_required() else field.default,
         "meaning": field.description or "",
         "range": range_of(field) + (" or none" if is_optional(field) else ""),
-        "source": about(field)["source"],
+        "source": about(field).source,
     }

@@ -13,7 +13,7 @@ from ngym_cli.errors import UserError
 TEMPLATES = Path(__file__).parent / "templates"
 
 #: Name of the object in each template.
-NAMES = {
+TEMPLATE_NAMES = {
     "task": "MyTask",
     "wrapper": "MyWrapper",
     "network": "MyNetwork",
@@ -68,7 +68,7 @@ def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
         return str(path)
     name = object_name(kind, path)
     template = TEMPLATES / ("task_by_trial.py" if by_trial else f"{kind}.py")
-    text = template.read_text(encoding="utf-8").replace(NAMES[kind], name).replace(f"my_{kind}.py", path.name)
+    text = template.read_text(encoding="utf-8").replace(TEMPLATE_NAMES[kind], name).replace(f"my_{kind}.py", path.name)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

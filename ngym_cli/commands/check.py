@@ -28,17 +28,17 @@ class CheckRequest(Request):
 def execute(request: CheckRequest) -> int:
     """Print the result of each check and return 1 if one failed."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import checking, printing
+    from ngym_cli.catalog import checking, terminal_pages
 
     if request.neurogym:
         uses = checking.read_all(request.tasks)
-        terminal.print_json(uses) if request.as_json else printing.print_old_uses(uses)
+        terminal.print_json(uses) if request.as_json else terminal_pages.print_old_uses(uses)
         return 1 if any(row["status"] == "fails" for row in uses) else 0
     rows = []
     for row in checking.check(request.tasks, request.all):
         rows.append(row)
         if not request.as_json:
-            printing.print_checked(row, in_full=len(request.tasks) == 1)
+            terminal_pages.print_checked(row, in_full=len(request.tasks) == 1)
     failed = sum(row["status"] == "failed" for row in rows)
     if request.as_json:
         terminal.print_json(rows)

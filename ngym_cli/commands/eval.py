@@ -11,15 +11,15 @@ def execute(request: EvalRequest) -> None:
     from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli.evaluation import printing, requests
+    from ngym_cli.evaluation import service, summary_text
 
     rows = []
-    bar = printing.EvaluationBar(terminal.console(stderr=True))
-    several = len(request.run) > 1 or request.checkpoints is not None
-    for summary, folder in requests.perform(request, request.runs, bar.show):
+    bar = summary_text.EvaluationBar(terminal.console(stderr=True))
+    several = len(request.run) > 1 or request.at_checkpoints is not None
+    for summary, folder in service.perform(request, request.runs, bar.show):
         rows.append(summary)
         bar.stop()
         if not request.as_json:
-            printing.print_evaluated(summary, folder, several)
+            summary_text.print_evaluated(summary, folder, several)
     if request.as_json:
-        terminal.print_json(rows[0] if len(rows) == 1 and not request.checkpoints else rows)
+        terminal.print_json(rows[0] if len(rows) == 1 and not request.at_checkpoints else rows)

@@ -34,7 +34,7 @@ class InfoRequest(Request):
 def execute(request: InfoRequest) -> None:
     """Print the page of a name."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import pages, printing
+    from ngym_cli.catalog import pages, terminal_pages
 
     page = pages.describe(request.name, request.settings, request.seed, request.figure, request.overwrite)
-    terminal.print_json(pages.as_json(page)) if request.as_json else printing.print_page(page)
+    terminal.print_json(pages.as_json(page)) if request.as_json else terminal_pages.print_page(page)

@@ -46,8 +46,8 @@ class ListRequest(Request):
 def execute(request: ListRequest) -> None:
     """Print the rows of a list."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import listing, printing
+    from ngym_cli.catalog import listing, terminal_pages
 
     filters = request.model_dump(exclude={"what", "search", "runs", "as_json"})
     name, rows = listing.rows(request.what, request.search, filters, request.runs, brief=not request.as_json)
-    terminal.print_json(rows) if request.as_json else printing.print_rows(name, rows)
+    terminal.print_json(rows) if request.as_json else terminal_pages.print_rows(name, rows)

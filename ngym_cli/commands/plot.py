@@ -65,7 +65,7 @@ def execute(request: PlotRequest) -> None:
     from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli.evaluation.requests import recorder
+    from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
     from ngym_cli.figures.files import FigureFiles
     from ngym_cli.fitting import folder as fits

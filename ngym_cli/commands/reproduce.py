@@ -10,6 +10,6 @@ def execute(request: ReproduceRequest) -> int:
     from ngym_cli.agents import threads
 
     threads.one()
-    from ngym_cli.papers import requests
+    from ngym_cli.papers import reproduction
 
-    return requests.show(request.as_json) if request.paper is None else requests.reproduce(request)
+    return reproduction.show(request.as_json) if request.paper is None else reproduction.reproduce(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, SupportsFloat
 
 from ngym_cli.config.values import Call, parse_scalar, parse_value, write_value
@@ -54,6 +55,11 @@ def duration_for_task(value: object) -> object:
     numbers = [parse_scalar(item) for item in arguments]
     single = name in ("constant", "until") and len(numbers) == 1
     return (name, numbers[0] if single else numbers)
+
+
+def durations_for_task(timing: Mapping[str, object]) -> dict[str, object]:
+    """Return written durations by period in the form that tasks take."""
+    return {period: duration_for_task(value) for period, value in timing.items()}
 
 
 def written_duration(value: Any) -> float | str | list[float] | None:

@@ -7,6 +7,7 @@ Options and fields of a configuration are refused in the same words, by `refused
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, get_origin
 
@@ -33,7 +34,6 @@ class OptionRow(TypedDict, total=False):
         words: values of a word.
         source: paper that the option comes from.
         also: other names, by which the option is found.
-        spelled: whether configurations name the option even while it has its default.
         description: one line, with the unit.
         gt: number that values must exceed.
         ge: smallest value.
@@ -47,7 +47,6 @@ class OptionRow(TypedDict, total=False):
     words: tuple[str, ...]
     source: str
     also: tuple[str, ...]
-    spelled: bool
     description: str
     gt: float
     ge: float
@@ -55,12 +54,29 @@ class OptionRow(TypedDict, total=False):
     le: float
 
 
+@dataclass(frozen=True)
+class About:
+    """Description of an option beyond pydantic's ``Field``.
+
+    Attributes:
+        source: paper that the option comes from.
+        also: other names, by which the option is found.
+    """
+
+    source: str = ""
+    also: tuple[str, ...] = ()
+
+
+class Unspelled:
+    """Mark of an option that configurations name only while it has another value than the default."""
+
+
 def _whole(value: object) -> object:
     """Return 1e3 as the whole number that it stands for."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _word(value: object) -> object:
+def word(value: object) -> object:
     """Return a word that looks like a number or a truth value as a word."""
     return value if value is None else str(value)
 
@@ -77,16 +93,17 @@ def _table(value: object) -> object:
     return text
 
 
-#: Types of options; a number is never read from a text or a truth value.
+# Types of options; a number is never read from a text or a truth value.
+Float = Annotated[float, Strict()]
+Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
+Switch = Annotated[bool, Strict()]
+Word = Annotated[str, BeforeValidator(word)]
+List = Annotated[list[Any], BeforeValidator(_list)]
+Table = Annotated[dict[str, Any], BeforeValidator(_table)]
+
 TYPES: dict[str, Any] = {
-    "float": Annotated[float, Strict()],
-    "int": Annotated[int, Strict(), BeforeValidator(_whole)],
-    "bool": Annotated[bool, Strict()],
-    "str": Annotated[str, BeforeValidator(_word)],
-    "list": Annotated[list[Any], BeforeValidator(_list)],
-    "dict": Annotated[dict[str, Any], BeforeValidator(_table)],
-    "any": Any,
-}
+    "float": Float, "int": Whole, "bool": Switch, "str": Word, "list": List, "dict": Table, "any": Any,
+}  # fmt: skip
 
 #: Allowed values of types without limits.
 ALLOWED = {
@@ -106,40 +123,38 @@ EXPECTED = {
 
 def option(row: OptionRow) -> FieldInfo:
     """Return the field of an option."""
-    kind = TYPES[row["type"]]
+    kind: Any = TYPES[row["type"]]
     if row.get("words"):
-        kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(_word)]
+        kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(word)]
     given: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "lt", "le")}
-    given["json_schema_extra"] = {
-        "source": row.get("source", ""),
-        "also": list(row.get("also", ())),
-        "spelled": row.get("spelled", True),
-    }
-    field = Field(row.get("default", ...), **given)
-    return FieldInfo.from_annotated_attribute(kind | None if row.get("optional") else kind, field)
+    kind = kind | None if row.get("optional") else kind
+    about = About(row.get("source", ""), tuple(row.get("also", ())))
+    annotation: Any = Annotated[kind, about]
+    return FieldInfo.from_annotated_attribute(annotation, Field(row.get("default", ...), **given))
 
 
-def options(
-    defined: Mapping[str, OptionRow], chosen: Mapping[str, object], spelled: bool = True
-) -> dict[str, FieldInfo]:
+def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> dict[str, FieldInfo]:
     """Return the fields of some options of a table.
 
     Args:
         defined: the table.
         chosen: name to default ("none" for no value), or to entries that replace those of the table.
-        spelled: whether configurations name the options even while they have their defaults.
     """
     found = {}
     for name, given in chosen.items():
-        row: Any = {**defined[name], **(given if isinstance(given, dict) else {"default": given}), "spelled": spelled}
+        row: Any = {**defined[name], **(given if isinstance(given, dict) else {"default": given})}
         found[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})
     return found
 
 
-def about(field: FieldInfo) -> Mapping[str, Any]:
-    """Return the entries of an option beyond those of pydantic: source, also and spelled."""
-    more = field.json_schema_extra
-    return more if isinstance(more, dict) else {}
+def about(field: FieldInfo) -> About:
+    """Return the description of an option beyond that of pydantic; the last where there are several."""
+    return next((entry for entry in reversed(field.metadata) if isinstance(entry, About)), About())
+
+
+def is_spelled(field: FieldInfo) -> bool:
+    """Return whether configurations name an option even while it has its default."""
+    return not any(isinstance(entry, Unspelled) for entry in field.metadata)
 
 
 def defaults(fields: Mapping[str, FieldInfo], spelled: bool = False) -> Values:
@@ -149,7 +164,7 @@ def defaults(fields: Mapping[str, FieldInfo], spelled: bool = False) -> Values:
         fields: the options.
         spelled: leave out options that configurations name only while they have another value.
     """
-    kept = {name: field for name, field in fields.items() if not spelled or about(field)["spelled"]}
+    kept = {name: field for name, field in fields.items() if not spelled or is_spelled(field)}
     return {name: None if field.is_required() else field.default for name, field in kept.items()}
 
 
@@ -168,7 +183,7 @@ def complete(fields: Mapping[str, FieldInfo], usual: Values, given: Mapping[str,
     for name in given:
         if name not in fields:
             for known, field in fields.items():
-                if name.lower() in about(field)["also"]:
+                if name.lower() in about(field).also:
                     raise UserError(f"unknown {kind} '{name}'; did you mean '{known}'?")
             raise unknown(kind, name, fields)
     for name, field in fields.items():
@@ -176,7 +191,7 @@ def complete(fields: Mapping[str, FieldInfo], usual: Values, given: Mapping[str,
             raise UserError(f"{kind} '{name}' has no default and must be given")
     values = {name: usual.get(name, field.default) for name, field in fields.items()}
     values |= {name: read(name, fields[name], value) for name, value in given.items()}
-    kept = [name for name, field in fields.items() if about(field)["spelled"] or values[name] != field.default]
+    kept = [name for name, field in fields.items() if is_spelled(field) or values[name] != field.default]
     return {name: values[name] for name in kept}
 
 
@@ -229,6 +244,15 @@ def range_of(field: FieldInfo) -> str:
     said = " and ".join(f"{word} {limits[key]:,.10g}" for key, word in names.items() if key in limits)
     kinds = (ALLOWED.get(get_origin(part) or part) for part in kinds_in(field.annotation))
     return said or " or ".join(words_of(field)) or next(filter(None, kinds), "any value")
+
+
+def type_name(field: FieldInfo) -> TypeName:
+    """Return the name of an option's type; of a choice of words "str"."""
+    plain: dict[object, TypeName] = {
+        float: "float", int: "int", bool: "bool", str: "str", list: "list", dict: "dict", Literal: "str",
+    }  # fmt: skip
+    names = (plain.get(get_origin(kind) or kind) for kind in kinds_in(field.annotation))
+    return next(filter(None, names), "any")
 
 
 def is_optional(field: FieldInfo) -> bool:

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ngym_cli.errors import UserError, check_known, did_you_mean, one_line, unknown
+from ngym_cli.errors import UserError, did_you_mean, one_line, unknown
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,8 @@ def check_arguments(entry: Callable[..., object], given: Iterable[str], what: st
         return
     valid = [name for name in parameters if name not in without]
     for name in given:
-        check_known(f"argument of {what}", name, valid)
+        if name not in valid:
+            raise unknown(f"argument of {what}", name, valid)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli.config import parts
-from ngym_cli.config.parts import check_arguments, keyword_parameters, user_errors
+from ngym_cli.config.parts import check_arguments, keyword_parameters
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -39,19 +39,20 @@ class Task:
         """Metadata of the task's class."""
         return dict(getattr(self.entry, "metadata", {}) or {})
 
-    def make(self, **kwargs: object) -> gym.Env:
-        """Make an environment.
+    def entry_for(self, kwargs: Mapping[str, object]) -> Callable[[], gym.Env]:
+        """Return a function that makes environments with arguments, whose names are checked.
 
         Raises:
-            UserError: if the task refuses its arguments, or a user's own task fails.
+            UserError: if the task takes no argument of a name, with the nearest.
         """
         from neurogym.envs import registration
 
         if "schedule" in kwargs and "schedule" not in (keyword_parameters(self.entry) or kwargs):
             raise UserError(f"a schedule needs several tasks, as in {self.name}+GoNogo-v0, not one")
         check_arguments(self.entry, kwargs, f"task {self.name}")
-        with user_errors(f"task {self.name}", self.own):
-            return self.entry(**kwargs) if self.own or self.several else registration.make(self.name, **kwargs)
+        if self.own or self.several:
+            return functools.partial(self.entry, **kwargs)
+        return functools.partial(registration.make, self.name, **kwargs)
 
 
 def find_task(name: str) -> Task:

@@ -14,6 +14,7 @@ from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import RunConfig
 from ngym_cli.config.durations import written_duration
 from ngym_cli.config.parts import keyword_parameters
+from ngym_cli.config.sections import with_none
 from ngym_cli.config.tasks import Task, built_in, find_task
 from ngym_cli.config.wrappers import ALWAYS, find_wrapper
 from ngym_cli.environments.facts import Facts, inspect, links_trials
@@ -37,7 +38,8 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
     facts = inspect(config, trained=True)
     inner = inner_task(make_env(task, config.model_copy(update={"wrappers": []})))
     resolved: dict[str, Any] = {"dt": int(facts.dt) if facts.dt.is_integer() else facts.dt}
-    resolved["task_args"] = {**_plain_defaults(task), **config.task_args}
+    plain_defaults = {key: with_none(value) for key, value in _plain_defaults(task).items()}
+    resolved["task_args"] = {**plain_defaults, **config.task_args}
     if task.several and isinstance(config.task_args.get("instructions"), str):  # a run keeps the table, not its place
         assert isinstance(inner, ScheduleEnvs) and inner.rule_input.rows is not None
         resolved["task_args"]["instructions"] = inner.rule_input.rows.tolist()
@@ -100,7 +102,8 @@ def _plain_defaults(task: Task) -> dict[str, object]:
 
 def _wrapper_defaults(name: str) -> dict[str, object]:
     cls = find_wrapper(name)
-    return {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
+    defaults = {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
+    return {key: with_none(value) for key, value in defaults.items()}
 
 
 def _defaults(entry: Callable[..., object], without: tuple[str, ...]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -25,7 +25,7 @@ from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
 from ngym_cli.config.parts import user_errors
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.environments.stack import inner_task, make_env
+from ngym_cli.environments.stack import env_maker, inner_task, make_env
 from ngym_cli.environments.trial_batch import STRETCHES, reported_units
 from ngym_cli.errors import UserError
 
@@ -59,7 +59,7 @@ class Facts:
 
     # -- the task -----------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def inner(self) -> TrialEnv:
         """The task without wrappers."""
         return inner_task(self.env)
@@ -182,10 +182,18 @@ class Facts:
         """Performance of random actions, of the best agent that sees nothing, and of the ideal observer."""
         return {"chance": self.chance, "blind": self.blind, "ceiling": (self.ceiling or {}).get("performance")}
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        with user_errors(f"task {self.task.name}", self.task.own):
-            yield
+    def _asking(self) -> AbstractContextManager[None]:
+        return _errors_of(self.task)
+
+
+@contextmanager
+def _errors_of(task: Task) -> Iterator[None]:
+    """Turn errors of a task within a block into errors of the user."""
+    try:
+        yield
+    except BaseException as error:
+        with user_errors(f"task {task.name}", task.own):
+            raise error
 
 
 def inspect(config: RunConfig, trained: bool = False) -> Facts:
@@ -200,18 +208,19 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
             not report the sessions or blocks at which the recurrent state is to be reset.
     """
     task = find_task(config.task)
-    env = make_env(task, config)
-    with user_errors(f"task {config.task}", task.own):
+    make = env_maker(task, config)
+    env = make()
+    with _errors_of(task):
         rt_from = _try_out(env)
     if 0 in (env.observation_space.shape or ()):
         raise UserError(f"task {config.task} shows nothing: its observations have shape {env.observation_space.shape}")
     _refuse_reset(config, env)
     if trained:
         try:
-            check_state(lambda: make_env(task, config), env)
+            check_state(make, env)
         except CannotSave as error:
             raise UserError(f"task {config.task}: {error}") from error
-    with user_errors(f"task {config.task}", task.own):
+    with _errors_of(task):
         return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
 
 
@@ -233,7 +242,7 @@ def ceiling_of(config: RunConfig) -> dict[str, Any] | None:
     """
     task = find_task(config.task)
     env = make_env(task, config)
-    with user_errors(f"task {config.task}", task.own):
+    with _errors_of(task):
         env.reset(seed=0)
         return facts_of(env, task, memory=config.reset_state != "trial").ceiling
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import gymnasium as gym
 
-from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv, TrialWrapper
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
 from neurogym.wrappers.hooks import Hooks
-from ngym_cli.config import RunConfig, TaskSettings, checked
-from ngym_cli.config.durations import duration_for_task
+from ngym_cli.config import RunConfig, TaskSettings, checked, options
+from ngym_cli.config.durations import durations_for_task
+from ngym_cli.config.parts import check_arguments, user_errors
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.config.wrappers import find_wrapper, wrap
+from ngym_cli.config.wrappers import ALWAYS, AUTO, FOR_PROGRAMS, argument_types, find_wrapper
 from ngym_cli.environments.trial_batch import TrialBatch
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, message_of
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
@@ -59,12 +62,142 @@ class Staggered(TrialWrapper):
         self.task.set_i(int(self.task.presented[self.place % len(self.task.presented)]))
 
 
+#: Function that makes a further environment from a written task and the time step (ms).
+MakeTask = Callable[[object, float], gym.Env]
+
+#: Types that are checked.
+CHECKED: dict[object, options.TypeName] = {float: "float", int: "int", bool: "bool", str: "str"}
+
+WRONG = (TypeError, ValueError, AttributeError, AssertionError, KeyError, IndexError)
+
+
+def bind(name: str, args: Mapping[str, object], make: MakeTask) -> Callable[[gym.Env], gym.Env]:
+    """Return a function that puts a wrapper around an environment; name and arguments are checked now.
+
+    Args:
+        name: name of the wrapper on the command line.
+        args: arguments of the wrapper as written.
+        make: function that makes the further tasks of wrappers that take several.
+
+    Raises:
+        UserError: if the wrapper does not exist, or lacks or refuses an argument; by the function, if the wrapper does
+            not fit the environment.
+    """
+    cls = find_wrapper(name)
+    if cls.__name__ in FOR_PROGRAMS:
+        raise UserError(f"wrapper {name}: {FOR_PROGRAMS[cls.__name__]}")
+    types, written = argument_types(cls), {**ALWAYS.get(cls.__name__, {}), **args}
+
+    def converted() -> dict[str, Any]:
+        """Return the arguments in the types of the signature; written tasks are left."""
+        given = dict(cls.from_flags(written)) if hasattr(cls, "from_flags") else written
+        check_arguments(cls, given, f"wrapper {name}", without=("env",))
+        return {key: _value(value, types.get(key, Any), key) for key, value in given.items()}
+
+    with _refusals(cls, name):
+        values = converted()
+
+    def wrap(env: gym.Env) -> gym.Env:
+        with _refusals(cls, name):
+            given = converted() if hasattr(cls, "from_flags") else dict(values)  # objects of its own for each
+            dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, BaseEnv) else 0.0
+            for key, value in given.items():
+                if _takes_tasks(types.get(key, Any)):
+                    given[key] = _tasks(value, types[key], lambda task: make(task, dt))
+            return _made(cls, env, given, "envs" in types)
+
+    return wrap
+
+
+@contextlib.contextmanager
+def _refusals(cls: Any, name: str) -> Iterator[None]:
+    """Turn errors of a wrapper within a block into errors of the user that name the wrapper."""
+    is_own = not cls.__module__.startswith("neurogym.")
+    try:
+        with user_errors(f"wrapper {name}") if is_own else contextlib.nullcontext():
+            yield
+    except UserError as error:
+        complete = str(error).startswith(("unknown argument of wrapper", f"wrapper {name}:"))
+        raise error if complete else UserError(f"wrapper {name}: {error}") from error
+    except WRONG as error:
+        text = message_of(error)
+        raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
+
+
+def _made(cls: Any, env: gym.Env, given: dict[str, Any], takes_several: bool) -> gym.Env:
+    """Make a wrapper of converted arguments."""
+    if given.get("share_action_space") == AUTO:
+        others = [given[key] for key in ("distractor", "task2") if key in given]
+        given["share_action_space"] = all(_actions(other) == _actions(env) for other in others)
+    if not takes_several:
+        return cls(env, **_scheduled(given, len(given.get("attr_list", ()))))
+    several = [env, *given.pop("envs", ())]
+    if len(several) < 2:
+        raise ValueError("needs further tasks, as in envs=GoNogo-v0+DelayComparison-v0")
+    return OrderEnforcing(cls(several, **_scheduled(given, len(several))))
+
+
+def _actions(env: gym.Env) -> object:
+    return env.action_space.n if isinstance(env.action_space, gym.spaces.Discrete) else env.action_space.shape
+
+
+def _kinds(kind: object) -> tuple[tuple[object, ...], bool]:
+    """Return the types of an argument, and whether None is a value."""
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    return tuple(each for each in kinds if each is not NoneType), NoneType in kinds
+
+
+def _takes_tasks(kind: object) -> bool:
+    """Return whether an argument takes an environment or several."""
+    kinds, _ = _kinds(kind)
+    return gym.Env in kinds or any(gym.Env in get_args(each) for each in kinds)
+
+
+def _tasks(value: Any, kind: object, make: Callable[[object], gym.Env]) -> Any:
+    """Return the environments of written tasks."""
+    if gym.Env in _kinds(kind)[0]:
+        return make(value)
+    tasks = value.split("+") if isinstance(value, str) else value
+    return [make(task) for task in (tasks if isinstance(tasks, list | tuple) else [tasks])]
+
+
+def _value(value: Any, kind: object, key: str) -> Any:
+    """Return a written value as the type in the signature."""
+    kinds, may_be_none = _kinds(kind)
+    if _takes_tasks(kind):
+        return value
+    if Callable in {*kinds, *map(get_origin, kinds)} and value is not None and not callable(value):
+        raise UserError(f"{key} is a function, which only a program can give")
+    if value is None and may_be_none or value == AUTO and key == "share_action_space" or len(kinds) > 1:
+        return value
+    if (get_origin(kinds[0]) or kinds[0]) in (Sequence, list, tuple):
+        return value if value is None or isinstance(value, list | tuple) else [value]
+    if kinds[0] in CHECKED:
+        return options.read(key, options.option({"type": CHECKED[kinds[0]]}), value)
+    is_range = key.endswith("_dur") and isinstance(value, list) and len(value) == 2  # of durations
+    return tuple(value) if kind is Any and is_range else value
+
+
+def _scheduled(given: dict[str, object], n: int) -> dict[str, object]:
+    """Replace the name of a schedule by a schedule over ``n`` conditions."""
+    if isinstance(schedule := given.get("schedule"), str):
+        from neurogym.sampling.scheduler import schedule_from
+
+        return {**given, "schedule": schedule_from(schedule, n)}
+    return given
+
+
 #: Function that adds wrappers to an environment.
 Around = Callable[[gym.Env], gym.Env]
 
 
 def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.Env:
-    """Make an environment with the stack of wrappers.
+    """Make an environment with the stack of wrappers; arguments and errors as of `env_maker`."""
+    return env_maker(task, settings, learning)()
+
+
+def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Callable[[], gym.Env]:
+    """Return a function that makes environments with the stack of wrappers; names are checked now.
 
     Args:
         task: the task.
@@ -72,25 +205,35 @@ def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.
         learning: whether an agent learns in the environment; tasks held out are not presented then.
 
     Raises:
-        UserError: if the task or a wrapper does not exist or refuses its arguments.
+        UserError: if the task or a wrapper does not exist or refuses its arguments; also by the function.
     """
-    everything = _without_held_out(task, settings)
-    if not learning and everything is not settings:
+    presented = _without_held_out(task, settings)
+    if not learning and presented is not settings:
         make_env(task, settings, learning=True)  # refuses unknown names
-        settings = everything
+        settings = presented
     kwargs: dict[str, object] = dict(settings.task_args)
     if settings.dt is not None:
         kwargs["dt"] = settings.dt
     if settings.timing:
-        kwargs["timing"] = {period: duration_for_task(value) for period, value in settings.timing.items()}
+        kwargs["timing"] = durations_for_task(settings.timing)
     if settings.rewards:
         kwargs["rewards"] = dict(settings.rewards)
-    env = task.make(**kwargs)
-    if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
-        raise UserError(f"task {task.name}: {type(env).__name__} is not a trial-based task (neurogym.TrialEnv)")
-    for entry in settings.wrappers:
-        env = wrap(env, entry.name, entry.args, another_task)
-    return env
+    make_task = task.entry_for(kwargs)
+    wrappers = [bind(entry.name, entry.args, another_task) for entry in settings.wrappers]
+
+    def make() -> gym.Env:
+        try:
+            env = make_task()
+        except BaseException as error:
+            with user_errors(f"task {task.name}", task.own):
+                raise error
+        if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
+            raise UserError(f"task {task.name}: {type(env).__name__} is not a trial-based task (neurogym.TrialEnv)")
+        for wrap in wrappers:
+            env = wrap(env)
+        return env
+
+    return make
 
 
 def _without_held_out(task: Task, settings: TaskSettings) -> TaskSettings:
@@ -181,5 +324,5 @@ def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> Tria
 def _stacks(config: RunConfig, n_envs: int, around: Around, learning: bool) -> Batch:
     from neurogym.vector import make_vec
 
-    task, place = find_task(config.task), itertools.count()
-    return make_vec(lambda: around(Staggered.on(make_env(task, config, learning), next(place))), n_envs)
+    make, place = env_maker(find_task(config.task), config, learning), itertools.count()
+    return make_vec(lambda: around(Staggered.on(make(), next(place))), n_envs)

@@ -31,7 +31,7 @@ from ngym_cli.runs.recordings import QUANTITIES, Recording
 if TYPE_CHECKING:
     from ngym_cli.agents.acting import Act
 
-FORMAT = 1
+ACTIVITY_FORMAT = 1
 
 #: Steps gathered before they are written, over all environments, and steps in a chunk of the file.
 STEPS_HELD, STEPS_PER_CHUNK = 16_384, 4_096
@@ -68,7 +68,7 @@ class UnitRecorder:
         import h5py
 
         self.file = h5py.File(path, "w")
-        self.file.attrs.update(format=FORMAT, dt=float(dt), unit="ms")
+        self.file.attrs.update(format=ACTIVITY_FORMAT, dt=float(dt), unit="ms")
         self.quantities, self.n_envs = tuple(quantities), n_envs
         self._open_trials: dict[str, np.ndarray] = {}
         self._rows_in_trial = np.zeros(n_envs, np.int64)

@@ -14,7 +14,7 @@ from ngym_cli.errors import UserError, library, one_line
 from ngym_cli.evaluation.activity import SPIKES, spike_rates, spike_scale, spike_times
 from ngym_cli.files.writing import atomic_file, atomic_path
 from ngym_cli.runs.populations import CONDITION
-from ngym_cli.runs.recordings import FILE, Recording
+from ngym_cli.runs.recordings import ACTIVITY_FILE, Recording
 from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ GAP = 1_000.0
 
 
 #: Names of recorded quantities in the file where they differ.
-NAMES = {"observations": "inputs", "logits": "outputs"}
+ARRAY_NAMES = {"observations": "inputs", "logits": "outputs"}
 
 #: Largest size of the padded arrays, bytes.
 MOST_BYTES = 8 << 30
@@ -86,7 +86,7 @@ def _npz(folder: Path, run: runs.RunFolder) -> Path:
     lengths = np.diff(recording.offsets)
     mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
     arrays = {"mask": mask, "dt": np.array(recording.dt)}
-    content = {NAMES.get(name, name): recording[name] for name in recording.quantities}
+    content = {ARRAY_NAMES.get(name, name): recording[name] for name in recording.quantities}
     if SPIKES in content:
         content["rates"] = spike_rates(recording)
     size = sum(mask.size * values[:1].nbytes for values in content.values())
@@ -118,7 +118,7 @@ def _columns(table: Table) -> Table:
 def _nwb(folder: Path, run: runs.RunFolder) -> Path:
     pynwb = library("pynwb", "export to NWB needs pynwb", "nwb")
     manifest, table = run.manifest(), read_trials(folder / "trials.parquet")
-    recording = Recording(folder) if (folder / FILE).exists() else None
+    recording = Recording(folder) if (folder / ACTIVITY_FILE).exists() else None
     session = pynwb.NWBFile(
         session_description=f"{len(table['trial']):,} trials of {manifest.get('task')} by an artificial agent",
         identifier=f"{run.path}/{folder.name}",

@@ -30,7 +30,7 @@ from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.evaluation.quota import Progress, TrialCount, TrialQuota
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
-from ngym_cli.runs.recordings import FILE as ACTIVITY
+from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import Table, write_table
@@ -120,7 +120,7 @@ def evaluate(
         count = TrialCount(quota, progress)
         with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
             steps = _run(venv, agent, recorder, count, activity)
-    table = quota.kept(recorder.collect())
+    table = quota.counted_rows(recorder.collect())
     result = summarise(table, facts, settings.references)
     if settings.balanced and facts.links_trials:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
@@ -183,7 +183,7 @@ def _recording(settings: EvaluationSettings, n_envs: int, dt: float, seed: int) 
     if not settings.record or settings.folder is None:
         yield None
         return
-    file = settings.folder / ACTIVITY
+    file = settings.folder / ACTIVITY_FILE
     with UnitRecorder(file, stepwise(settings.record), n_envs, dt) as activity:
         yield activity
     if SPIKES in settings.record:

@@ -69,16 +69,16 @@ class TrialQuota:
         """Number of environments."""
         return len(self.trials)
 
-    def counts(self, place: np.ndarray, env: np.ndarray) -> np.ndarray:
+    def counts(self, index: np.ndarray, env: np.ndarray) -> np.ndarray:
         """Return whether trials count, from environment and position in the environment's session."""
-        return (place >= self.warm[env]) & (place < (self.warm + self.trials)[env])
+        return (index >= self.warm[env]) & (index < (self.warm + self.trials)[env])
 
-    def kept(self, table: Table) -> Table:
+    def counted_rows(self, table: Table) -> Table:
         """Return a trial table without the trials that do not count."""
         order = np.argsort(table["env"], kind="stable")
         envs = table["env"][order]
-        place = np.arange(len(envs)) - np.searchsorted(envs, envs)
-        keep = np.sort(order[self.counts(place, envs)])
+        index = np.arange(len(envs)) - np.searchsorted(envs, envs)
+        keep = np.sort(order[self.counts(index, envs)])
         return {name: values[keep] for name, values in table.items()} | {"trial": np.arange(len(keep))}
 
 
@@ -92,23 +92,23 @@ class TrialCount:
 
     def __init__(self, quota: TrialQuota, progress: Progress | None):
         self.quota, self.progress = quota, progress
-        self.done = np.zeros(quota.n_envs, int)
-        self._told = time.monotonic()
+        self.finished = np.zeros(quota.n_envs, int)
+        self._reported_at = time.monotonic()
 
     @property
     def complete(self) -> bool:
         """Whether every environment has finished its trials."""
-        return bool(np.all(self.done >= self.quota.warm + self.quota.trials))
+        return bool(np.all(self.finished >= self.quota.warm + self.quota.trials))
 
     def add(self, envs: np.ndarray) -> np.ndarray:
         """Add finished trials by environment and return whether each counts."""
-        counts = self.quota.counts(self.done[envs], envs)
-        self.done += np.bincount(envs, minlength=self.quota.n_envs)
+        counts = self.quota.counts(self.finished[envs], envs)
+        self.finished += np.bincount(envs, minlength=self.quota.n_envs)
         return counts
 
     def report(self) -> None:
         """Report progress if the last report is some time ago."""
-        if self.progress is not None and time.monotonic() - self._told > SECONDS_PER_REPORT:
-            self._told = time.monotonic()
-            done = np.clip(self.done - self.quota.warm, 0, self.quota.trials)
-            self.progress(int(done.sum()), int(self.quota.trials.sum()))
+        if self.progress is not None and time.monotonic() - self._reported_at > SECONDS_PER_REPORT:
+            self._reported_at = time.monotonic()
+            counted = np.clip(self.finished - self.quota.warm, 0, self.quota.trials)
+            self.progress(int(counted.sum()), int(self.quota.trials.sum()))

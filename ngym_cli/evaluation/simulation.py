@@ -73,21 +73,22 @@ def simulate(
     began, trials = time.perf_counter(), request.trials or USUAL_TRIALS
     exact = request.trials is not None
     settings = fresh_trials.EvaluationSettings(trials, request.seed, bool(request.deterministic), exact=exact)
-    found = fresh_trials.evaluate(agent, config, facts, settings, progress)
+    evaluated = fresh_trials.evaluate(agent, config, facts, settings, progress)
     if facts.links_trials:
-        found.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
+        evaluated.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
     run = runs.create(path, request.overwrite, config.to_toml(), opening)
-    warnings = _warnings(names, stimuli, found.table)
-    found.summary.update({"run": str(run.path), "model_steps": 0, "changes": {}, "warnings": warnings})
+    warnings = _warnings(names, stimuli, evaluated.table)
+    evaluated.summary.update({"run": str(run.path), "model_steps": 0, "changes": {}, "warnings": warnings})
     evaluation = run.path / "eval" / "final"
-    fresh_trials.save(found, evaluation)
-    kept = ("performance", "performance_ci", "chance", "ceiling", "reward_per_trial")
+    fresh_trials.save(evaluated, evaluation)
+    recorded_keys = ("performance", "performance_ci", "chance", "ceiling", "reward_per_trial")
     seconds = round(time.perf_counter() - began, 3)
-    results = {key: found.summary.get(key) for key in kept}
+    results = {key: evaluated.summary.get(key) for key in recorded_keys}
     run.update(status="finished", ended=runs.now(), wall_seconds=seconds, **results)
     if request.compare is not None:
-        found.summary["comparison"] = comparison.compare(found.table, evaluation, run, request.compare, request.columns)
-    return {**found.summary, "fit": origin}, evaluation
+        animal = (request.compare, request.columns)
+        evaluated.summary["comparison"] = comparison.compare(evaluated.table, evaluation, run, *animal)
+    return {**evaluated.summary, "fit": origin}, evaluation
 
 
 def load(
@@ -106,15 +107,15 @@ def load(
     check_known("model of the fit", label, labels)
     subjects = list(about["models"][label]["parameters"])
     if subject is None and len(subjects) > 1:
-        known = ", ".join(subjects)
-        raise UserError(f"fit {fit.path} has {len(subjects)} subjects; choose one with --subject: {known}")
+        names = ", ".join(subjects)
+        raise UserError(f"fit {fit.path} has {len(subjects)} subjects; choose one with --subject: {names}")
     who = subject or subjects[0]
     check_known("subject of the fit", who, subjects)
     trust.require_names([label], about.get("code"), trusted, str(fit.path))
     built = registry.build([label], (), about["settings"]["seeds"])[label]
-    found = fit.load(label)
+    stored = fit.load(label)
     start = f"{fits.POLICY}{subjects.index(who)}."
-    arrays = {} if found is None else {k.removeprefix(start): v for k, v in found[1].items() if k.startswith(start)}
+    arrays = {} if stored is None else {k.removeprefix(start): v for k, v in stored[1].items() if k.startswith(start)}
     if not arrays:
         raise UserError(f"fit {fit.path} keeps no policy of {label}; an own class needs to_arrays and from_arrays")
     table = Behaviour((), tuple(about["table"]["choices"]), tuple(about["table"]["stimuli"]))
@@ -138,9 +139,9 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str |
     else:
         names = [entry.name for entry in config.wrappers]
         missing = [entry for entry in HISTORY if entry["name"] not in names]
-        asked = config.model_dump()
+        settings = config.model_dump()
         try:
-            facts = inspect(configuration.from_dict({**asked, "wrappers": [*asked["wrappers"], *missing]}))
+            facts = inspect(configuration.from_dict({**settings, "wrappers": [*settings["wrappers"], *missing]}))
             ceiling, reason = facts.ceiling or {}, facts.no_ceiling
         except UserError as error:
             reason = str(error)
@@ -158,8 +159,8 @@ def _warnings(ranges: Mapping[str, Sequence[float]], stimuli: Iterable[Stimulus]
     for each in stimuli:
         low, high = ranges[each.name]
         values = np.abs(np.asarray(table[each.column], float) * each.factor + each.offset)
-        widest, known = float(np.nanmax(values)), max(abs(low), abs(high))
-        if not 0.2 * known <= widest <= 5 * known:
+        widest, largest = float(np.nanmax(values)), max(abs(low), abs(high))
+        if not 0.2 * largest <= widest <= 5 * largest:
             change = f"--stimuli {each.name.removeprefix('signed ')}={each.column}*FACTOR+OFFSET changes units"
-            lines.append(f"{each.column} reaches {widest:g} in the task and {known:g} in the fit; {change}")
+            lines.append(f"{each.column} reaches {widest:g} in the task and {largest:g} in the fit; {change}")
     return lines

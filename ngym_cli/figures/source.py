@@ -49,7 +49,7 @@ class Evaluated:
     @property
     def recorded(self) -> bool:
         """Whether something was recorded step by step."""
-        return (self.folder / recordings.FILE).is_file()
+        return (self.folder / recordings.ACTIVITY_FILE).is_file()
 
     def has(self, quantities: Sequence[str]) -> bool:
         """Return whether all quantities were recorded; without any, whether something was recorded.
@@ -149,7 +149,8 @@ class Source:
         Raises:
             Unavailable: if there is none.
         """
-        behaviour = [each for each in self.evaluations if each.folder.name != recordings.OWN] or self.evaluations
+        for_figures = recordings.RECORDING_NAME
+        behaviour = [each for each in self.evaluations if each.folder.name != for_figures] or self.evaluations
         found = [each for each in behaviour if not each.along_training] or behaviour
         if not found:
             raise Unavailable("the run has no evaluation yet; ngym eval makes one")

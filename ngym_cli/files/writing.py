@@ -35,7 +35,7 @@ _HIDDEN = re.compile(_WRITER + r"(?P<inode>\d{1,20})")
 _UNNAMED = re.compile(_WRITER + r"[a-z0-9_]{8}")
 
 #: Seconds without a change after which a hidden folder from another machine counts as a leftover.
-QUIET = 3600.0
+LEFTOVER_AGE = 3600.0
 
 #: Subfolder of the hidden folder for the replaced file or folder, until the new one is in place.
 _OLD = "old"
@@ -214,7 +214,7 @@ def _is_left_over(path: Path) -> bool:
     if match is None or not _is_own_hidden(path):
         return False
     if match["host"] != _this_host():
-        return time.time() - path.stat().st_mtime > QUIET
+        return time.time() - path.stat().st_mtime > LEFTOVER_AGE
     return start_of_process(int(match["pid"])) != match["started"]
 
 

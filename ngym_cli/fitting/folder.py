@@ -104,6 +104,7 @@ class TableRecord(TypedDict):
     stimuli: dict[str, list[float]]
     subjects: list[str]
     roles: dict[str, object]
+    held_out: NotRequired[str]
 
 
 class FitRecord(TypedDict, total=False):
@@ -125,8 +126,9 @@ class FitRecord(TypedDict, total=False):
 
 
 def score_tables(record: FitRecord) -> dict[str, dict[str, ScoreRecord]]:
-    """Return the scores of a fit by what was predicted: "held-out sessions" and, if there is one, "test table"."""
-    tables = {"held-out sessions": record.get("scores"), "test table": record.get("test_scores")}
+    """Return the scores of a fit by what was predicted: held-out sessions, or blocks of these, and a test table."""
+    held_out = record["table"].get("held_out", "sessions") if "table" in record else "sessions"
+    tables = {f"held-out {held_out}": record.get("scores"), "test table": record.get("test_scores")}
     return {title: scores for title, scores in tables.items() if scores}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Model
-from neurogym.behaviour.table import Behaviour
+from neurogym.behaviour.table import Behaviour, Reading
 from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
 from ngym_cli.config.keywords import read_keywords
@@ -75,12 +75,13 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         models = fitted.models_of(request)
     validation.check(models.values(), data.protocol)
     validation.check_test(data)
+    sessions = len(data.table.sessions)
     data = validation.prepared(data)
     table, test = data.table, data.test
     fitted.check(models, data)
     missing = [above for above in place(request.runs, request.table, request.name).parents if not above.exists()]
     folder, about = _opened(request)
-    about["table"] = _about(table)
+    about["table"] = _about(table, "sessions" if len(table.sessions) == sessions else "blocks of sessions")
     try:
         if hooks.elsewhere is not None:
             hooks.elsewhere(folder, list(models), table)
@@ -89,6 +90,8 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         else:
             count = sum(folder.load(label) is None for label in models)
             hooks.announce(f"{count} models to fit to {table.n_trials:,} trials, {request.folds} folds")
+            for line in reading_in_words(table) if count else ():
+                hooks.announce(line)
         results, predictions, tested = _fitted(models, data, folder, hooks.progress)
     except UserError:
         _discard_if_empty(folder, models, missing)
@@ -185,8 +188,18 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256("".join(f"{file.relative_to(path)} {digest(file)}\n" for file in files).encode()).hexdigest()
 
 
-def _about(table: Behaviour) -> TableRecord:
-    """Return names and ranges of a table, which a simulation of the fitted models needs."""
+def reading_in_words(table: Behaviour) -> list[str]:
+    """Return lines that say which columns were read, what was left out, and remarks."""
+    reading = table.reading or Reading()
+    columns: dict[str, Any] = {role: name for role, name in table.roles.items() if name}
+    named = {role: name if isinstance(name, str) else ", ".join(name) for role, name in columns.items()}
+    lines = ["read: " + "; ".join(f"{role.replace('_', ' ')} {names}" for role, names in named.items())]
+    lines += [f"left out: {count:,} {reason}" for reason, count in reading.left_out.items()]
+    return lines + [f"note: {note}" for note in reading.notes]
+
+
+def _about(table: Behaviour, held_out: str) -> TableRecord:
+    """Return names and ranges of a table, which a simulation of the fitted models needs, and what was held out."""
     stimuli = np.nan_to_num(table.join("stimuli"))
     return {
         "choices": list(table.choices),
@@ -195,6 +208,7 @@ def _about(table: Behaviour) -> TableRecord:
         },
         "subjects": list(table.subjects),
         "roles": {role: name for role, name in table.roles.items() if role != "stimuli"},
+        "held_out": held_out,
     }
 
 

@@ -33,13 +33,13 @@ class Paper:
     Attributes:
         id: name of the folder.
         folder: path of the folder.
-        own: whether the paper is the user's own.
+        is_custom: whether the paper is the user's own.
         config: content of `paper.toml`.
     """
 
     id: str
     folder: Path
-    own: bool
+    is_custom: bool
     config: PaperConfig
 
     @cached_property
@@ -100,7 +100,7 @@ def library() -> Path:
 def ids() -> list[str]:
     """Return the papers that come with ngym."""
     folder = library()
-    return sorted(path.parent.name for path in folder.glob(f"*/{model.FILE}")) if folder.is_dir() else []
+    return sorted(path.parent.name for path in folder.glob(f"*/{model.PAPER_FILE}")) if folder.is_dir() else []
 
 
 def load(folder: Path) -> Paper:
@@ -116,7 +116,7 @@ def load(folder: Path) -> Paper:
         raise UserError(f"{folder}: its name becomes that of results; use letters, digits, dots, dashes, underscores")
     for claim in config.claims:
         if claim.measure is not None:
-            where = f"{folder / model.FILE}: claim {claim.id}"
+            where = f"{folder / model.PAPER_FILE}: claim {claim.id}"
             paper.script.check(claim.measure, len(claim.part), f"{where}: measure")
             for name in claim.control:
                 paper.script.check_control(name, f"{where}: control")
@@ -144,7 +144,7 @@ def check_part(paper: Paper, part_name: str) -> None:
             try:
                 parse_wrappers(request.changes["wrappers"])
             except (ValueError, UserError) as error:
-                where = f"{paper.folder / model.FILE}: parts.{part_name}.evaluations.{name}"
+                where = f"{paper.folder / model.PAPER_FILE}: parts.{part_name}.evaluations.{name}"
                 raise UserError(f"{where}: changes.wrappers: {error}") from None
 
 
@@ -169,7 +169,7 @@ def code_of(paper: Paper) -> list[str]:
 
 def folders() -> Iterator[Path]:
     """Yield the folders of the papers that come with ngym, and of papers in the current folder."""
-    local = sorted(path.parent for path in Path().glob(f"*/{model.FILE}"))
+    local = sorted(path.parent for path in Path().glob(f"*/{model.PAPER_FILE}"))
     seen = set()
     for folder in (*(library() / id_ for id_ in ids()), *local):
         if folder.resolve() not in seen:

@@ -172,5 +172,5 @@ def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tenso
     tensors = change(saving.read_weights(file))
     save_file({name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}, str(file))
     result = PaperRun.evaluated(runs.RunFolder(path), run.seed, run.requested)
-    result.kept = folder
+    result.temporary_folder = folder
     return result

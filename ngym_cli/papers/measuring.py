@@ -41,7 +41,7 @@ class ClaimResult:
     claim: str
     seed: int
     value: Value
-    why: str = ""
+    reason: str = ""
     controls: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -160,7 +160,7 @@ def _measure_seed(
         if result is None:
             result = _measure(paper, claim, seed, [opened(part_name) for part_name in claim.part])
             result = replace(result, controls=_controls(paper, claim, seed, opened))
-            record = {"key": key, "value": result.value, "why": result.why, "controls": dict(result.controls)}
+            record = {"key": key, "value": result.value, "why": result.reason, "controls": dict(result.controls)}
             write_json(_file(root, claim.id, seed), record)
         results.append(result)
     return results

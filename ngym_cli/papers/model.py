@@ -17,7 +17,7 @@ from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.papers.verdicts import Criterion, parse_criterion
 
-FILE, SCRIPT = "paper.toml", "figures.py"
+PAPER_FILE, SCRIPT = "paper.toml", "figures.py"
 
 #: Source of a published number.
 PROVENANCE = {
@@ -95,9 +95,10 @@ class PartConfig(Section):
 
     @field_validator("config")
     @classmethod
-    def _beside(cls, config: str) -> str:
+    def _in_folder(cls, config: str) -> str:
         if not BESIDE.fullmatch(config):
-            raise ValueError(f"'{config}' is no TOML file beside {FILE}, nor one of another paper (../PAPER/FILE.toml)")
+            expected = f"a TOML file next to {PAPER_FILE}, or of another paper (../PAPER/FILE.toml)"
+            raise ValueError(f"'{config}': expected {expected}")
         return config
 
     @field_validator("evaluations")
@@ -175,11 +176,11 @@ class PaperConfig(Section):
 
     @model_validator(mode="after")
     def _fits(self) -> PaperConfig:
-        for name, part in self.parts.items():
+        for name, part_config in self.parts.items():
             _plain("part", name)
-            if part.after is not None:
-                if part.after not in self.parts:
-                    raise ValueError(f"parts.{name}.after: {unknown('part', part.after, self.parts)}")
+            if part_config.after is not None:
+                if part_config.after not in self.parts:
+                    raise ValueError(f"parts.{name}.after: {unknown('part', part_config.after, self.parts)}")
                 self._order_of(name)
         names = [claim.id for claim in self.claims]
         for claim in self.claims:
@@ -193,14 +194,14 @@ class PaperConfig(Section):
         return self
 
     def _order_of(self, name: str) -> list[str]:
-        found = [name]
-        while (before := self.parts[found[0]].after) is not None:
-            if before in found:
+        order = [name]
+        while (before := self.parts[order[0]].after) is not None:
+            if before in order:
                 raise ValueError(f"parts.{name}.after: the parts begin with each other")
             if before not in self.parts:
                 break
-            found.insert(0, before)
-        return found
+            order.insert(0, before)
+        return order
 
     def with_earlier(self, names: list[str]) -> list[str]:
         """Return parts together with all prerequisites, each part after the prerequisites."""
@@ -218,11 +219,11 @@ def read(folder: Path) -> PaperConfig:
     Raises:
         UserError: with file and key.
     """
-    file = folder / FILE
+    file = folder / PAPER_FILE
     if not file.is_file():
-        raise UserError(f"{folder} is not the folder of a paper: it has no {FILE}")
-    found = checked(PaperConfig, read_toml(file), str(file))
-    for name, part in found.parts.items():
-        if not (folder / part.config).is_file():
-            raise UserError(f"{file}: parts.{name}.config: there is no {part.config} beside it")
-    return found
+        raise UserError(f"{folder} is not the folder of a paper: it has no {PAPER_FILE}")
+    config = checked(PaperConfig, read_toml(file), str(file))
+    for name, part_config in config.parts.items():
+        if not (folder / part_config.config).is_file():
+            raise UserError(f"{file}: parts.{name}.config: there is no {part_config.config} beside it")
+    return config

@@ -46,19 +46,19 @@ class PaperRun:
     def __init__(self, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]):
         self.path, self.seed, self.requested = run.path, seed, dict(requested)
         self.source = Source(run, trust=True)
-        self.kept: object = None
+        self.temporary_folder: object = None
 
     @classmethod
     def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
         """Return a run with all required evaluations; missing evaluations are made."""
-        from ngym_cli.evaluation import requests
+        from ngym_cli.evaluation import service
 
         for name, each in requested.items():
             label = each.folder(name)
             if (run.path / "eval" / label / "summary.json").is_file():
                 continue
             request = each.model_copy(update={"seed": each.seed + seed, "name": label, "trust": True})
-            for _ in requests.evaluate([str(run.path)], run.path.parent, request):
+            for _ in service.evaluate([str(run.path)], run.path.parent, request):
                 pass
         return cls(run, seed, requested)
 

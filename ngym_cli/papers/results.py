@@ -184,14 +184,14 @@ def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     return lines
 
 
-FILE = "results.json"
+RECORD_FILE = "results.json"
 #: Number of cores for which minutes are given.
 CORES = 2
 
 
 def record() -> dict[str, Row]:
     """Return the rows that are kept: paper, then seed."""
-    path = collection.library() / FILE
+    path = collection.library() / RECORD_FILE
     rows_by_paper = read_json(path) if path.is_file() else {}
     return rows_by_paper if isinstance(rows_by_paper, dict) else {}
 
@@ -237,10 +237,10 @@ def rows() -> list[Row]:
         except UserError as error:
             table.append(_damaged(folder, str(error)))
             continue
-        seeds = {} if paper.own else recorded.get(paper.id, {})
+        seeds = {} if paper.is_custom else recorded.get(paper.id, {})
         table.append(
             {
-                "id": str(paper.folder) if paper.own else paper.id,
+                "id": str(paper.folder) if paper.is_custom else paper.id,
                 "title": paper.config.title,
                 "description": paper.config.summary,
                 "paper": paper.config.citation,

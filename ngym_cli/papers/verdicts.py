@@ -81,7 +81,7 @@ class ClaimNumber:
         return _most([value is not None for value in self.seeds])
 
     @property
-    def known(self) -> bool:
+    def complete(self) -> bool:
         """Whether every seed gave a number."""
         return None not in self.seeds
 
@@ -126,12 +126,13 @@ class Criterion:
 
         def good(name: str, number: ClaimNumber) -> bool:
             published_value = published.get(name)
-            within = number.known and all(self.met(end, published_value) for end in (number.mean.low, number.mean.high))
+            ends = (number.mean.low, number.mean.high)
+            within = number.complete and all(self.met(end, published_value) for end in ends)
             return within and self._of_one(number, published_value)
 
         return self._enough([good(*each) for each in numbers.items()])
 
-    def held(
+    def is_met_by(
         self, numbers: Mapping[str, ClaimNumber], published: Mapping[str, float | None], of_mean: bool = False
     ) -> bool:
         """Return whether the numbers meet the criterion, without a look at their intervals.
@@ -203,8 +204,8 @@ class Verdict:
     Attributes:
         state: one of `STATES`.
         numbers: numbers by name; a claim of one number has it under an empty name.
-        why: reason for a missing or failed result, if any.
-        held: number of seeds that meet the criterion by themselves.
+        reason: reason for a missing or failed result, if any.
+        n_meeting: number of seeds that meet the criterion by themselves.
         of: number of seeds.
         controls: numbers of each control by name, as `numbers`.
         passed: names of the controls that reach the claim.
@@ -212,8 +213,8 @@ class Verdict:
 
     state: str
     numbers: dict[str, Row]
-    why: str = ""
-    held: int = 0
+    reason: str = ""
+    n_meeting: int = 0
     of: int = 0
     controls: dict[str, dict[str, Row]] = field(default_factory=dict)
     passed: tuple[str, ...] = ()
@@ -251,8 +252,8 @@ def judge(
     if reached is not None:
         n_meeting = sum(reached.met_by_seed(row, published) for row in rows.values())
         state = REACHED if reached.inside(numbers, published) else state
-        state = IN_PART if state != REACHED and reached.held(numbers, published, of_mean=True) else state
-    if state == NOT_REACHED and in_part is not None and in_part.held(numbers, published):
+        state = IN_PART if state != REACHED and reached.is_met_by(numbers, published, of_mean=True) else state
+    if state == NOT_REACHED and in_part is not None and in_part.is_met_by(numbers, published):
         state = IN_PART
     control_results = {
         name: _over_seeds(claim.published, each, list(numbers)) for name, each in (controls or {}).items()

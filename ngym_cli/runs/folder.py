@@ -146,7 +146,7 @@ class RunFolder:
 
 
 #: Longest name of a folder that is made from a task's (bytes); file systems take 255.
-LONGEST = 150
+LONGEST_NAME = 150
 
 
 def plain_name(kind: str, name: str) -> str:
@@ -159,7 +159,7 @@ def plain_name(kind: str, name: str) -> str:
     Raises:
         UserError: if it is not valid.
     """
-    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) <= LONGEST
+    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) <= LONGEST_NAME
     if not plain_text or name != Path(name).name or name[0] == ".":
         raise UserError(f"{kind} name '{name}' must be a plain folder name")
     if name == LATEST:
@@ -183,7 +183,7 @@ def safe_name(task: str) -> str:
     if file:
         task = f"{Path(file).stem if file.endswith('.py') else file}.{name}"
     plain_text = "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
-    return plain_text.encode()[:LONGEST].decode(errors="ignore")
+    return plain_text.encode()[:LONGEST_NAME].decode(errors="ignore")
 
 
 def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, object], rename: bool = False) -> RunFolder:
@@ -277,7 +277,7 @@ LISTED = (
 )
 
 #: Columns of a listing of runs.
-COLUMNS = ("id", "name", *LISTED)
+LISTING_COLUMNS = ("id", "name", *LISTED)
 
 
 def find_all(root: Path, fits: bool = False) -> list[RunFolder]:

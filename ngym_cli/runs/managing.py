@@ -17,7 +17,7 @@ from ngym_cli.files.writing import foreign
 from ngym_cli.runs.folder import EVERYTHING, RunFolder, refuse_existing
 from ngym_cli.runs.records import Manifest
 
-LONGEST = 2_000
+LONGEST_NOTE = 2_000
 
 
 def remove(folders: Sequence[RunFolder]) -> None:
@@ -58,7 +58,7 @@ def check_tags(words: Sequence[str]) -> None:
         UserError: names the first such word.
     """
     for word in words:
-        if not word.strip() or "," in word or not word.isprintable() or len(word) > LONGEST:
+        if not word.strip() or "," in word or not word.isprintable() or len(word) > LONGEST_NOTE:
             raise UserError(f"tag {word!r} must be a printable word without commas")
 
 
@@ -90,8 +90,8 @@ def note(run: RunFolder, text: str) -> None:
     """
     if not text.isascii() and text != text.encode("utf-8", "replace").decode():
         raise UserError("a note must be valid UTF-8 text")
-    if len(text) > LONGEST:
-        raise UserError(f"a note has at most {LONGEST:,} characters, not {len(text):,}")
+    if len(text) > LONGEST_NOTE:
+        raise UserError(f"a note has at most {LONGEST_NOTE:,} characters, not {len(text):,}")
     run.manifest()
     run.update(note=text.strip() or None)
 

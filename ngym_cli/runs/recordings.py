@@ -12,13 +12,13 @@ from ngym_cli.errors import UserError, message_of
 if TYPE_CHECKING:
     import h5py
 
-FILE = "activity.h5"
+ACTIVITY_FILE = "activity.h5"
 
 #: Endings of files with recordings of animals or other tools.
 ENDINGS = (".nwb", ".h5", ".hdf5", ".npz")
 
 #: Name of the evaluation that a figure makes where it needs a recording.
-OWN = "recording"
+RECORDING_NAME = "recording"
 
 #: Quantities that figures of networks need.
 NEEDED = ("activity", "observations")
@@ -39,7 +39,7 @@ class Recording:
     def __init__(self, folder: Path):
         import h5py
 
-        self.path = folder / FILE
+        self.path = folder / ACTIVITY_FILE
         try:
             with h5py.File(self.path, "r") as file:
                 self.dt = float(file.attrs["dt"])

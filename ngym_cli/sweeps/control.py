@@ -14,7 +14,7 @@ from ngym_cli.runs import finding
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import SweepFolder
-from ngym_cli.sweeps.launchers import Order
+from ngym_cli.sweeps.launchers import JobSpec
 from ngym_cli.sweeps.recipe import Recipe, SweepRequest
 from ngym_cli.sweeps.results import SweepDocument
 
@@ -76,9 +76,9 @@ def open_sweep(
         from ngym_cli.sweeps import worker
 
         worker.optuna()
-    known = folder.load(path) if finding.kind_of(path) == "sweep" else None
-    entries = plan.entries(recipe) if known is None else [*folder.planned(known, recipe)]
-    if known is None or len(entries) > len(known.entries):
+    existing = folder.load(path) if finding.kind_of(path) == "sweep" else None
+    entries = plan.entries(recipe) if existing is None else [*folder.planned(existing, recipe)]
+    if existing is None or len(entries) > len(existing.entries):
         tell(name, len(entries))
         validation.check(recipe)
     sweep = folder.make(root, name, recipe)
@@ -96,7 +96,7 @@ def do_jobs(
         sweep: the sweep.
         launcher: the launcher.
         trust: let the recipe name a user's own code.
-        detach: as in ``Order``.
+        detach: as in ``JobSpec``.
     """
     observer = status.StatusReader(sweep)
     jobs = status.unfinished_jobs(sweep, observer.rows())
@@ -107,11 +107,11 @@ def do_jobs(
     interrupted = False
     with (
         locks.lock(sweep.path),
-        tables.LiveTable(observer, shown_on, min(workers, len(jobs))) as shown,
+        tables.LiveTable(observer, shown_on, min(workers, len(jobs))) as live_table,
         handling_signals(_interrupt, "SIGTERM", "SIGHUP"),
     ):
         try:
-            launcher.launch(Order(sweep, jobs, trust, shown.look, detach))
+            launcher.launch(JobSpec(sweep, jobs, trust, live_table.look, detach))
         except KeyboardInterrupt:
             interrupted = True
     return observer.rows(), interrupted
@@ -124,14 +124,14 @@ def _interrupt(number: int, frame: object) -> None:
 
 def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
     """Return the state and the result of a sweep as a single document."""
-    found: dict[str, float] = {}
+    importance: dict[str, float] = {}
     if sweep.recipe.search is not None and (sweep.path / folder.STUDY).exists():
         from ngym_cli.sweeps import worker
 
         try:
-            found = worker.importance(sweep)
+            importance = worker.importance(sweep)
         except UserError:  # the study cannot be read without Optuna; the rest can
-            found = {}
+            importance = {}
     return {
         "id": str(sweep.path),
         "counts": status.counts(rows),
@@ -139,7 +139,7 @@ def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
         "settings": results.settings(
             sweep, rows, sweep.recipe.search.maximize if sweep.recipe.search else "performance"
         ),
-        "importance": found,
+        "importance": importance,
     }
 
 
@@ -149,17 +149,18 @@ def execute(request: SweepRequest) -> int:
     Raises:
         UserError: on words that do not go together, and as the actions themselves.
     """
-    what, reference, over = request.what, request.sweep, request.tables()
-    if what in ACTIONS:
+    action, reference, over = request.what, request.sweep, request.tables()
+    if action in ACTIONS:
         if request.varied or "zip" in over or "search" in over or request.name is not None or request.dry_run:
-            raise UserError(f"ngym sweep {what} takes a sweep as it is; no other settings go with it")
-        found = folder.find(reference or runs.LATEST, request.sweeps)
-        return _show(request, found) if what == "status" else _resume(request, found)
+            raise UserError(f"ngym sweep {action} takes a sweep as it is; no other settings go with it")
+        sweep = folder.find(reference or runs.LATEST, request.sweeps)
+        return _show(request, sweep) if action == "status" else _resume(request, sweep)
     if reference is not None:
-        raise UserError(f"ngym sweep {what} {reference}: expected a recipe alone" + did_you_mean(str(what), ACTIONS))
-    file = Path(what) if what is not None else None
+        hint = did_you_mean(str(action), ACTIONS)
+        raise UserError(f"ngym sweep {action} {reference}: expected a recipe alone{hint}")
+    file = Path(action) if action is not None else None
     if file is not None and not file.is_file():
-        raise UserError(f"no such recipe: {what}" + did_you_mean(str(what), ACTIONS))
+        raise UserError(f"no such recipe: {action}" + did_you_mean(str(action), ACTIONS))
     if file is None and not request.varied and "search" not in over:
         raise UserError("nothing to sweep: give a recipe or flags, as in ngym sweep --alg ppo,recurrent_ppo --seed 0:5")
     recipe = make_recipe(file, over, request.varied, request.trust)
@@ -191,12 +192,12 @@ def _plan(request: SweepRequest, recipe: Recipe, name: str) -> int:
     path, entries = request.sweeps / runs.plain_name("sweep", name), plan.entries(recipe)
     script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
     _say_trying(name, len(entries))
-    found = validation.forecast(recipe, validation.check(recipe))
+    forecast = validation.forecast(recipe, validation.check(recipe))
     if request.as_json:
-        terminal.print_json({"id": name, **found.document(), **({"script": script} if script else {})})
+        terminal.print_json({"id": name, **forecast.document(), **({"script": script} if script else {})})
         return 0
     out = terminal.console()
-    tables.print_plan(out, recipe, found)
+    tables.print_plan(out, recipe, forecast)
     if script:
         out.print(script, soft_wrap=True, markup=False, highlight=False)
     return 0
@@ -206,8 +207,8 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
     """Make or reopen the folder of a sweep, do all remaining jobs and print the results."""
     sweep, launcher = open_sweep(recipe, name, root, _say_trying)
     err, rows = terminal.console(stderr=True), status.StatusReader(sweep).rows()
-    done = sum(row["state"] in status.FINAL for row in rows)
-    err.print(f"{done:,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
+    n_finished = sum(row["state"] in status.FINAL for row in rows)
+    err.print(f"{n_finished:,} of {len(rows):,} runs are done; {sweep.path}", soft_wrap=True)
     if status.unfinished_jobs(sweep, rows):
         board = terminal.quoted("tensorboard", "--logdir", sweep.root)
         err.print(f"{board}; {terminal.quoted('ngym', 'sweep', 'status', sweep.name)}", soft_wrap=True)

@@ -19,7 +19,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.config import nest
 from ngym_cli.config.values import Values, parse_assignments, parse_value
-from ngym_cli.runs.recordings import NEEDED, OWN
+from ngym_cli.runs.recordings import NEEDED, RECORDING_NAME
 from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.status import RunRow, by_setting
@@ -112,7 +112,7 @@ class OutsideTraining:
             name: name of the recording; None for an evaluation.
         """
         from ngym_cli.evaluation.request import EvalRequest
-        from ngym_cli.evaluation.requests import evaluate
+        from ngym_cli.evaluation.service import evaluate
         from ngym_cli.files.reading import read_json
 
         parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
@@ -237,7 +237,7 @@ def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member
     changes[:] = [f"{key}={value}" for key, value in changed.items()]
     score = outside.evaluated(path, changed)
     if not any(each.has(NEEDED) and each.intact for each in source.evaluations):
-        outside.evaluated(path, {}, OWN)
+        outside.evaluated(path, {}, RECORDING_NAME)
         source.reread()
     evaluation = [each for each in source.evaluations if each.has(NEEDED) and each.intact][-1]
     values, offsets = Recording(evaluation.folder).first("activity", TRIALS)

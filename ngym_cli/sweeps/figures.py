@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from ngym_cli.figures.files import FigureFiles, FigureRow
 
-NAMES = ("performance", "learning", "search")
+FIGURE_NAMES = ("performance", "learning", "search")
 
 #: Figure that is drawn only when named, because every run is evaluated and recorded.
 DEGENERACY = "degeneracy"
 
 #: Points of a learning curve, and most runs that are read for one.
 BINS = 40
-MOST_RUNS = 500
+MOST_CURVES = 500
 
 #: Resamples behind the band around a learning curve.
 BAND = 500
@@ -56,11 +56,11 @@ def draw(
     from ngym_cli.figures.files import draw_each
 
     for name in names:
-        check_known("figure of a sweep", name, (*NAMES, DEGENERACY))
+        check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
     keys = parameters(sweep, by)
     rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
-    chosen = list(dict.fromkeys(names)) or NAMES
+    chosen = list(dict.fromkeys(names)) or FIGURE_NAMES
     drawers: dict[str, Callable[[], tuple[Figure, Table]]] = {
         "performance": lambda: (_performance(sweep, rows, keys), {}),
         "learning": lambda: (_learning(sweep, rows, keys), {}),
@@ -149,7 +149,7 @@ def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -
     from ngym_cli.figures.view import common_references
     from ngym_cli.sweeps.results import resamples
 
-    started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_RUNS]
+    started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_CURVES]
     if not started or not keys:
         raise Unavailable("no run has begun yet" if keys else "all runs have the same parameters")
     keys = [key for key in keys if key not in _ranges(sweep) and len(_values(started, key)) <= len(COLOURS)]

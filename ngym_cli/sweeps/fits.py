@@ -18,7 +18,7 @@ from ngym_cli.sweeps.worker import DONE, attempted
 
 @dataclass(frozen=True)
 class Subjects:
-    """Subjects of a fit as numbered jobs; see `ngym_cli.sweeps.launchers.Work`.
+    """Subjects of a fit as numbered jobs; see `ngym_cli.sweeps.launchers.JobFolder`.
 
     Attributes:
         path: folder of the fit.
@@ -83,7 +83,7 @@ def on(launch: LaunchSettings, progress: FitProgress | None = None) -> Elsewhere
         for job in jobs:
             work.error_path(job).unlink(missing_ok=True)
         if jobs:
-            launcher.launch(launchers.Order(work, jobs, True, look, perform=perform))
+            launcher.launch(launchers.JobSpec(work, jobs, True, look, perform=perform))
         for job in jobs:
             if work.error_path(job).is_file():
                 error = work.error_path(job).read_text(encoding="utf-8").partition("\n")[0]

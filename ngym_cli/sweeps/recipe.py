@@ -50,15 +50,15 @@ class SearchSettings(Section):
 
     @field_validator("space")
     @classmethod
-    def _known(cls, space: dict[str, str]) -> dict[str, str]:
+    def _canonical_or_same(cls, space: dict[str, str]) -> dict[str, str]:
         from ngym_cli.sweeps.space import parse_kind
 
-        found = {canonical(key): text for key, text in space.items()}
-        for key, text in found.items():
+        canonical_space = {canonical(key): text for key, text in space.items()}
+        for key, text in canonical_space.items():
             parse_kind(key, text)
-        if not found:
+        if not canonical_space:
             raise ValueError("a search needs --space PARAMETER=KIND:...")
-        return found
+        return canonical_space
 
 
 class SweepRequest(Request):
@@ -183,11 +183,11 @@ def without(table: Mapping[str, Any], key: str) -> Values:
     first, dot, rest = key.partition(".")
     if first not in table:
         return dict(table)
-    kept = {name: value for name, value in table.items() if name != first}
+    remaining = {name: value for name, value in table.items() if name != first}
     if dot and isinstance(table[first], Mapping):
         inner = without(table[first], rest)
-        return {**kept, first: inner} if inner else kept
-    return kept
+        return {**remaining, first: inner} if inner else remaining
+    return remaining
 
 
 def zip_groups(groups: Iterable[Sequence[str]]) -> list[list[str]]:
@@ -199,11 +199,11 @@ def zip_groups(groups: Iterable[Sequence[str]]) -> list[list[str]]:
     Raises:
         UserError: on a group of fewer than two names, or a name that cannot be a parameter.
     """
-    found = [[_key(name) for name in group] for group in groups]
-    for group in found:
+    resolved = [[_key(name) for name in group] for group in groups]
+    for group in resolved:
         if len(group) < 2:
             raise UserError(f"zip takes two parameters or more, as in units,timesteps, not '{','.join(group)}'")
-    return found
+    return resolved
 
 
 def _key(name: str) -> str:
@@ -242,8 +242,8 @@ def build(data: Mapping[str, object], values: Mapping[str, Sequence[object]], so
     zipped = data.get("zip", [])
     recipe = checked(Recipe, {key: value for key, value in data.items() if key != "zip"}, source)
     run, grid = recipe.run, dict[str, Sequence[object]](recipe.grid)
-    for key, given in values.items():
-        items = as_list(given, key)
+    for key, setting in values.items():
+        items = as_list(setting, key)
         grid.pop(key, None)
         run = without(run, key)
         if len(items) > 1:
@@ -261,11 +261,14 @@ def _without_single(groups: object, alone: set[str]) -> object:
     """Return zipped groups without the parameters that have a single value."""
     if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
         return groups
-    kept = [[name for name in group if not (isinstance(name, str) and _known(name) in alone)] for group in groups]
-    return [group for group in kept if group]
+    groups_left = [
+        [name for name in group if not (isinstance(name, str) and _canonical_or_same(name) in alone)]
+        for group in groups
+    ]
+    return [group for group in groups_left if group]
 
 
-def _known(name: str) -> str:
+def _canonical_or_same(name: str) -> str:
     try:
         return canonical(name)
     except ValueError:
@@ -279,14 +282,14 @@ def read(path: Path) -> Recipe:
 
 def differences(old: Recipe, new: Recipe) -> list[str]:
     """Return in words where two recipes differ."""
-    one, two = dict(leaves(old.identity())), dict(leaves(new.identity()))
+    first, second = dict(leaves(old.identity())), dict(leaves(new.identity()))
     return [
-        f"{key}: {_said(one.get(key))} -> {_said(two.get(key))}"
-        for key in dict.fromkeys([*one, *two])
-        if one.get(key) != two.get(key)
+        f"{key}: {_text(first.get(key))} -> {_text(second.get(key))}"
+        for key in dict.fromkeys([*first, *second])
+        if first.get(key) != second.get(key)
     ]
 
 
-def _said(value: object) -> str:
+def _text(value: object) -> str:
     text = "not given" if value is None else json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."

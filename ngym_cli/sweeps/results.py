@@ -21,7 +21,7 @@ from ngym_cli.sweeps.recipe import SearchMetric
 from ngym_cli.sweeps.status import RunRow, by_setting
 from ngym_cli.terminal import REFERENCES, Row
 
-FILE = "summary.parquet"
+SUMMARY_FILE = "summary.parquet"
 RESAMPLES = 2_000
 LEVEL = 0.95
 METRIC: SearchMetric = "performance"
@@ -113,7 +113,8 @@ class SweepDocument(TypedDict):
 def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     """Write ``summary.parquet`` and return the rows."""
     lines = table(sweep, rows)
-    write_table({name: np.array([line[name] for line in lines], object) for name in lines[0]}, sweep.path / FILE)
+    columns = {name: np.array([line[name] for line in lines], object) for name in lines[0]}
+    write_table(columns, sweep.path / SUMMARY_FILE)
     return lines
 
 

@@ -149,7 +149,7 @@ def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> N
     print_settings(out, document["settings"], sweep.recipe.search is not None)
     print_importance(out, document["importance"])
     print_errors(out, document["runs"], sweep)
-    out.print(f"{sweep.path / results.FILE}; next: {quoted('ngym', 'plot', sweep.path)}", soft_wrap=True)
+    out.print(f"{sweep.path / results.SUMMARY_FILE}; next: {quoted('ngym', 'plot', sweep.path)}", soft_wrap=True)
 
 
 #: Settings of a search that are shown, best first, and most settings of a grid.

@@ -156,7 +156,7 @@ def require_trust(recipe: Recipe, source: Path, trusted_recipe: Recipe | None = 
 MOST_KINDS = 6
 
 #: Seconds after which no further kind is measured.
-PATIENCE = 10.0
+LONGEST_MEASUREMENT = 10.0
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
     for config, facts in settings:
         kind = (config.task, config.alg, config.network, config.units, config.n_envs, config.dt)
         if kind not in per_step:
-            enough = len(per_step) >= MOST_KINDS or (per_step and time.monotonic() - began > PATIENCE)
+            enough = len(per_step) >= MOST_KINDS or (per_step and time.monotonic() - began > LONGEST_MEASUREMENT)
             measured = list(per_step.values())
             per_step[kind] = sum(measured) / len(measured) if enough else 1 / timing.speed(config)
         if id(facts) not in references:

@@ -64,7 +64,8 @@ def _train(request: RunRequest) -> int:
     """Train an agent."""
     from ngym_cli.training import main_loop
 
-    managing.check_tags(request.tag)
+    if request.tag:
+        managing.check_tags(request.tag)
     config = request.load()
     printer = RunPrinter(config, request.runs, request.as_json)
     tag = lambda run: managing.tag(run, request.tag) if request.tag else None  # noqa: E731
@@ -190,7 +191,7 @@ class RunPrinter:
 
     def finish(self, outcome: RunResult) -> int:
         """Print the results and return the exit code."""
-        from ngym_cli.evaluation import printing
+        from ngym_cli.evaluation import summary_text
         from ngym_cli.training import advice
 
         setting = self._setting if outcome.status == "finished" else None
@@ -199,7 +200,7 @@ class RunPrinter:
         if self.json:
             terminal.print_json({"id": str(path), "status": outcome.status, "advice": said, **outcome.summary})
         else:
-            printing.print_evaluation(outcome.summary, "evaluation at the end of training")
+            summary_text.print_evaluation(outcome.summary, "evaluation at the end of training")
             for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
                 out.print(line, soft_wrap=True)
             words = ("run", "--resume") if outcome.status == "interrupted" else ("plot",)

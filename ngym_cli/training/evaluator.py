@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngym_cli import runs
-from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
 from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.terminal import REFERENCES
@@ -21,6 +20,8 @@ from ngym_cli.training.progress import Display, actions_in_words
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
+
+    from ngym_cli.evaluation import fresh_trials
 
 
 class Evaluator:
@@ -110,6 +111,8 @@ class Evaluator:
             place: numbers that determine the random stream.
             stage: stage whose task is evaluated; default the last.
         """
+        from ngym_cli.evaluation import fresh_trials
+
         seed = int(np.random.SeedSequence([self._seed, *place]).generate_state(1)[0])
         goal, facts = (stage.config, stage.facts) if stage else (self.config.in_stage(-1), self.facts)
         began = time.monotonic()

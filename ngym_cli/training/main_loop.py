@@ -163,7 +163,7 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
     Yields:
         A function that returns the folder; a run that is replaced stays until it is called.
     """
-    curriculum = resolved.curriculum()
+    curriculum = Curriculum(resolved.stages) if resolved.stages else None
     manifest = provenance.opening(resolved.config, resolved.goal, threads.learning())
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
@@ -189,7 +189,7 @@ def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Lea
     Raises:
         UserError: if something does not exist or fit together, or the checkpoint does not fit.
     """
-    curriculum = resolved.curriculum()
+    curriculum = Curriculum(resolved.stages) if resolved.stages else None
     if saved is not None and curriculum is not None:
         with checkpoints.fitting(saved):
             curriculum.set_state(saved.session["curriculum"])

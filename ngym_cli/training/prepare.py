@@ -11,7 +11,7 @@ from ngym_cli.agents.from_config import complete
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.facts import Facts, inspect
-from ngym_cli.training.curriculum import Curriculum, Stage, stages_of
+from ngym_cli.training.curriculum import Stage, stages_of
 from ngym_cli.training.stopping import Until
 
 
@@ -22,6 +22,7 @@ class ResolvedRun:
     Attributes:
         config: complete configuration.
         facts: measured properties of the task without stages.
+        goal: properties of the task that is to be learned: that of the last stage.
         stages: stages of a curriculum, in order; empty without.
         seeds: seed of each random stream.
         path: run folder.
@@ -32,21 +33,13 @@ class ResolvedRun:
 
     config: ResolvedConfig
     facts: Facts
+    goal: Facts
     stages: tuple[Stage, ...]
     seeds: Mapping[str, int]
     path: Path
     is_named: bool = True
     overwrite: bool = False
     init_from: str | None = None
-
-    @property
-    def goal(self) -> Facts:
-        """Properties of the task that is to be learned: that of the last stage."""
-        return self.stages[-1].facts if self.stages else self.facts
-
-    def curriculum(self) -> Curriculum | None:
-        """Return the course through the stages, at its beginning; None without stages."""
-        return Curriculum(self.stages) if self.stages else None
 
     def until(self) -> Until | None:
         """Return the criterion on evaluations that ends the run, or None.
@@ -102,6 +95,7 @@ def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
 
 
 def _run(config: ResolvedConfig, facts: Facts, path: Path) -> ResolvedRun:
-    resolved = ResolvedRun(config, facts, tuple(stages_of(config, facts)), streams(config.seed), path)
+    stages = tuple(stages_of(config, facts))
+    resolved = ResolvedRun(config, facts, stages[-1].facts if stages else facts, stages, streams(config.seed), path)
     resolved.until()  # refused before anything is written
     return resolved

@@ -405,3 +405,17 @@ def test_a_single_coherence_needs_no_list():
     assert env.unwrapped.conditions["coh"].tolist() == [51.2]
     with pytest.raises(ValueError, match="one or more numbers"):
         ngym.make("PerceptualDecisionMaking-v0", cohs=[])
+
+
+@pytest.mark.parametrize("id_", ["PerceptualDecisionMaking-v0", "Bandit-v0", "TwoStep-v0", "ReversalLearning-v0"])
+def test_trials_can_be_sampled_without_touching_the_session(id_):
+    env, other = ngym.make(id_), ngym.make(id_)
+    env.reset(seed=0)
+    other.reset(seed=0)
+    first, again = (env.unwrapped.sample(np.random.default_rng(5), 30) for _ in range(2))
+    np.testing.assert_array_equal(first.ob, again.ob)
+    assert first.n == 30 and str(first.info) == str(again.info) and first.go is not None
+    for step in range(300):
+        one, two = env.step(step % 2), other.step(step % 2)
+        np.testing.assert_array_equal(one[0], two[0])
+        assert one[1:4] == two[1:4] and str(one[4]) == str(two[4])

@@ -24,7 +24,7 @@ PATIENCE, LONG_PATIENCE = 20.0, 400.0
 PRELOAD = [
     "matplotlib.pyplot",
     "ngym_cli.agents.networks.policy",
-    "ngym_cli.evaluation.requests",
+    "ngym_cli.evaluation.service",
     "ngym_cli.figures.report",
     "ngym_cli.training.main_loop",
     "ngym_cli.training.sb3_callback",

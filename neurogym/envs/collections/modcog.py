@@ -55,18 +55,18 @@ class Parts:
     sequence: int = 0
 
 
-def _parts(name: str) -> Parts:
+def _family(name: str) -> Parts:
     """Parts of a task of ``yang19``, from what distinguishes it within its family."""
     task = getattr(yang19, name)
-    own = task.fixed
+    arguments = task.fixed
     return Parts(
         {Respond: "go", Decide: "dm", Match: "match"}[task.of],
-        reaction=own.get("reaction", False),
-        delayed=task.of is Match or bool(own.get("delay") or own.get("delayed")),
-        anti=own.get("anti", own.get("respond_to") == "non-match"),
-        category=own.get("category", False),
-        shown=tuple(m - 1 for m in own.get("shown", ())),
-        judged=tuple(m - 1 for m in own.get("judged", ())),
+        reaction=arguments.get("reaction", False),
+        delayed=task.of is Match or bool(arguments.get("delay") or arguments.get("delayed")),
+        anti=arguments.get("anti", arguments.get("respond_to") == "non-match"),
+        category=arguments.get("category", False),
+        shown=tuple(m - 1 for m in arguments.get("shown", ())),
+        judged=tuple(m - 1 for m in arguments.get("judged", ())),
     )
 
 
@@ -77,15 +77,15 @@ def compose(base: dict[str, Parts]) -> dict[str, Parts]:
     """
     return {
         name + f"int{along}" * bool(along) + f"seq{moved}" * bool(moved): replace(
-            parts, integrate=SIGNS[along], sequence=SIGNS[moved]
+            family, integrate=SIGNS[along], sequence=SIGNS[moved]
         )
         for along, moved in product(SIGNS, SIGNS)
-        for name, parts in base.items()
-        if parts.delayed or not along
+        for name, family in base.items()
+        if family.delayed or not along
     }
 
 
-BASE = {name: _parts(name) for name in COLLECTIONS["yang19"]}
+BASE = {name: _family(name) for name in COLLECTIONS["yang19"]}
 TASKS = compose(BASE)
 
 
@@ -131,12 +131,12 @@ class ModCog(TrialEnv):
 
     def _new_trials(self, trials: Trials) -> None:
         names = [str(name) for name in trials.draw("task")] if self._row_of else [self.tasks] * trials.n
-        parts = [TASKS[name] for name in names]
+        families = [TASKS[name] for name in names]
         kinds = ("family", "reaction", "delayed", "anti", "category")
-        of = {kind: np.array([getattr(each, kind) for each in parts]) for kind in kinds}
-        moves = np.array([(each.integrate, each.sequence) for each in parts])
+        of = {kind: np.array([getattr(each, kind) for each in families]) for kind in kinds}
+        moves = np.array([(each.integrate, each.sequence) for each in families])
         delay = self._lay_out(trials, of, moves)
-        places, strengths, answer = self._stimuli(trials, parts, of, moves[:, 0] * delay)
+        places, strengths, answer = self._stimuli(trials, families, of, moves[:, 0] * delay)
         trials.info.update(delay_steps=delay, answer=answer)
 
         rows, cue = trials.rows(), trials.rows(["fixation", "first", "delay", "second"])
@@ -174,7 +174,7 @@ class ModCog(TrialEnv):
         return delay
 
     def _stimuli(
-        self, trials: Trials, parts: list[Parts], of: dict[str, np.ndarray], moved: np.ndarray
+        self, trials: Trials, families: list[Parts], of: dict[str, np.ndarray], moved: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw directions (trials, 2), strengths (trials, rings, 2), and the first direction of the answer, or -1."""
         n, rng = trials.n, trials.rng
@@ -185,20 +185,20 @@ class ModCog(TrialEnv):
 
         coherence = rng.choice((0.08, 0.16, 0.32, 0.64), size=(n, 2)) * rng.choice((-1, 1), size=(n, 2))
         pairs = np.array([(a, b) for a, b in product((0.3, 0.6, 1.0), repeat=2) if a != b])
-        apart = np.where(
+        distance = np.where(
             of["delayed"][:, None, None],
             pairs[rng.integers(len(pairs), size=(n, 2))],
             0.5 + np.stack([coherence, -coherence], axis=2) / 2,
         )
-        on = np.array([[m in p.shown for m in (0, 1)] for p in parts])
-        judged = np.array([[m in p.judged for m in (0, 1)] for p in parts])
-        evidence = ((apart[..., 0] - apart[..., 1]) * judged).sum(axis=1) + 1e-6 * rng.choice((-1, 1), size=n)
+        on = np.array([[m in p.shown for m in (0, 1)] for p in families])
+        judged = np.array([[m in p.judged for m in (0, 1)] for p in families])
+        evidence = ((distance[..., 0] - distance[..., 1]) * judged).sum(axis=1) + 1e-6 * rng.choice((-1, 1), size=n)
         winner = places[each, (evidence < 0).astype(int)]
 
-        same, other = rng.random(n) < 0.5, rng.integers(half, size=n)
+        same, second_coh = rng.random(n) < 0.5, rng.integers(half, size=n)
         sample = places[:, 0]
         test = np.where(
-            of["category"], (sample // half + ~same) % 2 * half + other, (sample + half * ~same) % DIRECTIONS
+            of["category"], (sample // half + ~same) % 2 * half + second_coh, (sample + half * ~same) % DIRECTIONS
         )
         places[match, 1] = test[match]
         answered = np.where(match, same != of["anti"], True)
@@ -206,8 +206,10 @@ class ModCog(TrialEnv):
         go = of["family"] == "go"
         places[go, 0] = (sample - moved + half * of["anti"])[go] % DIRECTIONS
 
-        one = rng.integers(2, size=n)
-        strengths = np.where(dm[:, None, None], apart * on[..., None], (one[:, None] == (0, 1))[..., None] * 1.0)
+        modality = rng.integers(2, size=n)
+        strengths = np.where(
+            dm[:, None, None], distance * on[..., None], (modality[:, None] == (0, 1))[..., None] * 1.0
+        )
         strengths[go, :, 1] = 0
         return places, strengths, np.where(answered, answer % DIRECTIONS, -1)
 
@@ -216,30 +218,30 @@ class ModCog(TrialEnv):
         together = (of["family"] == "dm") & ~of["delayed"]
         noisy = of["family"] != "go"
         for period in ("first", "second", "decision", "report"):
-            here = trials.rows(period)
+            rows = trials.rows(period)
             late = period in ("decision", "report")
             for m in (0, 1):
                 level = np.zeros((trials.n, DIRECTIONS))
                 for k in (0, 1):
                     now = of["reaction"] if late else ((period == "second") == k) | (together & (period == "first"))
                     level += bump(self.theta, self.theta[places[:, k]], np.where(now, strengths[:, m, k], 0.0))
-                shown = level[here.trial]
+                strength = level[rows.trial]
                 if not late:
                     sd = self.sigma * (noisy & (strengths[:, m].max(axis=1) > 0))
-                    shown = shown + sd[here.trial, None] * trials.rng.standard_normal(shown.shape)
-                trials.ob[here.index, 1 + m * DIRECTIONS : 1 + (m + 1) * DIRECTIONS] += shown
+                    strength = strength + sd[rows.trial, None] * trials.rng.standard_normal(strength.shape)
+                trials.ob[rows.index, 1 + m * DIRECTIONS : 1 + (m + 1) * DIRECTIONS] += strength
 
 
 def _words(name: str) -> str:
     """Say what a task asks for: its base task, and what this is composed with."""
-    parts = TASKS[name]
-    base = next(key for key, each in BASE.items() if each == replace(parts, integrate=0, sequence=0))
-    said, way = str(getattr(yang19, base).metadata["description"]), {1: "right", -1: "left"}
-    if parts.integrate:
-        said += f"; the answer is shifted to the {way[parts.integrate]} by the length of the delay"
-    if parts.sequence:
-        said += f"; the answer moves on to the {way[parts.sequence]} during the decision"
-    return said
+    family = TASKS[name]
+    base = next(key for key, each in BASE.items() if each == replace(family, integrate=0, sequence=0))
+    description, way = str(getattr(yang19, base).metadata["description"]), {1: "right", -1: "left"}
+    if family.integrate:
+        description += f"; the answer is shifted to the {way[family.integrate]} by the length of the delay"
+    if family.sequence:
+        description += f"; the answer moves on to the {way[family.sequence]} during the decision"
+    return description
 
 
 def _task(name: str) -> Callable[..., ModCog]:

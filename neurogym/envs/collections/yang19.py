@@ -51,8 +51,8 @@ def _task(
         env.metadata = metadata
         return env
 
-    own = inspect.signature(YangTask.__init__).parameters
-    parameters = [p for name, p in own.items() if name != "self"]
+    of_constructor = inspect.signature(YangTask.__init__).parameters
+    parameters = [p for name, p in of_constructor.items() if name != "self"]
     if family is Decide:
         parameters.append(inspect.signature(Decide.__init__).parameters["cohs"])
     make.__name__ = make.__qualname__ = name
@@ -67,10 +67,10 @@ def _task(
 
 def _respond(name: str, reaction: bool = False, anti: bool = False, delay: float = 0) -> Callable[..., YangTask]:
     """Return a task with one stimulus, shown at once with the go cue (``reaction``) or before it."""
-    where, which = ("away from" if anti else "towards"), ("remembered stimulus after a delay" if delay else "stimulus")
+    where, target = ("away from" if anti else "towards"), ("remembered stimulus after a delay" if delay else "stimulus")
     tags = ("reaction time",) if reaction else ("delayed response", "working memory") if delay else ()
-    said = f"respond {where} the {which}" + (" as soon as it appears" if reaction else "")
-    return _task(Respond, name, said, tags, reaction=reaction, anti=anti, delay=delay)
+    description = f"respond {where} the {target}" + (" as soon as it appears" if reaction else "")
+    return _task(Respond, name, description, tags, reaction=reaction, anti=anti, delay=delay)
 
 
 def _decide(name: str, judged: tuple[int, ...], ignored: int = 0, delayed: bool = False) -> Callable[..., YangTask]:
@@ -78,19 +78,19 @@ def _decide(name: str, judged: tuple[int, ...], ignored: int = 0, delayed: bool 
     several, successive = ignored or len(judged) > 1, "successive " * delayed
     modality = "both modalities together" if len(judged) > 1 else f"modality {judged[0]}"
     if several:
-        said = f"respond towards the {successive}stimulus stronger in {modality}"
+        description = f"respond towards the {successive}stimulus stronger in {modality}"
     else:
-        said = f"respond towards the stronger of two {successive}stimuli in {modality}"
-    said += f", ignoring modality {ignored}" if ignored else ""
+        description = f"respond towards the stronger of two {successive}stimuli in {modality}"
+    description += f", ignoring modality {ignored}" if ignored else ""
     tags = ("working memory",) * delayed + ("context dependent",) * bool(ignored)
-    necessary, shown = tuple(_BOTH[m - 1] for m in judged), MODALITIES if several else judged
-    return _task(Decide, name, said, tags, necessary, shown=shown, judged=judged, delayed=delayed)
+    necessary, stimulated = tuple(_BOTH[m - 1] for m in judged), MODALITIES if several else judged
+    return _task(Decide, name, description, tags, necessary, shown=stimulated, judged=judged, delayed=delayed)
 
 
-def _match(name: str, said: str, category: bool = False, respond_to: str = "match") -> Callable[..., YangTask]:
+def _match(name: str, description: str, category: bool = False, respond_to: str = "match") -> Callable[..., YangTask]:
     """Return a task with a sample and a test, which is answered where it matches or where it does not."""
-    said = f"respond towards the test if it {said}"
-    return _task(Match, name, said, ("working memory",), category=category, respond_to=respond_to)
+    description = f"respond towards the test if it {description}"
+    return _task(Match, name, description, ("working memory",), category=category, respond_to=respond_to)
 
 
 go = _respond("go")

@@ -48,8 +48,8 @@ class YangTask(ChoiceTask):
             seen += self.sigma * trials.rng.standard_normal(seen.shape, dtype=np.float32)
         modality = trials.info["modality"][rows.trial]
         for m in MODALITIES:
-            shown = np.where((modality == m)[:, None], seen, 0.0)
-            trials.add_ob(lambda _, shown=shown: shown, period, where=f"stimulus_mod{m}")
+            input_ = np.where((modality == m)[:, None], seen, 0.0)
+            trials.add_ob(lambda _, input_=input_: input_, period, where=f"stimulus_mod{m}")
 
 
 class Respond(YangTask):
@@ -134,12 +134,12 @@ class Decide(YangTask):
 
     def _new_trials(self, trials: Trials) -> None:
         ground_truth, chosen = trials.draw("ground_truth"), self._combinations(trials)
-        other = (ground_truth + trials.rng.integers(1, self.dim_ring, size=trials.n)) % self.dim_ring
+        second = (ground_truth + trials.rng.integers(1, self.dim_ring, size=trials.n)) % self.dim_ring
         equal = np.abs(self._evidence[chosen]) < 1e-9
         first_stronger = np.where(equal, trials.rng.random(trials.n) < 0.5, self._evidence[chosen] > 0)
         theta = [
-            self.theta[np.where(first_stronger, ground_truth, other)],
-            self.theta[np.where(first_stronger, other, ground_truth)],
+            self.theta[np.where(first_stronger, ground_truth, second)],
+            self.theta[np.where(first_stronger, second, ground_truth)],
         ]
         trials.info.update(theta1=theta[0], theta2=theta[1])
         stimuli = ["stim1", "stim2"] if self.delayed else ["stimulus", "stimulus"]
@@ -161,8 +161,8 @@ class Decide(YangTask):
         score = trials.rng.random((trials.n, len(self._table))) - self._tied
         for column, name in enumerate(self._names):
             if name in trials.given:
-                asked = [self._position(value) for value in trials.given[name]]
-                score[self._table[:, column] != np.array(asked)[:, None]] = -np.inf
+                positions = [self._position(value) for value in trials.given[name]]
+                score[self._table[:, column] != np.array(positions)[:, None]] = -np.inf
         chosen = score.argmax(axis=1)
         for column, name in enumerate(self._names):
             trials.info[name] = np.array(self._values)[self._table[chosen, column]]

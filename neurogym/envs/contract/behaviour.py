@@ -29,13 +29,13 @@ def gymnasium_checker(subject: Subject) -> None:
 
 def same_seed_same_session(subject: Subject) -> None:
     """Check that equal seeds give equal sessions regardless of steps in between, and different seeds differ."""
-    first, second, other = subject.make(), subject.make(), subject.make()
+    first, second, third = subject.make(), subject.make(), subject.make()
     steps = 60 if subject.large else 300
     for _ in range(2):
         require(_are_alike(first, second, seeds=(7, 7), steps=steps), "two sessions with one seed differ")
         subject.make(dt=50).reset(seed=99)  # another one of the kind must not matter
     if _has_chance(subject):
-        alike = _are_alike(first, other, seeds=(7, 8), steps=steps)
+        alike = _are_alike(first, third, seeds=(7, 8), steps=steps)
         require(not alike, "sessions with different seeds are identical")
 
 
@@ -51,8 +51,10 @@ def _are_alike(a: gym.Env, b: gym.Env, seeds: tuple[int, int], steps: int) -> bo
     """Whether two sessions are the same under the same random actions."""
     sessions = [random_steps_of(env, steps, seed, seed_of_actions=0) for env, seed in zip((a, b), seeds, strict=True)]
     return all(
-        np.array_equal(one[0], two[0]) and one[1:4] == two[1:4] and np.array_equal(one[4].get("gt"), two[4].get("gt"))
-        for one, two in zip(*sessions, strict=True)
+        np.array_equal(first[0], two[0])
+        and first[1:4] == two[1:4]
+        and np.array_equal(first[4].get("gt"), two[4].get("gt"))
+        for first, two in zip(*sessions, strict=True)
     )
 
 
@@ -155,9 +157,9 @@ def random_is_chance(subject: Subject) -> None:
     for key in ("performance", "reward"):
         values = np.array([trial[key] for trial in trials], float)
         means = np.array([values[groups == g].mean() for g in np.unique(groups)])
-        own = values.std() / np.sqrt(len(values))
+        standard_error = values.std() / np.sqrt(len(values))
         between = means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.0
-        error = STANDARD_ERRORS * 1.3 * max(own, between) + 5 / len(values) * (values.std() == 0) + 1e-3
+        error = STANDARD_ERRORS * 1.3 * max(standard_error, between) + 5 / len(values) * (values.std() == 0) + 1e-3
         mean, chance = float(values.mean()), subject.chance[key]
         require(
             abs(mean - chance) <= error,

@@ -24,9 +24,9 @@ def metadata(subject: Subject) -> None:
     env, meta = subject.example, subject.example.metadata
     for key in REQUIRED:
         require(key in meta, f"metadata lacks {key!r}")
-    known = entries_of(TaskEntries)
+    entries = entries_of(TaskEntries)
     for key in meta:
-        require(key in known, unknown("entry of metadata", key, known))
+        require(key in entries, unknown("entry of metadata", key, entries))
     require(
         isinstance(meta["description"], str) and meta["description"] and "\n" not in meta["description"],
         "metadata['description'] must be one line",
@@ -47,10 +47,10 @@ def metadata(subject: Subject) -> None:
         _covers("channel", channels, shape[0])
     if isinstance(env.action_space, gym.spaces.Discrete):
         _covers("action", names_of(env.action_space), int(env.action_space.n))
-    for part in meta["necessary"]:
-        parts = [*channels, *_periods(subject), "history"]
-        for label in [part] if isinstance(part, str) else part:
-            require(label in parts, f"metadata['necessary']: {unknown('part', label, parts)}")
+    for name in meta["necessary"]:
+        valid = [*channels, *_periods(subject), "history"]
+        for label in [name] if isinstance(name, str) else name:
+            require(label in valid, f"metadata['necessary']: {unknown('part', label, valid)}")
     if "history" in meta["necessary"]:
         require(meta["history_dependent"], "needs history, but metadata['history_dependent'] is False")
 
@@ -95,21 +95,21 @@ def _examples(values: PossibleValues) -> list[Any]:
     return items if len(items) <= 3 else [items[0], items[len(items) // 2], items[-1]]
 
 
-def _refuses(call: Callable[[], object], what: str, name: str) -> None:
+def _refuses(call: Callable[[], object], kind: str, name: str) -> None:
     try:
         with strictly():
             call()
     except ValueError as error:
-        require(name in str(error), f"the message about {what} does not name {name!r}: {error}")
+        require(name in str(error), f"the message about {kind} does not name {name!r}: {error}")
     else:
-        raise ContractError(f"{what} is accepted")
+        raise ContractError(f"{kind} is accepted")
 
 
 def arguments(subject: Subject) -> None:
     """Unknown rewards, periods and arguments are refused, with the nearest name."""
     env = subject.example
-    for argument, known in (("rewards", env.default_rewards), ("timing", env.default_timing)):
-        for name in list(known)[:1]:
+    for argument, defaults in (("rewards", env.default_rewards), ("timing", env.default_timing)):
+        for name in list(defaults)[:1]:
             _refuses(partial(subject.make, **{argument: {name + "x": 1}}), f"{argument}={{{name + 'x'!r}: 1}}", name)
     try:
         subject.make(no_such_argument=1)

@@ -68,14 +68,14 @@ def necessary(subject: Subject) -> None:
     if "history" in wanted:
         gain = _excess(np.ones(1), score(record(subject.task(), reset_after=FEW)))
         require(gain > 0, "an agent without memory of earlier trials scores as well as the oracle")
-    for part in wanted:
-        if part == "history":
+    for hidden in wanted:
+        if hidden == "history":
             continue
-        losses = [_excess(score(r), score(r, hide(r, part))) for r in several]
+        losses = [_excess(score(r), score(r, hide(r, hidden))) for r in several]
         if max(losses) <= 0 and len(several) == 1:
             several.append(record(_simple(subject)))
-            losses.append(_excess(score(several[1]), score(several[1], hide(several[1], part))))
-        require(max(losses) > 0, f"an agent that ignores {part!r} scores as well as one that does not")
+            losses.append(_excess(score(several[1]), score(several[1], hide(several[1], hidden))))
+        require(max(losses) > 0, f"an agent that ignores {hidden!r} scores as well as one that does not")
 
 
 def _excess(full: np.ndarray, less: np.ndarray) -> float:
@@ -107,24 +107,24 @@ def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
     events: list[np.ndarray] = []
     performances: list[np.ndarray] = []
     limits: list[dict[str, tuple[int, int]]] = []
-    done, over = 0, False
-    while len(obs) < MOST and (done < STEPS or len(obs) < FEWEST):
+    count, over = 0, False
+    while len(obs) < MOST and (count < STEPS or len(obs) < FEWEST):
         if over or (reset_after and len(obs) % reset_after == 0):
             env.reset()
-        block, taken, rows, ended = env.this_trial, [], [], False
+        block, acted, rows, ended = env.this_trial, [], [], False
         while not ended:
-            taken.append(env.oracle())
+            acted.append(env.oracle())
             rows.append(env.t_ind)
-            _, _, terminated, truncated, info = env.step(taken[-1])
+            _, _, terminated, truncated, info = env.step(acted[-1])
             over = terminated or truncated
             ended = info["new_trial"] or over
-        obs.append(np.asarray(block.fields["ob"][rows], float).reshape(len(taken), -1))
-        actions.append(np.asarray(taken))
+        obs.append(np.asarray(block.fields["ob"][rows], float).reshape(len(acted), -1))
+        actions.append(np.asarray(acted))
         limits.append({name: (start[0], block.ends[name][0]) for name, start in block.starts.items()})
         if env.traits.batched:
             events.append(block.fields["event"][rows])
             performances.append(block.fields["performance"][rows])
-        done += len(taken)
+        count += len(acted)
     names = {name for trial in limits for name in trial}
     space = env.action_space
     discrete = np.issubdtype(space.dtype, np.integer)
@@ -140,19 +140,19 @@ def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
     )
 
 
-def _pad(parts: Sequence[np.ndarray]) -> np.ndarray:
-    steps = max(len(part) for part in parts)
-    padded = np.zeros((len(parts), steps, *parts[0].shape[1:]), parts[0].dtype)
-    for row, part in zip(padded, parts, strict=True):
-        row[: len(part)] = part
+def _pad(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    steps = max(len(array) for array in arrays)
+    padded = np.zeros((len(arrays), steps, *arrays[0].shape[1:]), arrays[0].dtype)
+    for row, array in zip(padded, arrays, strict=True):
+        row[: len(array)] = array
     return padded
 
 
-def hide(acted: ActedTrials, part: str | Sequence[str]) -> np.ndarray:
+def hide(acted: ActedTrials, hidden: str | Sequence[str]) -> np.ndarray:
     """The observations with some channels or periods set to zero, shape (n, steps, channels)."""
     ob = acted.ob.copy()
     step = np.arange(ob.shape[1])
-    for label in [part] if isinstance(part, str) else part:
+    for label in [hidden] if isinstance(hidden, str) else hidden:
         if label in acted.channels:
             ob[:, :, np.atleast_1d(np.asarray(acted.channels[label]))] = 0
         else:
@@ -167,13 +167,13 @@ def predict(acted: ActedTrials, ob: np.ndarray) -> np.ndarray:
     Returns:
         Shape (trials, steps) or (trials, steps, components).
     """
-    known, asked = ob[0::2], ob[1::2]
+    training, test = ob[0::2], ob[1::2]
     answers, lengths = acted.action[0::2], acted.length[0::2]
-    distance = np.zeros((len(asked), len(known)))
+    distance = np.zeros((len(test), len(training)))
     predicted = acted.action[1::2].copy()
     for step in range(ob.shape[1]):
-        here, there = asked[:, step], known[:, step]
-        square = (here**2).sum(1)[:, None] + (there**2).sum(1) - 2 * here @ there.T
+        test_row, training_row = test[:, step], training[:, step]
+        square = (test_row**2).sum(1)[:, None] + (training_row**2).sum(1) - 2 * test_row @ training_row.T
         distance += np.maximum(square, 0)
         candidates = np.where(lengths > step, distance, np.inf)
         nearest = candidates.min(axis=1, keepdims=True)

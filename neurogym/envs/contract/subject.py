@@ -120,14 +120,14 @@ STEPS = 600  #: that are looked at
 def trials_are_described(subject: Subject) -> None:
     """A task that makes single trials returns each trial's description, a dictionary, from ``_new_trial``."""
     env = subject.task()
-    name = next((name for name in ("_new_trial", "new_trial") if _own(env, name) is not None), None)
+    name = next((name for name in ("_new_trial", "new_trial") if _overridden(env, name) is not None), None)
     if name is None:
         raise NothingToCheck("the task describes many trials at once")
     returned: list[object] = []
-    made = getattr(env, name)
+    describe = getattr(env, name)
 
     def watched(**kwargs: object) -> object:
-        returned.append(made(**kwargs))
+        returned.append(describe(**kwargs))
         return returned[-1]
 
     setattr(env, name, watched)
@@ -136,7 +136,7 @@ def trials_are_described(subject: Subject) -> None:
     require(not kinds, f"{name} must return the trial's description, a dict, not {', '.join(kinds)}")
 
 
-def _own(env: object, name: str) -> Callable[..., object] | None:
+def _overridden(env: object, name: str) -> Callable[..., object] | None:
     """Return a method defined by the task's own class, None for methods inherited from this package."""
     for cls in type(env).__mro__:
         if name in vars(cls):

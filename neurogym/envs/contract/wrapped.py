@@ -28,10 +28,10 @@ def rollout(make: Make, seed: int = 0) -> tuple[list[np.ndarray], list[float], i
 def returned_values(make: Make) -> None:
     """Check the numbers of values that reset and step return, and that rewards are finite."""
     env = make()
-    for what, found, size in (("reset", env.reset(seed=0), 2), ("step", env.step(env.action_space.sample()), 5)):
+    for method, result, size in (("reset", env.reset(seed=0), 2), ("step", env.step(env.action_space.sample()), 5)):
         form = "(observation, info)" if size == 2 else "(observation, reward, terminated, truncated, info)"
-        require(isinstance(found, tuple) and len(found) == size, f"{what} must return {form}")
-        require(isinstance(found[-1], dict), f"the last value that {what} returns must be the dictionary info")
+        require(isinstance(result, tuple) and len(result) == size, f"{method} must return {form}")
+        require(isinstance(result[-1], dict), f"the last value that {method} returns must be the dictionary info")
     require(all(np.isfinite(rollout(make)[1])), "a reward is not a finite number")
 
 
@@ -39,9 +39,11 @@ def observations(make: Make) -> None:
     """Check shape, type and range of observations against the observation space."""
     space = make().observation_space
     for ob in rollout(make)[0]:
-        said = f"observation_space says {space.shape} {space.dtype}; set self.observation_space, or convert with astype"
-        require(ob.shape == space.shape, f"an observation has the shape {ob.shape}, but {said}")
-        require(ob.dtype == space.dtype, f"an observation has the type {ob.dtype}, but {said}")
+        message = (
+            f"observation_space says {space.shape} {space.dtype}; set self.observation_space, or convert with astype"
+        )
+        require(ob.shape == space.shape, f"an observation has the shape {ob.shape}, but {message}")
+        require(ob.dtype == space.dtype, f"an observation has the type {ob.dtype}, but {message}")
         require(space.contains(ob), "an observation lies outside the range of observation_space")
 
 
@@ -52,6 +54,6 @@ def ends_of_trials(make: Make) -> None:
 
 def repeatable(make: Make) -> None:
     """Check that a seed determines observations and rewards."""
-    one, two = rollout(make), rollout(make)
-    same = all(np.array_equal(a, b) for a, b in zip(one[0], two[0], strict=True)) and one[1] == two[1]
+    first, two = rollout(make), rollout(make)
+    same = all(np.array_equal(a, b) for a, b in zip(first[0], two[0], strict=True)) and first[1] == two[1]
     require(same, "the same seed gives other observations or rewards; draw from self.np_random, which reset seeds")

@@ -210,8 +210,8 @@ class CVLearning(TrialEnv):
             self._trials_at_scale = 0
 
     def _end_day(self) -> None:
-        done = self.stage != DELAYED or self._delay_scale == 1
-        good = np.mean(self._day) >= self.th_stage and done and not self._reminder
+        is_learned = self.stage != DELAYED or self._delay_scale == 1
+        good = np.mean(self._day) >= self.th_stage and is_learned and not self._reminder
         if not good:
             self._keep_left = self.keep_days
         elif self._keep_left > 0:

@@ -71,24 +71,24 @@ class MemoryRecall(TrialEnv):
         steps = trials.draw("t")
         recalls = trials.info["recalls"] = np.maximum(1, (self.p_recall * steps + 1e-9).astype(int))
         trials.add_period(["storage", "recall"], [(steps - recalls) * self.dt, recalls * self.dt])
-        shown = trials.rows("storage")
+        storage = trials.rows("storage")
         patterns = rng.integers(2, size=(trials.total, size)).astype(np.float32)
         if self.balanced:
             patterns = 2 * patterns - 1
         # the storage steps with the highest of independent draws are stored, in the order of their draws
-        place = np.where(np.arange(steps.max()) < (steps - recalls)[:, None], rng.random((trials.n, steps.max())), -1)
-        stored = np.argsort(-place, axis=1)
+        order = np.where(np.arange(steps.max()) < (steps - recalls)[:, None], rng.random((trials.n, steps.max())), -1)
+        stored = np.argsort(-order, axis=1)
 
         def source(rows: Rows) -> np.ndarray:
             """Row of the block that a recall step asks for."""
-            which = rows.step - trials.starts["recall"][rows.trial]
-            return trials.offset[rows.trial] + stored[rows.trial, which]
+            index = rows.step - trials.starts["recall"][rows.trial]
+            return trials.offset[rows.trial] + stored[rows.trial, index]
 
-        asked = trials.rows("recall")
-        target = patterns[source(asked)]
-        trials.ob[shown.index, :size] = patterns[shown.index]
-        trials.ob[source(asked), size] = 1
-        trials.ob[asked.index, :size] = self._degraded(target, rng)
+        recall = trials.rows("recall")
+        target = patterns[source(recall)]
+        trials.ob[storage.index, :size] = patterns[storage.index]
+        trials.ob[source(recall), size] = 1
+        trials.ob[recall.index, :size] = self._degraded(target, rng)
         trials.set_groundtruth(lambda rows: patterns[source(rows)], "recall")
 
     def _degraded(self, pattern: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -87,10 +87,10 @@ class Pneumostomeopening(TrialEnv):
         reward, gained = self._breathe(action) if action in (OPEN, SKIN) else (self.rewards["swim"], -1.0)
         self._depth = int(min(max(self._depth + (action == DOWN) - (action == UP), SURFACE), DEEPEST))
         self._oxygen = min(OXYGEN, self._oxygen + gained)
-        shown = self.ob[self.t_ind + 1 :]
-        shown[:, :DEEPEST] = 0
-        shown[:, self._depth - 1] = 1
-        shown[:, DEEPEST] = max(0.0, self._oxygen) / OXYGEN
+        later = self.ob[self.t_ind + 1 :]
+        later[:, :DEEPEST] = 0
+        later[:, self._depth - 1] = 1
+        later[:, DEEPEST] = max(0.0, self._oxygen) / OXYGEN
         dead = self._oxygen <= 0
         if dead:
             self.report(rules.ERROR)

@@ -38,10 +38,10 @@ class ImageTask(TrialEnv):
         Raises:
             ValueError: If there is another key, or the size is not two positive integers.
         """
-        given = dict(win_kwargs or {})
-        size = given.pop("size", SIZE)
-        if given:
-            raise ValueError(unknown("entry of win_kwargs", next(iter(given)), ("size",)))
+        options = dict(win_kwargs or {})
+        size = options.pop("size", SIZE)
+        if options:
+            raise ValueError(unknown("entry of win_kwargs", next(iter(options)), ("size",)))
         if np.shape(size) != (2,) or any(int(side) != side or side < 1 for side in size):
             raise ValueError(f"size must be (width, height) in pixels, got {size!r}")
         self._resize((int(size[0]), int(size[1])))

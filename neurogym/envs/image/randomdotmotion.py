@@ -93,8 +93,8 @@ class RandomDotMotion(ImageTask, ChoiceTask):
         born, age = np.divmod(time, life)
         lives = (frames + life) // life + 1
         heading = np.where(signal, direction, rng.uniform(0, 2 * np.pi, (lives, count)))
-        place = rng.uniform(-1, 1, (2, lives, count))
-        which, moved = (born, np.arange(count)), SPEED * self.dt * age
-        x = place[0][which] + moved * np.cos(heading)[which]
-        y = place[1][which] + moved * np.sin(heading)[which]
+        start = rng.uniform(-1, 1, (2, lives, count))
+        dot, moved = (born, np.arange(count)), SPEED * self.dt * age
+        x = start[0][dot] + moved * np.cos(heading)[dot]
+        y = start[1][dot] + moved * np.sin(heading)[dot]
         return (x + 1) % 2 - 1, (y + 1) % 2 - 1

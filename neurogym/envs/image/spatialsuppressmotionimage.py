@@ -71,10 +71,10 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
         ob = trials.ob
         for k in range(trials.n):
             frames, first = int(trials.length[k]), trials.offset[k]
-            shown = plaid(
+            images = plaid(
                 self.size, self.diameter, self.dt, frames, int(direction[k]), float(contrast[k]), self.background
             )
-            ob[first : first + frames] = shown
+            ob[first : first + frames] = images
 
 
 def envelope(frames: int, dt: float) -> np.ndarray:
@@ -91,8 +91,8 @@ def gratings(size: tuple[int, int], diameter: float) -> np.ndarray:
     edge = np.clip((1 - np.hypot(x, y) / diameter) / FRINGE, 0, 1)
     mask = 0.5 - 0.5 * np.cos(np.pi * edge)
     phase = [np.pi * CYCLES * (np.cos(axis) * x + np.sin(axis) * y) for axis in AXES]
-    parts = [mask * wave(each) for each in phase for wave in (np.cos, np.sin)]
-    return np.stack([part.ravel() for part in parts]).astype(np.float32)
+    waves = [mask * wave(each) for each in phase for wave in (np.cos, np.sin)]
+    return np.stack([grating.ravel() for grating in waves]).astype(np.float32)
 
 
 @functools.lru_cache(maxsize=16)
@@ -120,6 +120,6 @@ def plaid(
     weights = np.stack([np.cos(phase), np.sin(phase)], axis=2).reshape(frames, 4)
     weights *= 0.5 * contrast * envelope(frames, dt)[:, None]
     grey = background + 0.5 + 127 * (weights.astype(np.float32) @ gratings(size, diameter))
-    shown = np.repeat(grey.astype(np.uint8).reshape(frames, *size[::-1], 1), 3, axis=3)
-    shown.flags.writeable = False
-    return shown
+    image = np.repeat(grey.astype(np.uint8).reshape(frames, *size[::-1], 1), 3, axis=3)
+    image.flags.writeable = False
+    return image

@@ -82,8 +82,8 @@ class VisualSearch(ImageTask):
         angles, colors = self._items(angle, items, trials.rng)
         centers = np.empty((trials.n, items, 2))
         for k in range(trials.n):
-            others = [center for center in self.centers if not np.array_equal(center, target[k])]
-            centers[k] = [target[k], *trials.rng.permutation(others)] if others else [target[k]]
+            distractors = [center for center in self.centers if not np.array_equal(center, target[k])]
+            centers[k] = [target[k], *trials.rng.permutation(distractors)] if distractors else [target[k]]
         trials.info.update(angles=angles, colors=colors, centers=centers)
         self.clear(trials)
         for k in range(trials.n):

@@ -89,12 +89,12 @@ class Combine(JointParameters, TrialEnv):
             second = make(second, dt=env.unwrapped.dt)  # type: ignore[attr-defined]
         self.envs = [env, second]
         _check(self.envs, dt, mix, share_action_space)
-        self.tasks: list[TrialEnv] = [one.unwrapped for one in self.envs]  # type: ignore[misc]
+        self.tasks: list[TrialEnv] = [each.unwrapped for each in self.envs]  # type: ignore[misc]
         super().__init__(dt=self.tasks[0].dt)
         self.delay, self.mix, self.defaults = delay, np.asarray(mix, dtype=float), tuple(defaults)
         self.share_action_space, self.trial_cue = share_action_space, trial_cue
-        self._sizes = [spaces.n_actions(one.action_space) for one in self.envs]
-        first, middle, end = np.cumsum([trial_cue, *(one.observation_space.shape[0] for one in self.envs)]).tolist()  # type: ignore[index]
+        self._sizes = [spaces.n_actions(each.action_space) for each in self.envs]
+        first, middle, end = np.cumsum([trial_cue, *(each.observation_space.shape[0] for each in self.envs)]).tolist()  # type: ignore[index]
         late = max(0, int(np.ceil(delay / self.dt - 1e-6)))
         self._parts = (
             Part(self.tasks[0], "", 0, slice(first, middle)),
@@ -107,24 +107,24 @@ class Combine(JointParameters, TrialEnv):
             if share_action_space
             else spaces.Discrete(self._sizes[0] * self._sizes[1])
         )
-        main, other = self.tasks
-        self.timing = {**{f"distractor_{name}": spec for name, spec in other.timing.items()}, **main.timing}
-        self.rewards = {**other.rewards, **main.rewards}
+        main, distracting = self.tasks
+        self.timing = {**{f"distractor_{name}": spec for name, spec in distracting.timing.items()}, **main.timing}
+        self.rewards = {**distracting.rewards, **main.rewards}
         self.conditions = {"combine_type": list(range(3)), **main.conditions}
-        self.conditions |= {f"distractor_{name}": values for name, values in other.conditions.items()}
-        linked = any(traits(one).history_dependent for one in self.envs)
+        self.conditions |= {f"distractor_{name}": values for name, values in distracting.conditions.items()}
+        linked = any(traits(each).history_dependent for each in self.envs)
         self.metadata = type(self).metadata.replace(history_dependent=linked)
         self._running = [False, False]
 
     def _space(self) -> spaces.Box:
-        boxes = [one.observation_space for one in self.envs]
+        boxes = [each.observation_space for each in self.envs]
         names: dict[str, spaces.Index] = {"trial_type": 0} if self.trial_cue else {}
-        for part, box in zip(self._parts, boxes, strict=True):
+        for role, box in zip(self._parts, boxes, strict=True):
             for label, index in spaces.names_of(box).items():
-                label = part.prefix + label
+                label = role.prefix + label
                 while label in names:  # a distractor that is itself a combination
                     label = "distractor_" + label
-                names[label] = (np.asarray(index) + part.columns.start).tolist()
+                names[label] = (np.asarray(index) + role.columns.start).tolist()
         cue = np.array([2.0], np.float32)
         high = np.concatenate([cue[: self.trial_cue], *(np.maximum(box.high, 0) for box in boxes)])  # type: ignore[attr-defined]
         low = np.concatenate([cue[: self.trial_cue] * 0, *(np.minimum(box.low, 0) for box in boxes)])  # type: ignore[attr-defined]
@@ -161,17 +161,17 @@ class Combine(JointParameters, TrialEnv):
     def _new_trial(self, **kwargs: Any) -> Info:
         kind = kwargs.pop("combine_type", None)
         kind = self._drawn_kind() if kind is None else int(kind)
-        asked: list[dict[str, object]] = [{}, {}]
+        requested: list[dict[str, object]] = [{}, {}]
         for name, value in kwargs.items():
-            asked[name.startswith("distractor_")][name.removeprefix("distractor_")] = value
+            requested[name.startswith("distractor_")][name.removeprefix("distractor_")] = value
         self._running = [kind != 1, kind != 0]
         record: Info = {"combine_type": kind, "task_type": TYPES[kind]}
-        for env, part, given, runs in zip(self.envs, self._parts, asked, self._running, strict=True):
-            trial = env.new_trial(**given)  # type: ignore[attr-defined]
-            part.task.settle()
+        for env, role, conditions, runs in zip(self.envs, self._parts, requested, self._running, strict=True):
+            trial = env.new_trial(**conditions)  # type: ignore[attr-defined]
+            role.task.settle()
             if not runs:
                 trial = {k: np.nan if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()}
-            record |= {part.prefix + name: value for name, value in trial.items()}
+            record |= {role.prefix + name: value for name, value in trial.items()}
         record |= {"main_performance": float("nan"), "distractor_performance": float("nan")}
         self._lay_out(kind)
         return record
@@ -184,29 +184,29 @@ class Combine(JointParameters, TrialEnv):
     def _lay_out(self, kind: int) -> None:
         """Periods, observations and ground truth of both tasks, the distractor's later."""
         trials, length = self.this_trial, 0
-        for part, runs in zip(self._parts, self._running, strict=True):
-            ends = part.task.end_ind
-            for name, start in part.task.start_ind.items():
-                begin, steps = (start + part.start, ends[name] - start) if runs else (0, 0)
-                trials.add_period(part.prefix + name, steps * self.dt, after=begin * self.dt)
-            length = max(length, (len(part.task.ob) + part.start) * runs)
+        for role, runs in zip(self._parts, self._running, strict=True):
+            ends = role.task.end_ind
+            for name, start in role.task.start_ind.items():
+                begin, steps = (start + role.start, ends[name] - start) if runs else (0, 0)
+                trials.add_period(role.prefix + name, steps * self.dt, after=begin * self.dt)
+            length = max(length, (len(role.task.ob) + role.start) * runs)
         if length > trials.length.item():  # a task that has been made longer than its periods
             trials.length = np.array([length])
         ob, gt = trials.ob, trials.gt
         if self.trial_cue:
             ob[:, 0] = kind
         truth = np.zeros((2, len(gt)), np.int64)
-        for j, part in enumerate(self._parts):
-            rows = slice(part.start, part.start + len(part.task.ob))
+        for j, role in enumerate(self._parts):
+            rows = slice(role.start, role.start + len(role.task.ob))
             if self._running[j]:
-                ob[rows, part.columns] = part.task.ob
-                if part.task.cursor.gt is not None:
-                    truth[j, rows] = part.task.gt
+                ob[rows, role.columns] = role.task.ob
+                if role.task.cursor.gt is not None:
+                    truth[j, rows] = role.task.gt
         gt[...] = self._joint(*truth)
 
-    def _joint(self, main: Action, other: Action) -> Action:
+    def _joint(self, main: Action, distractor: Action) -> Action:
         """Correct joint action, given the correct actions of both tasks."""
-        return np.where(main != 0, main, other) if self.share_action_space else main * self._sizes[1] + other
+        return np.where(main != 0, main, distractor) if self.share_action_space else main * self._sizes[1] + distractor
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
@@ -215,10 +215,10 @@ class Combine(JointParameters, TrialEnv):
         rewards, truths = list(defaults), [0, 0]
         infos: list[Info] = [{}, {}]
         step = cursor.row - cursor.first
-        own = (action, action) if shared else divmod(int(action), self._sizes[1])
-        for j, part in enumerate(self._parts):
-            if running[j] and step >= part.start:
-                rewards[j], truths[j], infos[j] = self._advance(j, own[j], step - part.start)
+        actions = (action, action) if shared else divmod(int(action), self._sizes[1])
+        for j, role in enumerate(self._parts):
+            if running[j] and step >= role.start:
+                rewards[j], truths[j], infos[j] = self._advance(j, actions[j], step - role.start)
         info: Info = {"task_type": self.trial["task_type"], "env_info": infos[0], "distractor_info": infos[1]}
         if shared:
             use_other = rewards[0] == defaults[0] and rewards[1] != defaults[1]
@@ -253,12 +253,12 @@ class Combine(JointParameters, TrialEnv):
         self._running[j] = False
         step, later = self.t_ind + 1, slice(self.t_ind + 1, None)
         self.ob[later, self._parts[j].columns] = 0
-        other = self._parts[1 - j]
+        remaining_task = self._parts[1 - j]
         remaining = np.zeros((2, max(0, len(self.ob) - step)), np.int64)
-        if self._running[1 - j] and other.task.cursor.gt is not None:
-            steps = np.arange(step, len(self.ob)) - other.start
-            inside = (steps >= 0) & (steps < len(other.task.gt))
-            remaining[1 - j, inside] = other.task.gt[steps[inside]]
+        if self._running[1 - j] and remaining_task.task.cursor.gt is not None:
+            steps = np.arange(step, len(self.ob)) - remaining_task.start
+            inside = (steps >= 0) & (steps < len(remaining_task.task.gt))
+            remaining[1 - j, inside] = remaining_task.task.gt[steps[inside]]
         self.gt[later] = self._joint(*remaining)
 
     def _score(self) -> None:
@@ -281,13 +281,13 @@ def _check(envs: list[gym.Env], dt: float | None, mix: Sequence[float], share: b
         if not isinstance(env.action_space, gym.spaces.Discrete) or len(env.observation_space.shape or ()) != 1:
             raise ValueError(f"Combine needs discrete actions and one-dimensional observations, which {env} has not")
     check_tasks(envs, "Combine", steps_wrappers=False)
-    main, other = envs
+    main, distractor = envs
     if dt is not None and dt != main.unwrapped.dt:  # type: ignore[attr-defined]
         raise ValueError(f"dt must be that of the tasks, got {dt!r}")
     sizes = [spaces.n_actions(env.action_space) for env in envs]
     if share and sizes[0] != sizes[1]:
         raise ValueError(
-            f"tasks that share actions need equally many, {main} has {sizes[0]} and {other} {sizes[1]}; "
+            f"tasks that share actions need equally many, {main} has {sizes[0]} and {distractor} {sizes[1]}; "
             "share_action_space=False makes an action a pair"
         )
     if len(mix) != 3 or min(mix) < 0 or not abs(sum(mix) - 1) <= 1e-8:

@@ -35,8 +35,8 @@ class JointParameters:
 
     def known_names(self, kind: str) -> list[str]:
         """Names of everything that can be changed in any task."""
-        here = [self.name_here(j, kind, name) for j in range(len(self.tasks)) for name in self._names(j, kind)]
-        return [name for name in dict.fromkeys(here) if self.takes(kind, name)]
+        names = [self.name_here(j, kind, name) for j in range(len(self.tasks)) for name in self._names(j, kind)]
+        return [name for name in dict.fromkeys(names) if self.takes(kind, name)]
 
     def takes(self, kind: str, name: str) -> bool:
         """Whether any task has a parameter, reward or period of this name."""
@@ -50,8 +50,8 @@ class JointParameters:
     ) -> None:
         """Pass changed parameters and dictionary entries on to the tasks that have these names."""
         for j, task in enumerate(self.tasks):
-            own = {kind: self._own(j, kind, table) for kind, table in tables.items() if kind != "conditions"}
-            task.update(**own, **self._own(j, "parameters", parameters or {}))
+            of_task = {kind: self._own(j, kind, table) for kind, table in tables.items() if kind != "conditions"}
+            task.update(**of_task, **self._own(j, "parameters", parameters or {}))
         for kind, table in tables.items():
             for name, value in table.items():
                 self.parameter_tables[kind].replace(name, value)
@@ -61,9 +61,9 @@ class JointParameters:
         task = self.tasks[j]
         return task.parameters() if kind == "parameters" else task.parameter_tables[kind]
 
-    def _own(self, j: int, kind: str, given: Mapping[str, object]) -> dict[str, Any]:
-        names = {name: self.name_in(j, kind, name) for name in given}
-        return {own: given[name] for name, own in names.items() if own in self._names(j, kind)}  # type: ignore[misc]
+    def _own(self, j: int, kind: str, changes: Mapping[str, object]) -> dict[str, Any]:
+        names = {name: self.name_in(j, kind, name) for name in changes}
+        return {inner: changes[name] for name, inner in names.items() if inner in self._names(j, kind)}  # type: ignore[misc]
 
 
 def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> None:

@@ -22,12 +22,12 @@ Instructions: TypeAlias = str | Path | int | Sequence[Sequence[float]] | np.ndar
 SEED = 0
 
 
-def read_instructions(given: Instructions, n: int) -> np.ndarray:
+def read_instructions(instructions: Instructions, n: int) -> np.ndarray:
     """Instruction vectors of several tasks (Riveland & Pouget 2024, 10.1038/s41593-024-01607-5).
 
     Args:
-        given: A file (.npy; .npz with one array), a table (tasks x dimensions), or the number of dimensions of random
-            vectors of length 1, the same on every call.
+        instructions: A file (.npy; .npz with one array), a table (tasks x dimensions), or the number of dimensions of
+            random vectors of length 1, the same on every call.
         n: Number of tasks.
 
     Returns:
@@ -40,21 +40,21 @@ def read_instructions(given: Instructions, n: int) -> np.ndarray:
         >>> read_instructions(3, 2).shape
         (2, 3)
     """
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        if given < 1:
-            raise ValueError(f"instructions need at least 1 dimension, got {given}")
-        drawn = np.random.default_rng(SEED).standard_normal((n, given))
+    if isinstance(instructions, int | np.integer) and not isinstance(instructions, bool):
+        if instructions < 1:
+            raise ValueError(f"instructions need at least 1 dimension, got {instructions}")
+        drawn = np.random.default_rng(SEED).standard_normal((n, instructions))
         return (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
-    what = f"instructions {given}" if isinstance(given, str | Path) else "instructions"
-    table = _read(Path(given)) if isinstance(given, str | Path) else given
+    source = f"instructions {instructions}" if isinstance(instructions, str | Path) else "instructions"
+    table = _read(Path(instructions)) if isinstance(instructions, str | Path) else instructions
     try:
         rows = np.asarray(table, np.float32)
     except (TypeError, ValueError):
-        raise ValueError(f"{what} must be a table of numbers (tasks x dimensions), a file or a number") from None
+        raise ValueError(f"{source} must be a table of numbers (tasks x dimensions), a file or a number") from None
     if rows.ndim != 2 or len(rows) != n or not rows.shape[1]:
-        raise ValueError(f"{what} must have a row for each of the {n} tasks, got an array of shape {rows.shape}")
+        raise ValueError(f"{source} must have a row for each of the {n} tasks, got an array of shape {rows.shape}")
     if not np.isfinite(rows).all():
-        raise ValueError(f"{what} must be finite numbers")
+        raise ValueError(f"{source} must be finite numbers")
     return rows
 
 
@@ -63,13 +63,13 @@ def _read(path: Path) -> np.ndarray:
     if path.suffix not in (".npy", ".npz"):
         raise ValueError(f"instructions must be a .npy or .npz file, a table or a number of dimensions, got '{path}'")
     try:
-        found = np.load(path, allow_pickle=False)
-        if not isinstance(found, np.lib.npyio.NpzFile):
-            return found
-        with found:
-            if len(found.files) != 1:
-                raise ValueError(f"there are {len(found.files)} arrays, expected one")
-            return found[found.files[0]]
+        table = np.load(path, allow_pickle=False)
+        if not isinstance(table, np.lib.npyio.NpzFile):
+            return table
+        with table:
+            if len(table.files) != 1:
+                raise ValueError(f"there are {len(table.files)} arrays, expected one")
+            return table[table.files[0]]
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ValueError(f"instructions {path} cannot be read: {reason}") from None

@@ -71,25 +71,25 @@ class Records(NamedTuple):
         return cls(columns, list(periods), float(np.mean(sizes)))
 
 
-def interleave(trials: Trials, parts: list[TaskBlock], tables: bool, records: Records | None) -> None:
+def interleave(trials: Trials, blocks: list[TaskBlock], tables: bool, records: Records | None) -> None:
     """Fill an empty block with the trials of several tasks.
 
     Args:
         trials: The block; its spaces must have room for those of every task.
-        parts: Trials of each task and their places in the block.
+        blocks: Trials of each task and their places in the block.
         tables: Whether the compiled tables of the response rules are taken over, too.
         records: Entries that the block has in any case, also without trials of the tasks that have them.
     """
-    trials.parts = [] if tables else parts
+    trials.parts = [] if tables else blocks
     length = np.zeros(trials.n, np.int64)
-    for part in parts:
-        length[part.places] = part.trials.length
+    for block in blocks:
+        length[block.places] = block.trials.length
     trials.place(length)
     ob = trials.ob
-    trials.has_gt = any(part.trials.has_gt for part in parts)
-    for part in parts:
-        target, source = trials.rows_of(part.places), part.trials.rows_of(np.arange(part.trials.n))
-        for name, values in part.trials.fields.items():
+    trials.has_gt = any(block.trials.has_gt for block in blocks)
+    for block in blocks:
+        target, source = trials.rows_of(block.places), block.trials.rows_of(np.arange(block.trials.n))
+        for name, values in block.trials.fields.items():
             if name == "ob" and values.ndim == 2:
                 ob[target, : values.shape[1]] = values[source]
             elif tables or name not in TABLES:
@@ -98,35 +98,35 @@ def interleave(trials: Trials, parts: list[TaskBlock], tables: bool, records: Re
                 trials.fields[name][target] = values[source]
     if trials.has_gt:
         _ = trials.gt
-    _gather_periods(trials, parts, records.periods if records else [])
-    _gather_records(trials, parts)
+    _gather_periods(trials, blocks, records.periods if records else [])
+    _gather_records(trials, blocks)
     for name, (dtype, shape) in records.columns.items() if records else ():
         if name not in trials.info:
             trials.info[name] = _empty_column((trials.n, *shape), [dtype])
 
 
-def _gather_periods(trials: Trials, parts: list[TaskBlock], more: list[str]) -> None:
+def _gather_periods(trials: Trials, blocks: list[TaskBlock], more: list[str]) -> None:
     """Gather periods (of zero length in trials without the period), rewards, and onsets of reaction times."""
     trials.go, trials.bonus, trials.rewards = np.zeros(trials.n, np.int64), np.zeros(trials.n), {}
-    for name in dict.fromkeys([*(name for part in parts for name in part.trials.starts), *more]):
+    for name in dict.fromkeys([*(name for block in blocks for name in block.trials.starts), *more]):
         trials.starts[name], trials.ends[name] = np.zeros((2, trials.n), np.int64)
-    for _, part, at in parts:
-        trials.go[at], trials.bonus[at] = part.go, part.bonus
-        for name, start in part.starts.items():
-            trials.starts[name][at], trials.ends[name][at] = start, part.ends[name]
-        for event, amount in part.rewards.items():
+    for _, block, at in blocks:
+        trials.go[at], trials.bonus[at] = block.go, block.bonus
+        for name, start in block.starts.items():
+            trials.starts[name][at], trials.ends[name][at] = start, block.ends[name]
+        for event, amount in block.rewards.items():
             trials.rewards.setdefault(event, np.zeros(trials.n))[at] = amount
-    counted_from = {part.trials.go_period for part in parts}
+    counted_from = {block.trials.go_period for block in blocks}
     trials.go_period = counted_from.pop() if len(counted_from) == 1 else "go"
 
 
-def _gather_records(trials: Trials, parts: list[TaskBlock]) -> None:
+def _gather_records(trials: Trials, blocks: list[TaskBlock]) -> None:
     """Gather the records of trials; nan (None if not a number) for trials of tasks without the entry.
 
     Arrays that differ in shape between tasks are left out.
     """
-    for name in dict.fromkeys(name for _, part, _ in parts for name in part.info):
-        having = [(np.asarray(part.info[name]), at) for _, part, at in parts if name in part.info]
+    for name in dict.fromkeys(name for _, block, _ in blocks for name in block.info):
+        having = [(np.asarray(block.info[name]), at) for _, block, at in blocks if name in block.info]
         if len({values.shape[1:] for values, _ in having}) > 1:
             continue
         complete = sum(len(at) for _, at in having) == trials.n
@@ -166,28 +166,28 @@ class MixedRule:
             return
         shape = trials.total, int(trials.env.action_space.n)
         tables = {name: np.zeros(shape, np.uint8 if name == "event" else np.float64) for name in TABLES}
-        for j, part, at in trials.parts:
-            own, task = _subset(trials, part, at), self.tasks[j]
-            task.rule.compile(own, task.abort)
+        for j, block, at in trials.parts:
+            of_task, task = _subset(trials, block, at), self.tasks[j]
+            task.rule.compile(of_task, task.abort)
             target = trials.rows_of(at)
             for name, table in tables.items():
-                table[target] = own.fields[name]
+                table[target] = of_task.fields[name]
         trials.fields.update(tables)
 
     def set_go(self, trials: Trials) -> None:
         """Keep the onsets of reaction times, which were copied from each task's trials."""
 
 
-def _subset(trials: Trials, part: Trials, at: np.ndarray) -> Trials:
+def _subset(trials: Trials, block: Trials, at: np.ndarray) -> Trials:
     """Trials ``at`` of a block as a separate block, with the fields that response rules need."""
-    own = Trials(trials.env, len(at))
-    own.starts = {name: trials.starts[name][at] for name in part.starts}
-    own.ends = {name: trials.ends[name][at] for name in part.starts}
-    own.place(trials.length[at])
-    own.has_gt = part.has_gt
-    if part.has_gt:
-        own.fields["gt"] = trials.gt[trials.rows_of(at)]
-    own.rewards = {event: trials.rewards[event][at] for event in part.rewards}
-    own.bonus = np.broadcast_to(trials.bonus, (trials.n,))[at]
-    own.payments, own.go = part.payments, trials.go[at]  # type: ignore[index]
-    return own
+    subset = Trials(trials.env, len(at))
+    subset.starts = {name: trials.starts[name][at] for name in block.starts}
+    subset.ends = {name: trials.ends[name][at] for name in block.starts}
+    subset.place(trials.length[at])
+    subset.has_gt = block.has_gt
+    if block.has_gt:
+        subset.fields["gt"] = trials.gt[trials.rows_of(at)]
+    subset.rewards = {event: trials.rewards[event][at] for event in block.rewards}
+    subset.bonus = np.broadcast_to(trials.bonus, (trials.n,))[at]
+    subset.payments, subset.go = block.payments, trials.go[at]  # type: ignore[index]
+    return subset

@@ -66,34 +66,34 @@ def make_multi(
     names = task_ids(ids)
     if instructions is not None and not rule_input:
         raise ValueError("instructions are shown as rule input, but rule_input is false")
-    taken: set[str] = set()
-    envs = [registration.make(name, **_own_arguments(name, kwargs, taken)) for name in names]
+    used: set[str] = set()
+    envs = [registration.make(name, **_own_arguments(name, kwargs, used)) for name in names]
     for name, value in kwargs.items():
-        for part in [f"{name}.{key}" for key in value] if name in ("timing", "rewards") and value else [name]:
-            if part not in taken:
-                raise ValueError(f"none of the tasks takes {part.replace('.', ' ')}: {', '.join(names)}")
+        for key_name in [f"{name}.{key}" for key in value] if name in ("timing", "rewards") and value else [name]:
+            if key_name not in used:
+                raise ValueError(f"none of the tasks takes {key_name.replace('.', ' ')}: {', '.join(names)}")
     left = len(without(distinct(names), held_out))
     plan = schedule_from(schedule, left) if isinstance(schedule, str) else schedule
     return OrderEnforcing(ScheduleEnvs(envs, plan, rule_input, distinct(names), pad, instructions, held_out))
 
 
-def _own_arguments(name: str, kwargs: Mapping[str, Any], taken: set[str]) -> dict[str, object]:
-    """The arguments that a task takes; what is used is noted in ``taken``."""
+def _own_arguments(name: str, kwargs: Mapping[str, Any], used: set[str]) -> dict[str, object]:
+    """The arguments that a task takes; what is used is noted in ``used``."""
     parameters = inspect.signature(registration.entry(name)).parameters
     everything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    own = {}
+    arguments = {}
     for key, value in kwargs.items():
         if key in ("timing", "rewards") and value:
             task = registration.make(name).unwrapped
             has = task.parameter_tables[key] if isinstance(task, TrialEnv) else {}
-            value = {part: amount for part, amount in value.items() if part in has}
-            taken.update(f"{key}.{part}" for part in value)
+            value = {entry: amount for entry, amount in value.items() if entry in has}
+            used.update(f"{key}.{entry}" for entry in value)
             if not value:
                 continue
         if everything or key in parameters:
-            own[key] = value
-            taken.add(key)
-    return own
+            arguments[key] = value
+            used.add(key)
+    return arguments
 
 
 class TransferLearning(ScheduleEnvs):

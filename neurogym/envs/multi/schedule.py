@@ -88,8 +88,10 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self.tasks: list[TrialEnv] = [env.unwrapped for env in self.envs]  # type: ignore[misc]
         super().__init__(dt=self.tasks[0].dt)
         self.schedule, self.env_input = schedule, env_input or instructions is not None
-        known = [traits(env) for env in self.envs]
-        self._all_ahead = all(its.ahead and its.batched for its in known)  # else each is stepped in its own stack
+        capabilities = [traits(env) for env in self.envs]
+        self._all_ahead = all(
+            each.ahead and each.batched for each in capabilities
+        )  # else each is stepped in its own stack
         self.rule = MixedRule(self.tasks) if self._all_ahead else None  # type: ignore[assignment,misc]
         self.abort = any(task.abort for task in self.tasks)
         shared = set.intersection(*(set(task.timing) for task in self.tasks))
@@ -97,7 +99,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self.rewards = ChainMap(*(task.rewards for task in self.tasks))  # of several, those of the first task count
         self.conditions = {"task": self.names, **ChainMap(*(task.conditions for task in self.tasks))}
         self.metadata = type(self).metadata.replace(
-            history_dependent=any(its.history_dependent for its in known),
+            history_dependent=any(each.history_dependent for each in capabilities),
             needs_reward=any(task.metadata.get("needs_reward") for task in self.tasks),
         )
         widest = max(self.envs, key=lambda env: env.observation_space.shape or ())
@@ -141,10 +143,10 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self._chosen = i
         self.ahead.restart()
 
-    def _draw(self, n: int, asked: np.ndarray | None) -> np.ndarray:
+    def _draw(self, n: int, requested: np.ndarray | None) -> np.ndarray:
         """Task of each of the next n trials."""
-        if asked is not None:
-            return np.array([self.names.index(name) for name in asked])
+        if requested is not None:
+            return np.array([self.names.index(name) for name in requested])
         if self.schedule is None:
             return np.full(n, self._chosen)
         first = np.array([] if self._chosen is None else [self._chosen], np.int64)
@@ -177,8 +179,8 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         Raises:
             AttributeError: If tasks differ in it or one has no finite set.
         """
-        first, *others = [np.asarray(task.choices) for task in self.tasks]
-        if any(not np.array_equal(first, other) for other in others):
+        first, *rest = [np.asarray(task.choices) for task in self.tasks]
+        if any(not np.array_equal(first, choices) for choices in rest):
             raise AttributeError("the tasks of ScheduleEnvs do not have the same choices: wrap each task instead")
         return first
 
@@ -199,9 +201,9 @@ class ScheduleEnvs(JointParameters, TrialEnv):
                 task.next_by_itself, task.most_actions = False, spaces.n_actions(self.action_space) or None
                 env.reset(seed=seed)
 
-    def check_conditions(self, given: Mapping[str, object]) -> None:
+    def check_conditions(self, conditions: Mapping[str, object]) -> None:
         """Refuse conditions that no task accepts; each task checks the values."""
-        for name, value in given.items():
+        for name, value in conditions.items():
             if name not in self.conditions:
                 warn_once(unknown("trial condition", name, self.conditions), "it is only put into the record")
             if name == "task" and value not in self.names:
@@ -210,40 +212,40 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     def _new_trials(self, trials: Trials) -> None:
         if not self._all_ahead and trials.n != 1:
             raise ValueError("one of the tasks makes one trial at a time; make_trials(1) is the most")
-        asked = {name: np.asarray(values) for name, values in trials.given.items()}
-        source = self._draw(trials.n, asked.pop("task", None))
+        requested = {name: np.asarray(values) for name, values in trials.given.items()}
+        source = self._draw(trials.n, requested.pop("task", None))
         same = len({spaces.n_actions(of.action_space) for of in (self, *self.tasks)}) == 1
         tables = self._all_ahead and same and not (self.stack.revises or self.stack.begins_trials)
-        parts: list[TaskBlock] = []
+        blocks: list[TaskBlock] = []
         for j in range(len(self.tasks)):
             at = np.flatnonzero(source == j)
-            if len(at) and tables and not asked:
-                parts += self._from_stock(j, at)
+            if len(at) and tables and not requested:
+                blocks += self._from_stock(j, at)
             elif len(at):
-                parts.append(TaskBlock(j, self._part(j, {k: v[at] for k, v in asked.items()}, len(at)), at))
-        interleave(trials, parts, tables, self._records)
+                blocks.append(TaskBlock(j, self._part(j, {k: v[at] for k, v in requested.items()}, len(at)), at))
+        interleave(trials, blocks, tables, self._records)
         if self.env_input:
             self.rule_input.show(trials, source)
         if not self._all_ahead:
-            self._show(trials, first_observation(self.envs[parts[0].task]), 0)
+            self._show(trials, first_observation(self.envs[blocks[0].task]), 0)
             trials.bonus = 0.0  # the task adds it itself
         if "task" in trials.info:
             trials.info["subtask"] = trials.info["task"]
         trials.info["task"] = np.array(self.names, dtype=object)[source]
 
-    def _part(self, j: int, asked: dict[str, np.ndarray], n: int) -> Trials:
+    def _part(self, j: int, requested: dict[str, np.ndarray], n: int) -> Trials:
         """``n`` trials of task ``j``."""
         task = self.tasks[j]
-        known = {*task.conditions, *conditions_of_wrappers(task)}
-        mine = {name: value for name, value in asked.items() if name in known or not task.conditions}
+        accepted = {*task.conditions, *conditions_of_wrappers(task)}
+        conditions = {name: value for name, value in requested.items() if name in accepted or not task.conditions}
         if self._all_ahead:
-            return make_checked(task, n, mine)
-        self.envs[j].new_trial(**{name: value[0] for name, value in mine.items()})  # type: ignore[attr-defined]
+            return make_checked(task, n, conditions)
+        self.envs[j].new_trial(**{name: value[0] for name, value in conditions.items()})  # type: ignore[attr-defined]
         return task.this_trial
 
     def _from_stock(self, j: int, at: np.ndarray) -> list[TaskBlock]:
         """Trials of task ``j`` for the places ``at``; a few more than needed are made at a time."""
-        parts: list[TaskBlock] = []
+        blocks: list[TaskBlock] = []
         while len(at):
             ahead = self.tasks[j].ahead
             if ahead.block is None or ahead.is_used_up:
@@ -251,9 +253,9 @@ class ScheduleEnvs(JointParameters, TrialEnv):
                 self.tasks[j].make_ahead(len(at) if first else max(self._stock_size, len(at)))
                 continue
             n = min(len(at), ahead.block.n - ahead.next)
-            parts.append(TaskBlock(j, ahead.block.part(ahead.next, n), at[:n]))
+            blocks.append(TaskBlock(j, ahead.block.part(ahead.next, n), at[:n]))
             ahead.next, at = ahead.next + n, at[n:]
-        return parts
+        return blocks
 
     # -- tasks that are stepped in their own stacks -------------------------------------------------------------------
 
@@ -289,11 +291,11 @@ class ScheduleEnvs(JointParameters, TrialEnv):
 
         A task that programs its steps is given a wrong action, or no answer where none is wrong or nothing is right.
         """
-        own = spaces.n_actions(task.action_space)
-        if task.traits.batched or not own or action < own:
+        n_actions = spaces.n_actions(task.action_space)
+        if task.traits.batched or not n_actions or action < n_actions:
             return action
         hold = (task.rule.hold if task.rule else None) or 0
-        wrong = set(range(own)) - {hold, int(task.gt_now)} if task.cursor.gt is not None else set()
+        wrong = set(range(n_actions)) - {hold, int(task.gt_now)} if task.cursor.gt is not None else set()
         return min(wrong, default=hold)
 
     def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:

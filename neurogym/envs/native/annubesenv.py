@@ -116,9 +116,9 @@ class AnnubesEnv(TrialEnv):
             raise ValueError(f"at least one stimulus of the session needs a positive weight, got {session!r}")
         return weights
 
-    def _intensities(self, given: object) -> dict[str, np.ndarray]:
-        given = [0.8, 0.9, 1.0] if given is None else given
-        table = dict(given) if isinstance(given, Mapping) else dict.fromkeys(self.modalities, given)
+    def _intensities(self, intensities: object) -> dict[str, np.ndarray]:
+        intensities = [0.8, 0.9, 1.0] if intensities is None else intensities
+        table = dict(intensities) if isinstance(intensities, Mapping) else dict.fromkeys(self.modalities, intensities)
         if set(table) != set(self.modalities):
             raise ValueError(f"intensities must be given for exactly {self.modalities}, got {sorted(table)}")
         values = {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in table.items()}
@@ -127,23 +127,27 @@ class AnnubesEnv(TrialEnv):
                 raise ValueError(f"the intensities of {name!r} must be a list of numbers, got {table[name]!r}")
         return values
 
-    def _checked_limits(self, given: object) -> dict[str, int | None]:
+    def _checked_limits(self, max_sequential: object) -> dict[str, int | None]:
         names = [*self.modalities, "catch"]
-        if isinstance(given, Mapping):
-            limits = {**dict.fromkeys(names), **given}
-        elif given is None or (isinstance(given, (int, np.integer)) and not isinstance(given, bool)):
-            limits = {**dict.fromkeys(self.modalities, given), "catch": None}
+        if isinstance(max_sequential, Mapping):
+            limits = {**dict.fromkeys(names), **max_sequential}
+        elif max_sequential is None or (
+            isinstance(max_sequential, (int, np.integer)) and not isinstance(max_sequential, bool)
+        ):
+            limits = {**dict.fromkeys(self.modalities, max_sequential), "catch": None}
         else:
-            raise TypeError(f"max_sequential must be a whole number, a dictionary or None, got {given!r}")
+            raise TypeError(f"max_sequential must be a whole number, a dictionary or None, got {max_sequential!r}")
         if set(limits) != set(names):
             raise ValueError(f"max_sequential must name modalities ({', '.join(names)}), got {sorted(limits)}")
         if any(limit is not None and limit < 1 for limit in limits.values()):
-            raise ValueError(f"max_sequential must be at least 1, got {given!r}")
+            raise ValueError(f"max_sequential must be at least 1, got {max_sequential!r}")
         used = [set(stimulus) for stimulus, weight in self._shares.items() if weight > 0]
         limited = {name for name in self.modalities if limits[name] is not None}
-        stuck = any(all(other & stimulus & limited for other in used) for stimulus in used)
+        stuck = any(all(alternative & stimulus & limited for alternative in used) for stimulus in used)
         if (self.catch_prob < 1e-9 and stuck) or (self.catch_prob > 1 - 1e-9 and limits["catch"] is not None):
-            raise ValueError(f"max_sequential={given!r} cannot be met: sooner or later no stimulus would be allowed")
+            raise ValueError(
+                f"max_sequential={max_sequential!r} cannot be met: sooner or later no stimulus would be allowed"
+            )
         return limits
 
     # -- trials -------------------------------------------------------------------------------------------------------
@@ -166,27 +170,27 @@ class AnnubesEnv(TrialEnv):
     def _draw(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
         """Draw the stimulus of each trial, and count consecutive trials with each modality."""
         limits = np.array([np.inf if limit is None else limit for limit in self.max_sequential.values()])
-        which, counts = np.zeros(trials.n, int), np.zeros((trials.n, len(limits)), int)
-        given = trials.given.get("stim_types")
-        if given is not None:
-            which[:] = [self.stimuli.index(tuple(stimulus)) for stimulus in given]
+        index, counts = np.zeros(trials.n, int), np.zeros((trials.n, len(limits)), int)
+        requested = trials.given.get("stim_types")
+        if requested is not None:
+            index[:] = [self.stimuli.index(tuple(stimulus)) for stimulus in requested]
         elif not np.isfinite(limits).any():
-            which = trials.rng.choice(len(self.stimuli), size=trials.n, p=self._p)
+            index = trials.rng.choice(len(self.stimuli), size=trials.n, p=self._p)
         for k in range(trials.n):
-            if given is None and np.isfinite(limits).any():
+            if requested is None and np.isfinite(limits).any():
                 p = self._p * ~(self._contains & (self._count >= limits)).any(axis=1)
-                which[k] = trials.rng.choice(len(p), p=p / p.sum())
-            self._count = np.where(self._contains[which[k]], self._count + 1, 0)
+                index[k] = trials.rng.choice(len(p), p=p / p.sum())
+            self._count = np.where(self._contains[index[k]], self._count + 1, 0)
             counts[k] = self._count
-        return which, counts
+        return index, counts
 
     def _new_trials(self, trials: Trials) -> None:
-        which, counts = self._draw(trials)
-        present = self._contains[which, :-1]
+        index, counts = self._draw(trials)
+        present = self._contains[index, :-1]
         values = present * np.column_stack([trials.draw(m, self.intensities[m]) for m in self.modalities])
         ground_truth = trials.info["ground_truth"] = present.any(axis=1).astype(int)
         trials.info["catch"] = ground_truth == 0
-        self._describe(trials, which, values, counts)
+        self._describe(trials, index, values, counts)
 
         trials.add_period(["fixation", "stimulus", "iti"], min_steps={"stimulus": 1})
         trials.add_ob(self.fix_intensity, "fixation", where="fixation")
@@ -200,15 +204,15 @@ class AnnubesEnv(TrialEnv):
         right = np.array(actions) == ground_truth[:, None]
         trials.set_action_reward("stimulus", actions, paid(trials, right), right / steps[:, None], ends=False)
 
-    def _describe(self, trials: Trials, which: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
+    def _describe(self, trials: Trials, index: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
         """Put stimuli, intensities and counts into the record; intensities of absent modalities are 0."""
         names = [*self.modalities, "catch"]
         keys = ("stim_types", "stim_values", "sequential_count")
         columns = {key: np.empty(trials.n, dtype=object) for key in keys}
-        for k, stimulus in enumerate(which):
-            shown = self.stimuli[stimulus]
-            columns["stim_types"][k] = shown
-            columns["stim_values"][k] = {m: float(values[k, self.modalities.index(m)]) for m in shown}
+        for k, stimulus in enumerate(index):
+            stimuli = self.stimuli[stimulus]
+            columns["stim_types"][k] = stimuli
+            columns["stim_values"][k] = {m: float(values[k, self.modalities.index(m)]) for m in stimuli}
             columns["sequential_count"][k] = dict(zip(names, counts[k].tolist(), strict=True))
-        trials.info["stim_type"] = np.array(["+".join(self.stimuli[k]) or "catch" for k in which])
+        trials.info["stim_type"] = np.array(["+".join(self.stimuli[k]) or "catch" for k in index])
         trials.info |= columns | dict(zip(self.modalities, values.T, strict=True))

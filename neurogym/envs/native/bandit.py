@@ -147,12 +147,12 @@ class ChangingBandit(Arms, SessionsInSequence):
         return rng.permutation([lower, 1 - lower])
 
     def _new_trials(self, trials: Trials) -> None:
-        place = self.session_trials(trials)
-        begins = place == 0
+        position = self.session_trials(trials)
+        begins = position == 0
         arms = np.stack([self._p, *(self._draw_arms(trials.rng) for _ in range(np.count_nonzero(begins)))])
         p, self._p = arms[np.cumsum(begins)], arms[-1]
         best = p.argmax(axis=1)
-        trials.info.update(ground_truth=best, session_trial=place, **{f"p{arm}": p[:, arm] for arm in range(self.n)})
+        trials.info.update(ground_truth=best, session_trial=position, **{f"p{arm}": p[:, arm] for arm in range(self.n)})
         self._offer(trials, paid(trials, trials.rng.random(p.shape) < p), p)
         trials.add_ob(begins, "decision", where="start")
         trials.set_groundtruth(best, "decision")

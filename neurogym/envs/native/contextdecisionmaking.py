@@ -86,13 +86,13 @@ class ContextDecisionMaking(_TwoModalities):
         self.observation_space = spaces.channels(names)
 
     def _new_trials(self, trials: Trials) -> None:
-        ground_truth, other = trials.draw("ground_truth"), trials.draw("other_choice")
+        ground_truth, distracting = trials.draw("ground_truth"), trials.draw("other_choice")
         context = trials.draw("context")
         coherences = trials.draw("coh_1"), trials.draw("coh_2")
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")
         for m, (channels, coh) in enumerate(zip(self.modalities_at, coherences, strict=True)):
-            shown = self.theta[np.where(context == m, ground_truth, other) - 1]
-            trials.add_ob(ring_stimulus(self.theta, shown, coh), "stimulus", where=channels)
+            direction = self.theta[np.where(context == m, ground_truth, distracting) - 1]
+            trials.add_ob(ring_stimulus(self.theta, direction, coh), "stimulus", where=channels)
         trials.add_randn(0, self.sigma, "stimulus", where=range(1, 1 + 2 * len(self.theta)))
         if self.use_expl_context:
             trials.add_ob(context == 0, where="context1")
@@ -158,27 +158,29 @@ class MultiSensoryIntegration(_TwoModalities):
         modality, drawn = trials.draw("modality", list(self.modalities)), trials.rng.random(trials.n)
         beyond = np.where(drawn < 0.5, -drawn, drawn + 0.5)  # -0.5 to 0, or 1 to 1.5
         kinds = [modality == name for name in ("conflict", "first", "second")]
-        part = np.select(kinds, [beyond, 1.0, 0.0], default=drawn)
+        share = np.select(kinds, [beyond, 1.0, 0.0], default=drawn)
         if "coh_prop" in trials.given:
-            part = np.asarray(trials.given["coh_prop"], dtype=float)
-            named = np.select([part == 1, part == 0, (part < 0) | (part > 1)], ["first", "second", "conflict"], "both")
+            share = np.asarray(trials.given["coh_prop"], dtype=float)
+            named = np.select(
+                [share == 1, share == 0, (share < 0) | (share > 1)], ["first", "second", "conflict"], "both"
+            )
             if "modality" in trials.given and np.any(named != modality):
-                raise ValueError(f"coh_prop={part[0]} makes a trial of modality {named[0]!r}, not {modality[0]!r}")
+                raise ValueError(f"coh_prop={share[0]} makes a trial of modality {named[0]!r}, not {modality[0]!r}")
             trials.info["modality"] = named
-        trials.info["coh_prop"] = part
-        return part
+        trials.info["coh_prop"] = share
+        return share
 
     def _new_trials(self, trials: Trials) -> None:
-        ground_truth, coh, part = trials.draw("ground_truth"), trials.draw("coh"), self._parts(trials)
+        ground_truth, coh, share = trials.draw("ground_truth"), trials.draw("coh"), self._parts(trials)
         alone = np.where(np.isin(trials.info["modality"], ("first", "second")), ALONE, 1.0)
-        trials.info.update(coh_1=alone * coh * part, coh_2=alone * coh * (1 - part))
+        trials.info.update(coh_1=alone * coh * share, coh_2=alone * coh * (1 - share))
         trials.add_ob(1, ["fixation", "stimulus"], where="fixation")
-        silent = [trials.info["modality"] == other for other in ("second", "first")]
+        silent = [trials.info["modality"] == modality for modality in ("second", "first")]
         for m, channels in enumerate(self.modalities_at):
-            shown = ~silent[m]
+            is_on = ~silent[m]
             stimulus = ring_stimulus(self.theta, self.theta[ground_truth], trials.info[f"coh_{m + 1}"])
-            trials.add_ob(shown[:, None] * stimulus, "stimulus", where=channels)
-            trials.add_randn(0, self.sigma * shown, "stimulus", where=channels)
+            trials.add_ob(is_on[:, None] * stimulus, "stimulus", where=channels)
+            trials.add_randn(0, self.sigma * is_on, "stimulus", where=channels)
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
     def ceiling(self) -> Score | None:

@@ -175,13 +175,13 @@ class ReadySetGoSinglePrior(CueSetGo):
         self.weber = weber
 
     def _add_pulses(self, trials: Trials, interval: np.ndarray) -> None:
-        shown = interval
+        measured = interval
         if self.weber:
-            shown = interval * (1 + self.weber * trials.rng.standard_normal(trials.n))
-        shown = np.maximum(np.rint(shown / self.dt), 1) * self.dt
-        trials.info["measured"] = shown
+            measured = interval * (1 + self.weber * trials.rng.standard_normal(trials.n))
+        measured = np.maximum(np.rint(measured / self.dt), 1) * self.dt
+        trials.info["measured"] = measured
         trials.add_period(["burn", "wait", "ready"], min_steps=1)
-        trials.add_period("estimation", shown, after="wait")
+        trials.add_period("estimation", measured, after="wait")
         trials.add_period("set", after="estimation", min_steps=1)
 
     def ceiling(self) -> Score | None:

@@ -62,10 +62,10 @@ class DelayEstimation(TrialEnv):
         colour = self._colours(trials)
         order = trials.rng.random((trials.n, PLACES))
         order[np.arange(trials.n), cue] = -1.0  # the cued place always holds an item
-        shown = order.argsort(axis=1).argsort(axis=1) < set_size[:, None]
+        in_set = order.argsort(axis=1).argsort(axis=1) < set_size[:, None]
         target = trials.info["ground_truth"] = colour[np.arange(trials.n), cue]
         angle = 2 * np.pi * colour / self.dim_ring
-        items = np.stack([shown * np.cos(angle), shown * np.sin(angle)], axis=2).reshape(trials.n, 2 * PLACES)
+        items = np.stack([in_set * np.cos(angle), in_set * np.sin(angle)], axis=2).reshape(trials.n, 2 * PLACES)
         trials.add_period(["stimulus", "delay", "decision"], min_steps=1)
         trials.add_ob(1, ["stimulus", "delay"], where="fixation")
         trials.add_ob(items, "stimulus", where="stimulus")

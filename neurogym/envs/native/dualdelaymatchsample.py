@@ -56,11 +56,11 @@ class DualDelayMatchSample(TrialEnv):
         for item in (1, 2):
             match, sample = trials.draw(f"ground_truth{item}"), trials.draw(f"sample{item}")
             test = trials.info[f"test{item}"] = np.where(match == 1, sample, 0.5 - sample)
-            trials.add_ob(_shown(sample), "sample", where=f"stimulus{item}")
-            for place in (0, 1):  # item 1 is tested first if the order is 0
-                here = (order == 0) == (place == item - 1)
-                trials.add_ob(here, f"cue{place + 1}", where=f"cue{item}")
-                trials.add_ob(here[:, None] * _shown(test), tests[place], where=f"stimulus{item}")
+            trials.add_ob(_code(sample), "sample", where=f"stimulus{item}")
+            for position in (0, 1):  # item 1 is tested first if the order is 0
+                is_tested = (order == 0) == (position == item - 1)
+                trials.add_ob(is_tested, f"cue{position + 1}", where=f"cue{item}")
+                trials.add_ob(is_tested[:, None] * _code(test), tests[position], where=f"stimulus{item}")
         first, second = trials.info["ground_truth1"], trials.info["ground_truth2"]
         trials.set_groundtruth(np.where(order == 0, first, second), "test1")
         trials.set_groundtruth(np.where(order == 0, second, first), "test2")
@@ -82,5 +82,5 @@ class DualDelayMatchSample(TrialEnv):
         return self.ob_now, reward, False, False, {"new_trial": ended}
 
 
-def _shown(item: np.ndarray) -> np.ndarray:
+def _code(item: np.ndarray) -> np.ndarray:
     return np.column_stack([np.cos(np.pi * item), np.sin(np.pi * item)])

@@ -62,8 +62,8 @@ class FlipFlop(Tracking):
         pulses[trials.offset] = np.where(start[:, None] >> np.arange(self.n_bits) & 1, 1.0, -1.0)
         # the first row of a trial has a pulse everywhere, so that the last one never belongs to another trial
         last = np.maximum.accumulate(np.where(pulses != 0, np.arange(shape[0])[:, None], 0), axis=0)
-        held = np.take_along_axis(pulses, last, axis=0)
-        changed = (np.diff(held, axis=0, prepend=held[:1]) != 0).any(axis=1) & (rows.step > 0)
+        states = np.take_along_axis(pulses, last, axis=0)
+        changed = (np.diff(states, axis=0, prepend=states[:1]) != 0).any(axis=1) & (rows.step > 0)
         trials.info["flips"] = np.bincount(rows.trial, changed, trials.n).astype(int)
         trials.add_ob(pulses, where="pulse", per_row=True)
-        trials.set_groundtruth(lambda _: held)
+        trials.set_groundtruth(lambda _: states)

@@ -42,8 +42,8 @@ class IntervalDiscrimination(ChoiceTask):
 
     def _durations(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
         """Draw two different durations; unless requested, the longer duration is first or second equally often."""
-        asked = [name for name in ("duration1", "duration2") if name in trials.given]
-        wanted = trials.draw("ground_truth") if not asked or "ground_truth" in trials.given else None
+        requested = [name for name in ("duration1", "duration2") if name in trials.given]
+        wanted = trials.draw("ground_truth") if not requested or "ground_truth" in trials.given else None
         durations = [np.zeros(trials.n), np.zeros(trials.n)]
         bad = np.ones(trials.n, bool)
         for _ in range(ROUNDS):
@@ -55,8 +55,8 @@ class IntervalDiscrimination(ChoiceTask):
             if not bad.any():
                 trials.info.update(ground_truth=longer, duration1=durations[0], duration2=durations[1])
                 return durations[0], durations[1]
-        given = {name: trials.given[name][0] for name in self.conditions if name in trials.given}
-        raise ValueError(f"no two different durations of stim1 and stim2 were found for {given or self.timing}")
+        conditions = {name: trials.given[name][0] for name in self.conditions if name in trials.given}
+        raise ValueError(f"no two different durations of stim1 and stim2 were found for {conditions or self.timing}")
 
     def _new_trials(self, trials: Trials) -> None:
         first, second = self._durations(trials)

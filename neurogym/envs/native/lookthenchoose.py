@@ -47,10 +47,10 @@ class LookThenChoose(TrialEnv):
         self.action_space = spaces.Discrete(3, name={"fixation": HOLD, "choice": [LEFT, RIGHT]})
 
     def _new_trials(self, trials: Trials) -> None:
-        truth, place = trials.draw("ground_truth"), trials.draw("place")
+        truth, position = trials.draw("ground_truth"), trials.draw("place")
         trials.add_ob(1, ["wait", "left", "right", "delay"], where="fixation")
-        trials.add_ob(np.eye(2)[place - 1], "look", where="cue")
+        trials.add_ob(np.eye(2)[position - 1], "look", where="cue")
         for side, name in ((LEFT, "left"), (RIGHT, "right")):
-            trials.add_ob(np.eye(2)[truth - 1] * (place == side)[:, None], name, where="stimulus")
-        trials.set_groundtruth(place, "look")
+            trials.add_ob(np.eye(2)[truth - 1] * (position == side)[:, None], name, where="stimulus")
+        trials.set_groundtruth(position, "look")
         trials.set_groundtruth(truth, "decision")

@@ -70,11 +70,11 @@ class NAltConditionalVisuomotor(ChoiceTask):
         mapping = np.stack(list(trials.draw("mapping", [self.mapping])))
         stims = trials.draw("stims")
         if "ground_truth" in trials.given:
-            asked = trials.draw("ground_truth")
-            found = (mapping == asked[:, None]).argmax(axis=1)
-            if "stims" in trials.given and np.any(found != stims):
-                raise ValueError(f"stims={stims.tolist()} does not lead to ground_truth={asked.tolist()}")
-            stims = trials.info["stims"] = found
+            target = trials.draw("ground_truth")
+            index = (mapping == target[:, None]).argmax(axis=1)
+            if "stims" in trials.given and np.any(index != stims):
+                raise ValueError(f"stims={stims.tolist()} does not lead to ground_truth={target.tolist()}")
+            stims = trials.info["stims"] = index
         truth = trials.info["ground_truth"] = mapping[np.arange(trials.n), stims]
         trials.info["coh"] = np.full(trials.n, self.coh)
         trials.add_ob(1, ["fixation", "stimulus", "delay"], where="fixation")

@@ -64,8 +64,8 @@ class NAltPerceptualDecisionMaking(ChoiceTask):
             "curr_block": range(BLOCKS),
         }
         names: dict = {"fixation": 0, "stimulus": list(everything)}
-        for label, shown in (("n_choices", ob_nch), ("block", ob_histblock)):
-            if shown:
+        for label, is_shown in (("n_choices", ob_nch), ("block", ob_histblock)):
+            if is_shown:
                 names[label] = 1 + self.n_ch + ("n_choices" in names)
         self.observation_space = spaces.channels(names)
         self.action_space = spaces.Discrete(1 + self.n_ch, name={"fixation": 0, "choice": list(everything)})
@@ -74,7 +74,7 @@ class NAltPerceptualDecisionMaking(ChoiceTask):
         """Alternatives in play, shape (n, alternatives)."""
         chosen = trials.draw("sel_chs", (self.conditions["sel_chs"][-1],))
         listed = [tuple(subset) for subset in chosen]
-        places = {subset: place for place, subset in enumerate(dict.fromkeys(listed))}
+        places = {subset: position for position, subset in enumerate(dict.fromkeys(listed))}
         rows = np.stack([np.isin(np.arange(1, self.n_ch + 1), subset) for subset in places])
         return rows[[places[subset] for subset in listed]]
 

@@ -50,8 +50,8 @@ class NBack(ChoiceTask):
         match = trials.rng.random((trials.n, self.sequence)) < self.p_match
         match[:, : self.n] = False
         for k in range(self.n, self.sequence):
-            other = (items[:, k - self.n] + trials.rng.integers(1, self.n_items, size=trials.n)) % self.n_items
-            items[:, k] = np.where(match[:, k], items[:, k - self.n], other)
+            different = (items[:, k - self.n] + trials.rng.integers(1, self.n_items, size=trials.n)) % self.n_items
+            items[:, k] = np.where(match[:, k], items[:, k - self.n], different)
         return items, match
 
     def _new_trials(self, trials: Trials) -> None:

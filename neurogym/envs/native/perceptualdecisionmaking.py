@@ -156,12 +156,12 @@ class PulseDecisionMaking(ChoiceTask):
         """Pulses in each bin on either side, shape (n, bins, 2), and the side that has more."""
         ground_truth = trials.draw("ground_truth")
         pulses = (trials.rng.random((trials.n, self.n_bin, 2)) < self.p_pulse).astype(int)
-        asked = [side for side in (0, 1) if f"pulse{side + 1}" in trials.given]
-        for side in asked:
+        requested = [side for side in (0, 1) if f"pulse{side + 1}" in trials.given]
+        for side in requested:
             pulses[:, :, side] = np.stack(list(trials.given[f"pulse{side + 1}"]))
         count = pulses.sum(axis=1)
         more = np.where(count[:, 0] == count[:, 1], ground_truth, count.argmax(axis=1))
-        if not asked:
+        if not requested:
             pulses = np.where((more == ground_truth)[:, None, None], pulses, pulses[:, :, ::-1])
             count = pulses.sum(axis=1)
         elif "ground_truth" in trials.given and np.any(more != ground_truth):
@@ -181,7 +181,9 @@ class PulseDecisionMaking(ChoiceTask):
 
     def ceiling(self) -> Score | None:
         """Exact ceiling: pulses have no noise, so only ties require a guess."""
-        one, other = (np.ones(1), np.ones(1))
+        likely, unlikely = (np.ones(1), np.ones(1))
         for _ in range(self.n_bin):
-            one, other = (np.convolve(p, [1 - q, q]) for p, q in zip((one, other), self.p_pulse, strict=True))
-        return exact_ceiling(self, 1 - float(one @ other) / 2, "probability of a tie")
+            likely, unlikely = (
+                np.convolve(p, [1 - q, q]) for p, q in zip((likely, unlikely), self.p_pulse, strict=True)
+            )
+        return exact_ceiling(self, 1 - float(likely @ unlikely) / 2, "probability of a tie")

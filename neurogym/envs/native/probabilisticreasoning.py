@@ -76,9 +76,9 @@ class ProbabilisticReasoning(ChoiceTask):
             odds = self.shape_weight[shapes[left]].sum(axis=1)
             target[left] = rng.random(len(left)) < 1 / (1 + 10**-odds)
             if "ground_truth" in trials.given:
-                asked = np.asarray(trials.given["ground_truth"])
-                target = asked if "shapes" in trials.given else target
-                left = left[target[left] != asked[left]]
+                requested = np.asarray(trials.given["ground_truth"])
+                target = requested if "shapes" in trials.given else target
+                left = left[target[left] != requested[left]]
             else:
                 left = left[:0]
         trials.info.update(ground_truth=target, shapes=shapes, log_odd=self.shape_weight[shapes].sum(axis=1))

@@ -94,6 +94,6 @@ class RateDiscrimination(ChoiceTask):
         kinds = self.conditions["modality"]
         noise = [self.sigma / (np.sqrt(2) if kind == "both" else 1) for kind in kinds]
         slope = 2 * self.span / (self.rates[-1] - self.rates[0])  # of the difference of the two channels, per Hz
-        shown = 100 * slope * np.abs(self.rates - self.boundary)
-        found = [choice_ceiling(self, shown, each)["performance"] for each in noise]
-        return exact_ceiling(self, float(np.mean(found)), "sum of Gaussian samples")
+        strength = 100 * slope * np.abs(self.rates - self.boundary)
+        performances = [choice_ceiling(self, strength, each)["performance"] for each in noise]
+        return exact_ceiling(self, float(np.mean(performances)), "sum of Gaussian samples")

@@ -62,8 +62,8 @@ class Reaching1D(TrialEnv):
     def _shortest_way(self, away: float | np.ndarray, step: np.ndarray) -> np.ndarray:
         """Signed distance to the target (rad) before each step, without detour."""
         turn = self.speed * self.dt / 1000
-        whole = np.floor(np.abs(away) / turn + 0.5 - 1e-9)  # steps until turning on no longer helps
-        return np.sign(away) * (np.abs(away) - turn * np.minimum(step, whole))
+        steps = np.floor(np.abs(away) / turn + 0.5 - 1e-9)  # steps until turning on no longer helps
+        return np.sign(away) * (np.abs(away) - turn * np.minimum(step, steps))
 
     def _paid(self, distance: float | np.ndarray) -> np.ndarray:
         return np.maximum(self.rewards["correct"] - np.abs(distance), self.rewards["fail"])

@@ -82,8 +82,8 @@ class SpatialSuppressMotion(TrialEnv):
                 for k in (0, 1)
             )
             p = np.repeat(np.maximum((1 - true - away) / 2, 0)[:, None], 4, axis=1)
-            row, shown = np.arange(len(p)), direction[rows.trial]
-            p[row, shown], p[row, OPPOSITE[shown]] = true, away
+            row, column = np.arange(len(p)), direction[rows.trial]
+            p[row, column], p[row, OPPOSITE[column]] = true, away
             return p / p.sum(axis=1, keepdims=True)
 
         trials.set_groundtruth(probabilities)

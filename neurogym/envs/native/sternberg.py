@@ -56,13 +56,13 @@ class Sternberg(ChoiceTask):
         trials.add_period(periods, [None, set_size * item * self.dt, None, None], min_steps={"probe": 1})
         start = trials.starts["list"]
 
-        def shown(rows: Rows) -> np.ndarray:
+        def items_at(rows: Rows) -> np.ndarray:
             """Show each item of the list, off in the last step, so that repeated items can be distinguished."""
             position, step = np.divmod(rows.step - start[rows.trial], item[rows.trial])
             on = step < item[rows.trial] - 1
             return np.eye(self.n_items)[order[rows.trial, position]] * on[:, None]
 
         trials.add_ob(1, ["fixation", "list", "delay"], where="fixation")
-        trials.add_ob(shown, "list", where="item")
+        trials.add_ob(items_at, "list", where="item")
         trials.add_ob(np.eye(self.n_items)[probe], "probe", where="item")
         trials.set_groundtruth(truth, "probe")

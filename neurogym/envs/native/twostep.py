@@ -71,16 +71,16 @@ class TwoStep(SessionsInSequence):
         return trials.given["better"].astype(int) if "better" in trials.given else better
 
     def _new_trials(self, trials: Trials) -> None:
-        place = self.session_trials(trials)
-        better = self._better_stage(trials, place == 0)
-        trials.info.update(better=better, ground_truth=better, session_trial=place)
+        position = self.session_trials(trials)
+        better = self._better_stage(trials, position == 0)
+        trials.info.update(better=better, ground_truth=better, session_trial=position)
         trials.draw("common", (1, 0), p=(self.p_common, 1 - self.p_common))
         p = np.where(np.arange(1, 3) == better[:, None], self.p_reward, 1 - self.p_reward)
         trials.info["pays"] = trials.rng.random(p.shape) < p
         trials.add_period(["choice", "outcome"], [self.dt, self.dt])
         trials.go, trials.go_period = trials.starts["choice"], "choice"
         trials.add_ob(1, "choice", where="choose")
-        trials.add_ob(place == 0, where="start")
+        trials.add_ob(position == 0, where="start")
         trials.set_groundtruth(better, "choice")
 
     def _step(self, action: int) -> StepResult:

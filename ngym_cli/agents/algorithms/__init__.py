@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,18 @@ from pydantic.fields import FieldInfo
 
 from neurogym.messages.plain_data import plain
 from ngym_cli.agents import own
-from ngym_cli.agents.networks import NETWORKS, TABLES, find_network
+from ngym_cli.agents.algorithms.hyperparameters import (
+    A2CSettings,
+    DQNSettings,
+    PPOSettings,
+    QRDQNSettings,
+    RecurrentA2CSettings,
+    RecurrentPPOSettings,
+    ReinforceSettings,
+    SupervisedSettings,
+    TRPOSettings,
+)
+from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.config import options, parts
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
@@ -20,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ALGORITHMS", "AlgorithmSpec", "check_pairing", "check_ranges", "find_algorithm"]
 
+#: Action spaces of algorithms.
+DISCRETE, ANY_ACTIONS = frozenset({"discrete"}), frozenset({"discrete", "box"})
 RECURRENT = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
 LONGEST_ROLLOUT = 256
 SMALLEST_IMAGE = 36  # pixels a side that the convolutional front end needs
@@ -51,12 +65,12 @@ class AlgorithmSpec:
     needs_truth: bool = False
     own_class: type | None = None
 
-    @property
+    @cached_property
     def defaults(self) -> Values:
         """The default of every hyperparameter that configurations always name."""
         return options.defaults(self.hyperparameters, spelled=True)
 
-    @property
+    @cached_property
     def recurrent(self) -> bool:
         """Whether the algorithm trains networks with memory."""
         return self.networks[0] in RECURRENT
@@ -80,21 +94,100 @@ class AlgorithmSpec:
         return resolve_name(self.path) if self.own_class is None else self.own_class
 
 
-def _built_in(name: str, row: Values) -> AlgorithmSpec:
-    """Return the entry of a built-in algorithm from the row in ``learners.toml``."""
-    rare = {each: HYPERPARAMETERS[each]["default"] for each in row.get("rare", ())}
-    usual = options.options(HYPERPARAMETERS, row["hyperparameters"])
-    fields = {**usual, **options.options(HYPERPARAMETERS, rare, spelled=False)}
-    networks = RECURRENT if row.get("memory") else ("mlp",)
-    actions = frozenset(row.get("actions", ("discrete", "box")))
-    settings = {key: value for key, value in row.items() if key not in ("rare", "memory")}
-    return AlgorithmSpec(name, **{**settings, "hyperparameters": fields, "networks": networks, "actions": actions})
+BUILT_IN = (
+    AlgorithmSpec(
+        "recurrent_ppo",
+        "proximal policy optimisation over whole sequences",
+        "Schulman et al. 2017, arXiv:1707.06347",
+        "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
+        RECURRENT,
+        ANY_ACTIONS,
+        RecurrentPPOSettings.model_fields,
+    ),
+    AlgorithmSpec(
+        "recurrent_a2c",
+        "synchronous advantage actor-critic, one update per short rollout",
+        "Wang et al. 2018, 10.1038/s41593-018-0147-8",
+        "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
+        RECURRENT,
+        ANY_ACTIONS,
+        RecurrentA2CSettings.model_fields,
+        n_envs=16,
+    ),
+    AlgorithmSpec(
+        "reinforce",
+        "policy gradient on whole trials with a learned baseline",
+        "Song, Yang & Wang 2017, 10.7554/eLife.21492",
+        "ngym_cli.agents.algorithms.recurrent_a2c:Reinforce",
+        RECURRENT,
+        ANY_ACTIONS,
+        ReinforceSettings.model_fields,
+        n_envs=16,
+    ),
+    AlgorithmSpec(
+        "supervised",
+        "backpropagation through time on the right action of every step",
+        "Werbos 1990, 10.1109/5.58337",
+        "ngym_cli.agents.supervised.learner:Supervised",
+        RECURRENT,
+        ANY_ACTIONS,
+        SupervisedSettings.model_fields,
+        timesteps=1600000,
+        needs_truth=True,
+    ),
+    AlgorithmSpec(
+        "ppo",
+        "proximal policy optimisation without memory",
+        "Schulman et al. 2017, arXiv:1707.06347",
+        "stable_baselines3:PPO",
+        ("mlp",),
+        ANY_ACTIONS,
+        PPOSettings.model_fields,
+    ),
+    AlgorithmSpec(
+        "a2c",
+        "advantage actor-critic without memory",
+        "Mnih et al. 2016, arXiv:1602.01783",
+        "stable_baselines3:A2C",
+        ("mlp",),
+        ANY_ACTIONS,
+        A2CSettings.model_fields,
+    ),
+    AlgorithmSpec(
+        "dqn",
+        "deep Q-learning without memory",
+        "Mnih et al. 2015, 10.1038/nature14236",
+        "stable_baselines3:DQN",
+        ("mlp",),
+        DISCRETE,
+        DQNSettings.model_fields,
+        n_envs=8,
+    ),
+    AlgorithmSpec(
+        "qrdqn",
+        "quantile-regression deep Q-learning without memory",
+        "Dabney et al. 2018, arXiv:1710.10044",
+        "sb3_contrib:QRDQN",
+        ("mlp",),
+        DISCRETE,
+        QRDQNSettings.model_fields,
+        n_envs=8,
+    ),
+    AlgorithmSpec(
+        "trpo",
+        "trust-region policy optimisation without memory",
+        "Schulman et al. 2015, arXiv:1502.05477",
+        "sb3_contrib:TRPO",
+        ("mlp",),
+        ANY_ACTIONS,
+        TRPOSettings.model_fields,
+    ),
+)
 
+ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in BUILT_IN}
 
-#: Hyperparameters of built-in algorithms, mostly without a default.
-HYPERPARAMETERS: dict[str, options.OptionRow] = TABLES["hyperparameters"]
-
-ALGORITHMS: dict[str, AlgorithmSpec] = {name: _built_in(name, row) for name, row in TABLES["algorithms"].items()}
+#: Hyperparameters of built-in algorithms, as the first algorithm that has them defines them.
+HYPERPARAMETERS = {name: field for spec in reversed(BUILT_IN) for name, field in spec.hyperparameters.items()}
 
 
 def check_ranges(**given: object) -> None:
@@ -105,7 +198,7 @@ def check_ranges(**given: object) -> None:
     """
     for name, value in given.items():
         try:
-            options.read(name, options.option({**HYPERPARAMETERS[name], "default": None}), plain(value))
+            options.read(name, HYPERPARAMETERS[name], plain(value))
         except UserError as error:
             raise ValueError(str(error)) from None
 
@@ -132,7 +225,11 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
         why = "whose recurrent state is private; extend ngym_cli.RecurrentPPO instead"
         raise UserError(f"algorithm {name}: extends sb3-contrib's RecurrentPPO, {why}")
     nearest = classes[base] if base is not None else ALGORITHMS["ppo"]
-    usual = nearest.hyperparameters if base is not None else options.options(HYPERPARAMETERS, {"final_rate": 1.0})
+    usual = (
+        nearest.hyperparameters
+        if base is not None
+        else {"final_rate": FieldInfo.merge_field_infos(HYPERPARAMETERS["final_rate"], default=1.0)}
+    )
     fields = own.algorithm_options(cls, base, usual, HYPERPARAMETERS)
     if base is None and "learning_rate" in fields:
         fields |= usual

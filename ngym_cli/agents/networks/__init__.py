@@ -1,20 +1,28 @@
 """Recurrent networks by name. The table imports no torch; `NetworkSpec.load` and users' own cells do.
 
-Options are declared in ``learners.toml`` and checked by `ngym_cli.config.options` before a network is made.
+Options are declared in `ngym_cli.agents.networks.options` and checked before a network is made.
 """
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from functools import cached_property, partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic.fields import FieldInfo
 
 from ngym_cli.agents import own
+from ngym_cli.agents.networks.options import (
+    CommonOptions,
+    CTRNNOptions,
+    EIRNNOptions,
+    GRUOptions,
+    LSTMOptions,
+    MLPOptions,
+    RareOptions,
+    RNNOptions,
+)
 from ngym_cli.config import options, parts
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
@@ -26,14 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NETWORKS", "NetworkSpec", "find_network"]
 
-#: Tables of algorithms, networks and options.
-TABLES: dict[str, dict[str, Any]] = tomllib.loads(
-    Path(__file__).parents[1].joinpath("learners.toml").read_text(encoding="utf-8")
-)
-
 #: Options of every recurrent network; the second ones are left alone by most runs.
-COMMON = options.options(TABLES["network_options"], TABLES["common"])
-RARE = options.options(TABLES["network_options"], TABLES["rare"], spelled=False)
+COMMON, RARE = CommonOptions.model_fields, RareOptions.model_fields
 
 
 @dataclass(frozen=True)
@@ -61,28 +63,71 @@ class NetworkSpec:
             return partial(build_network, self.own_class, self.name)
         return resolve_name(self.path)
 
-    @property
+    @cached_property
     def described(self) -> dict[str, FieldInfo]:
         """Options that can be set."""
         if not self.recurrent:
             return self.own
         return {**COMMON, **self.own, **{name: field for name, field in RARE.items() if name not in self.own}}
 
-    @property
+    @cached_property
     def defaults(self) -> Values:
         """Default of each of the network's own options."""
         return options.defaults(self.own)
 
-    @property
+    @cached_property
     def options(self) -> Values:
         """Default of every option."""
         return options.defaults(self.described)
 
 
-NETWORKS: dict[str, NetworkSpec] = {
-    name: NetworkSpec(name, **{**row, "own": options.options(TABLES["network_options"], row["own"])})
-    for name, row in TABLES["networks"].items()
-}
+BUILT_IN = (
+    NetworkSpec(
+        "lstm",
+        "long short-term memory, gates that hold and release a cell state",
+        "Hochreiter & Schmidhuber 1997, 10.1162/neco.1997.9.8.1735",
+        "ngym_cli.agents.networks.built_in:LSTM",
+        LSTMOptions.model_fields,
+    ),
+    NetworkSpec(
+        "gru",
+        "gated recurrent units, two gates and one state",
+        "Cho et al. 2014, arXiv:1406.1078",
+        "ngym_cli.agents.networks.built_in:GRU",
+        GRUOptions.model_fields,
+    ),
+    NetworkSpec(
+        "rnn",
+        "plain recurrent network of tanh or rectified units",
+        "Elman 1990, 10.1207/s15516709cog1402_1",
+        "ngym_cli.agents.networks.built_in:RNN",
+        RNNOptions.model_fields,
+    ),
+    NetworkSpec(
+        "ctrnn",
+        "leaky rate units with a time constant in ms and private recurrent noise",
+        "Yang, Joglekar, Song, Newsome & Wang 2019, 10.1038/s41593-018-0310-2",
+        "ngym_cli.agents.networks.built_in:CTRNN",
+        CTRNNOptions.model_fields,
+    ),
+    NetworkSpec(
+        "ei_rnn",
+        "leaky rate units, each purely excitatory or inhibitory (Dale's law)",
+        "Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792",
+        "ngym_cli.agents.networks.built_in:EIRNN",
+        EIRNNOptions.model_fields,
+    ),
+    NetworkSpec(
+        "mlp",
+        "feed-forward network without memory",
+        "",
+        "stable_baselines3.common.policies:ActorCriticPolicy",
+        MLPOptions.model_fields,
+        recurrent=False,
+    ),
+)
+
+NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in BUILT_IN}
 
 
 def find_network(name: str) -> NetworkSpec:

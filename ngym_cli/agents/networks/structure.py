@@ -39,7 +39,7 @@ class Area(NamedTuple):
 
 @dataclass(frozen=True)
 class Structure:
-    """Constraints on the weights of a network, options of every recurrent network (``learners.toml``).
+    """Constraints on the weights of a network, options of every recurrent network.
 
     Masks are matrices (to, from). Areas come from a table {name: {units, input, output, within, inhibitory, from}}.
 

@@ -18,7 +18,7 @@ def figure_accuracy(paper):
     """Proportion correct by coherence; a line for each network."""
     figure, axes = new_figure()
     for run in paper.runs("motion"):
-        found = accuracy(run)
-        axes.plot(list(found), list(found.values()), "o-", color=COLOURS[0])
+        values = accuracy(run)
+        axes.plot(list(values), list(values.values()), "o-", color=COLOURS[0])
     axes.set(xlabel="motion coherence (%)", ylabel="proportion correct", ylim=(0.4, 1.02))
     return figure

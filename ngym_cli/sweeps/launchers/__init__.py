@@ -16,7 +16,7 @@ MEANING = {
     "ray": "a Ray cluster: ray starts one here, ray:auto joins the one at hand, ray:HOST:PORT one elsewhere",
     "slurm": "jobs of a Slurm cluster through submitit (--slurm partition=gpu, --detach)",
 }
-NAMES = tuple(MEANING)
+LAUNCHERS = tuple(MEANING)
 NEEDS = {"ray": "pip install 'ngym[ray]'", "slurm": "pip install 'ngym[slurm]' and sbatch"}
 WRITTEN = {"slurm": "slurm --slurm partition=NAME"}
 
@@ -27,7 +27,7 @@ RETRIES = 3
 SECONDS_PER_LOOK = 1.0
 
 
-class Work(Protocol):
+class JobFolder(Protocol):
     """Folder of work that consists of numbered jobs: a sweep, or a fit of many subjects."""
 
     @property
@@ -47,7 +47,7 @@ Perform = Callable[[str, int, bool], str]
 
 
 @dataclass(frozen=True)
-class Order:
+class JobSpec:
     """Request to a launcher.
 
     Attributes:
@@ -59,7 +59,7 @@ class Order:
         perform: does a job of other work; None for a sweep.
     """
 
-    sweep: Work
+    sweep: JobFolder
     jobs: Sequence[int]
     trust: bool
     look: Callable[[], None]
@@ -81,7 +81,7 @@ class Launcher(Protocol):
     def workers(self) -> int | None:
         """Most jobs at a time."""
 
-    def launch(self, order: Order) -> None:
+    def launch(self, order: JobSpec) -> None:
         """Do all jobs.
 
         Raises:
@@ -131,8 +131,8 @@ def batch_script(settings: LaunchSettings, path: Path, jobs: Sequence[int]) -> s
 def _name(settings: LaunchSettings) -> tuple[str, str]:
     """Return name and address of a launcher."""
     name, _, address = settings.on.partition(":")
-    if name not in NAMES:
-        raise unknown("launcher", settings.on, NAMES)
+    if name not in LAUNCHERS:
+        raise unknown("launcher", settings.on, LAUNCHERS)
     if address and name != "ray":
         raise UserError(f"launcher {name} takes no address, as in '{settings.on}'")
     if settings.slurm and name != "slurm":

@@ -14,7 +14,7 @@ from ngym_cli import processes
 from ngym_cli.agents import threads
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import worker
-from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order
+from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, JobSpec
 
 #: Jobs after which a worker is replaced by a new process.
 JOBS_PER_PROCESS = 100
@@ -32,7 +32,7 @@ class Local:
         self._stop = threading.Event()
         self._pids: set[int] = set()
 
-    def launch(self, order: Order) -> None:
+    def launch(self, order: JobSpec) -> None:
         """Do all jobs; see ``Launcher``."""
         waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         for job in order.jobs:
@@ -57,7 +57,7 @@ class Local:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
-    def _work(self, order: Order, waiting: queue.SimpleQueue[int]) -> None:
+    def _work(self, order: JobSpec, waiting: queue.SimpleQueue[int]) -> None:
         """Do jobs, with a process at a time, until the queue is empty."""
         executor: ProcessPoolExecutor | None = None
         n_finished = 0
@@ -75,7 +75,7 @@ class Local:
             if executor is not None:
                 executor.shutdown()
 
-    def _do(self, order: Order, job: int, executor: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
+    def _do(self, order: JobSpec, job: int, executor: ProcessPoolExecutor | None) -> ProcessPoolExecutor:
         """Do a job, and repeat after the death of a process; return the executor for the next job."""
         for _ in range(1 + RETRIES):
             executor = executor or _renewed(None)

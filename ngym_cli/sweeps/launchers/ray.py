@@ -10,13 +10,13 @@ from typing import Any
 
 from ngym_cli.errors import UserError, library, one_line
 from ngym_cli.files.writing import write_text
-from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, Order, Perform
+from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, JobSpec, Perform
 
 #: Seconds that interrupted tasks are given to write checkpoints.
 GRACE = 60.0
 
 #: Times in a row that the head of a cluster does not answer before it is taken to be lost.
-PATIENCE = 3
+MOST_UNANSWERED = 3
 
 
 class Ray:
@@ -33,7 +33,7 @@ class Ray:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         self.ray, self.address, self.workers = library("ray", "--on ray needs Ray", "ray"), address, workers
 
-    def launch(self, order: Order) -> None:
+    def launch(self, order: JobSpec) -> None:
         """Do all jobs; see ``Launcher``."""
         self._connect()
         lost = True  # the cluster is gone and cannot be notified
@@ -74,10 +74,10 @@ class Ray:
             self._unanswered = 0
         except OSError:
             self._unanswered += 1
-            if self._unanswered >= PATIENCE:
+            if self._unanswered >= MOST_UNANSWERED:
                 raise ConnectionError("its head no longer answers") from None
 
-    def _launch(self, order: Order) -> None:
+    def _launch(self, order: JobSpec) -> None:
         task = self.ray.remote(num_cpus=1, max_retries=RETRIES)(_perform)
         waiting = list(reversed(order.jobs))
         room = self.workers or len(waiting)
@@ -99,7 +99,7 @@ class Ray:
             self._end(list(running))
             raise
 
-    def _take(self, reference: object, job: int, order: Order) -> None:
+    def _take(self, reference: object, job: int, order: JobSpec) -> None:
         """Record a job that Ray has given up on."""
         try:
             self.ray.get(reference)

@@ -17,7 +17,7 @@ from ngym_cli.errors import UserError, library, message_of, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.sweeps import folder, status
-from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, Order, Perform
+from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, JobSpec, Perform
 
 FOLDER, JOBS = "slurm", "jobs.json"
 
@@ -82,7 +82,7 @@ class Slurm:
             executor.parameters["map_count"] = tasks
         return str(executor._make_submission_file_text(executor._submitit_command_str, "")).strip()
 
-    def launch(self, order: Order) -> None:
+    def launch(self, order: JobSpec) -> None:
         """Submit all jobs that are not queued yet, and watch the queue; see ``Launcher``."""
         record = order.sweep.path / FOLDER / JOBS
         submissions = _submitted(record)
@@ -96,7 +96,7 @@ class Slurm:
         if not order.detach:
             self._watch(order, set(submissions))
 
-    def _submit(self, order: Order, jobs: Sequence[int]) -> dict[str, list[int]]:
+    def _submit(self, order: JobSpec, jobs: Sequence[int]) -> dict[str, list[int]]:
         """Submit an array and return the jobs of each array task."""
         sweep_path = order.sweep.path.resolve()
         if not str(sweep_path).isprintable():  # it becomes part of the script that Slurm runs
@@ -131,7 +131,7 @@ class Slurm:
         executor.update_parameters(**parameters, additional_parameters=further, setup=setup)
         return executor
 
-    def _watch(self, order: Order, names: set[str]) -> None:
+    def _watch(self, order: JobSpec, names: set[str]) -> None:
         """Show the progress until no job is left in the queue. An interruption does not affect the jobs."""
         last_query = 0.0
         while True:

@@ -131,6 +131,40 @@ def test_sessions_of_blocks_and_restarting_trials_are_said():
     assert len(found.sessions) == 1 and "--session block" in notes_of(found)
 
 
+def test_sessions_of_single_trials_among_long_ones_are_said():
+    rows = {"session": [1] * 40 + [2, 3, 4], "choice": [0, 1] * 20 + [1, 1, 1], "reward": [1, 0, 0, 1] * 10 + [1, 1, 1]}
+    assert "3 of 4 sessions have fewer than 5 trials" in notes_of(reading.read(rows))
+
+
+def test_sides_are_the_correct_choice_only_where_choices_depend_on_them():
+    rng, stimulus, right, _ = signed()
+    words = {"choice": np.where(right, "right", "left"), "side": np.where(stimulus > 0, "right", "left")}
+    found = reading.read({**words, "coh": np.abs(stimulus)})
+    assert found.roles["ground_truth"] == "side" and found.stimuli == ("signed coh",)
+    random = {"choice": right.astype(int), "side": rng.integers(0, 2, 300), "outcome": rng.choice([-1, 1], 300)}
+    assert "ground_truth" not in reading.read(random).roles
+
+
+def test_screens_of_jspsych_are_left_out_without_correct_responses_as_well():
+    _, stimulus, right, _ = signed(100)
+    rows = [{"trial_type": "survey-text", "trial_index": 0, "time_elapsed": 1, "response": {"Q0": "23"}, "rt": 5000}]
+    for k in range(100):
+        common = {"time_elapsed": k, "stimulus": "+"}
+        rows.append({**common, "trial_type": "html-keyboard-response", "trial_index": 2 * k + 1, "response": None})
+        answer = {"trial_index": 2 * k + 2, "response": int(right[k]), "rt": 500 + k, "stimulus": "a.png"}
+        rows.append({**common, "trial_type": "image-button-response", **answer})
+    found = reading.read(rows)
+    assert found.n_trials == 100 and (found.join("choice") >= 0).all() and sum(found.reading.left_out.values()) == 101
+
+
+def test_names_of_e_prime_are_read():
+    _, stimulus, right, correct = signed()
+    table = {"Subject": [1] * 300, "Stim.RESP": right + 1, "Stim.ACC": correct, "Stim.RT": 500 + np.arange(300),
+             "Stim.CRESP": (stimulus > 0) + 1, "Coherence": stimulus}  # fmt: skip
+    roles = reading.read(table).roles
+    assert (roles["choice"], roles["correct"], roles["rt"]) == ("Stim.RESP", "Stim.ACC", "Stim.RT")
+
+
 def test_gains_and_losses_are_kept_apart_and_losses_are_negative():
     table = {"subjID": [1] * 40, "choice": [1, 2, 3, 4] * 10, "gain": [50, 100] * 20, "loss": [0, 250] * 20}
     found = reading.read(table)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Annotated
 
-from ngym_cli.config.options import complete, option, options, range_of, read
+import pytest
+from pydantic import BaseModel
+
+from ngym_cli.config.options import Float, Unspelled, Whole, complete, option, options, range_of, read
 from ngym_cli.errors import UserError
 
 DEFINED = {
@@ -53,8 +56,14 @@ def test_options_are_completed_in_the_order_of_the_table():
         ("rate", 0.1), ("steps", 4), ("cell", "relu"),
     ]  # fmt: skip
     assert [range_of(field) for field in fields.values()] == ["above 0 and at most 10", "at least 1", "tanh or relu"]
-    unused = options(DEFINED, {"rate": 0.1, "steps": "none"}, spelled=False)
-    assert complete(unused, {}, {"rate": 0.2}, "option") == {"rate": 0.2}
+
+
+def test_unspelled_options_are_named_while_they_differ_from_the_default():
+    class Settings(BaseModel):
+        rate: Annotated[Float, Unspelled()] = 0.1
+        steps: Annotated[Whole | None, Unspelled()] = None
+
+    assert complete(Settings.model_fields, {}, {"rate": 0.2}, "option") == {"rate": 0.2}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import RunFolder
 from ngym_cli.runs.populations import read_population
-from ngym_cli.runs.recordings import FILE, QUANTITIES, Recording
+from ngym_cli.runs.recordings import ACTIVITY_FILE, QUANTITIES, Recording
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_a_link_or_data_elsewhere_is_refused(found, tmp_path):
     }.items():
         folder = tmp_path / name
         folder.mkdir()
-        with h5py.File(folder / FILE, "w") as file:
+        with h5py.File(folder / ACTIVITY_FILE, "w") as file:
             file.attrs["dt"] = 100.0
             file["offsets"] = np.array([0, 4])
             file["activity"] = np.zeros((4, 2), np.float32)
@@ -102,7 +102,7 @@ def test_a_recording_of_another_tool_takes_no_data_from_elsewhere(tmp_path):
 
 
 def test_a_damaged_file_is_one_clear_message(tmp_path):
-    (tmp_path / FILE).write_bytes(b"not HDF5")
+    (tmp_path / ACTIVITY_FILE).write_bytes(b"not HDF5")
     with pytest.raises(UserError, match="damaged recording"):
         Recording(tmp_path)
 

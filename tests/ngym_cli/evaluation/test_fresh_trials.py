@@ -158,11 +158,11 @@ def test_scores_are_those_of_the_stack_that_ran():
     ],
 )
 def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(given, why, capsys):
-    from ngym_cli.evaluation import printing
+    from ngym_cli.evaluation import summary_text
 
     policy, config, facts = untrained(**given)
     found = fresh_trials.evaluate(policy, config, facts, Settings(60, 0))
-    printing.print_evaluation(found.summary)
+    summary_text.print_evaluation(found.summary)
     text = capsys.readouterr().out
     if facts.ceiling is None:
         assert why in facts.no_ceiling and "not known" in text and "of the ceiling" not in text

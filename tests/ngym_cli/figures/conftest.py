@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from ngym_cli.evaluation import requests
+from ngym_cli.evaluation import service
 from ngym_cli.evaluation.request import EvalRequest
 from tests.ngym_cli.figures.made_up import TASKS, made_up_run
 
@@ -31,5 +31,5 @@ def recorded_run(run_folder, tmp_path_factory):
     run = shutil.copytree(run_folder, tmp_path_factory.mktemp("recorded") / "run")
     wanted = EvalRequest(trials=300, deterministic=False, record=("activity", "observations"))
     for asked in (wanted, EvalRequest(trials=50, checkpoints="all")):
-        assert list(requests.evaluate([str(run)], run.parent, asked))
+        assert list(service.evaluate([str(run)], run.parent, asked))
     return run

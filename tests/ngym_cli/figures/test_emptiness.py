@@ -12,7 +12,7 @@ import pytest
 from neurogym.envs.registration import all_envs
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
-from ngym_cli.evaluation import requests as evaluations
+from ngym_cli.evaluation import service as evaluations
 from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.figures import files, report, requests
 from ngym_cli.figures.emptiness import refuse_empty

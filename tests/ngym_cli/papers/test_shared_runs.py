@@ -43,5 +43,5 @@ def test_a_configuration_lies_in_the_folder_of_a_paper(tmp_path, config):
     folder = shutil.copytree(source, tmp_path / "mine")
     file = folder / "paper.toml"
     file.write_text(file.read_text().replace("fifteen.toml", config))
-    with pytest.raises(UserError, match="no TOML file beside"):
+    with pytest.raises(UserError, match="expected a TOML file next to"):
         collection.load(folder)

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from ngym_cli.papers.model import ClaimConfig
+from ngym_cli.papers.reproduction import claim_row
 from ngym_cli.papers.results import control_lines, number_lines, seed_lines, verdict_words
 from ngym_cli.papers.verdicts import judge, parse_criterion
 
@@ -62,7 +63,7 @@ def test_of_several_numbers_all_must_count_or_most_where_that_is_said():
 def test_a_number_that_no_seed_gave_does_not_count():
     found = judge(claim({"a": 1.0, "b": 1.0}, "within 0.1"), {0: {"a": 1.0}})
     assert found.state == "not reached" and found.numbers["b"]["value"] is None
-    assert judge(claim({"a": 1.0}, "within 0.1"), {0: None}, ["too few trials"]).why == "too few trials"
+    assert judge(claim({"a": 1.0}, "within 0.1"), {0: None}, ["too few trials"]).reason == "too few trials"
 
 
 def test_one_criterion_holds_for_all_numbers_where_the_paper_gives_one_or_none():
@@ -76,8 +77,8 @@ def test_a_missing_value_hides_no_seed():
     found = judge(claim(), {3: 0.9, 4: None, 7: 0.7, 9: 0.8}, ["seed 4: too few trials"], control)
     (number,) = found.numbers.values()
     assert number["seeds"] == (0.9, None, 0.7, 0.8) and number["seed_numbers"] == (3, 4, 7, 9)
-    assert number["value"] == pytest.approx(0.8) and (found.held, found.of) == (2, 4)
-    row = {**claim().model_dump(), **vars(found), "verdict": found.state}
+    assert number["value"] == pytest.approx(0.8) and (found.n_meeting, found.of) == (2, 4)
+    row = claim_row(claim(), found)
     assert verdict_words(row) == "reached in part (2 of 4 seeds; seed 4: too few trials)"
     assert [here for *_, here in number_lines(row)] == ["0.8 [0.552, 1.048], 3 of 4 seeds"]
     assert seed_lines([row]) == (
@@ -88,7 +89,7 @@ def test_a_missing_value_hides_no_seed():
 @pytest.mark.parametrize(("published", "said"), [(0.9, "0.9"), ("high", "high")])
 def test_a_single_published_value_stands_above_the_named_results(published, said):
     found = judge(claim(published), {0: {"a": 0.9, "b": 0.8}, 1: {"a": 0.9, "b": 0.8}})
-    row = {**claim(published).model_dump(), **vars(found), "verdict": found.state}
+    row = claim_row(claim(published), found)
     assert list(number_lines(row)) == [("", said, ""), ("  a", "", "0.9 [0.9, 0.9]"), ("  b", "", "0.8 [0.8, 0.8]")]
 
 
@@ -110,7 +111,7 @@ def test_what_was_fitted_to_the_same_data_is_said():
 def test_what_a_control_reaches_is_no_finding(control, state, passed):
     found = judge(claim(), dict(enumerate([0.9, 0.9, 0.89])), (), {"wrong": dict(enumerate(control))})
     assert (found.state, found.passed) == (state, passed)
-    row = {**claim().model_dump(), **vars(found), "verdict": found.state}
+    row = claim_row(claim(), found)
     assert ("reached by a control as well: wrong" in verdict_words(row)) == bool(passed)
     ((title, name, *_, word),) = control_lines([row])
     assert (title, name, word) == ("It", "wrong", "passes" if passed else "fails")

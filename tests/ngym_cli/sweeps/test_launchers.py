@@ -13,7 +13,7 @@ import pytest
 
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import launchers, status
-from ngym_cli.sweeps.launchers import Order
+from ngym_cli.sweeps.launchers import JobSpec
 from ngym_cli.sweeps.launchers.local import Local
 from ngym_cli.sweeps.recipe import LaunchSettings
 
@@ -32,7 +32,7 @@ class Killer(ngym.envs.registration.entry("GoNogo-v0")):
 
 
 def order(sweep, look=lambda: None):
-    return Order(sweep, list(sweep.jobs), True, look)
+    return JobSpec(sweep, list(sweep.jobs), True, look)
 
 
 def states(sweep):
@@ -140,7 +140,7 @@ def test_slurm_runs_a_job_array(make_sweep, monkeypatch):
         pytest.skip("Slurm is installed, but no cluster answers (sinfo)")
     sweep = make_sweep(grid={"seed": [0, 1, 2]})
     launcher = launchers.find(LaunchSettings(on="slurm", slurm={"time": "5", "mem": "1G"}))
-    launcher.launch(Order(sweep, [0], True, lambda: None))
+    launcher.launch(JobSpec(sweep, [0], True, lambda: None))
     assert states(sweep) == ["done", "queued", "queued"]
     launcher.launch(order(sweep))
     assert states(sweep) == ["done"] * 3

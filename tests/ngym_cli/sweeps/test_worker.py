@@ -141,7 +141,7 @@ def test_settings_have_mean_interquartile_mean_and_intervals_over_seeds(make_swe
     assert two["mean"] == pytest.approx(0.75)
     assert two["mean_ci"][0] < 0.75 < two["mean_ci"][1]
     results.write(sweep, rows)
-    table = pq.read_table(sweep.path / results.FILE).to_pydict()
+    table = pq.read_table(sweep.path / results.SUMMARY_FILE).to_pydict()
     assert table["network"] == ["lstm"] * 8 + ["gru"] * 8
     assert table["seed"] == [*range(8), *range(8)]
     assert table["performance"] == pytest.approx(scores)

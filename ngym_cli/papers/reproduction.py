@@ -49,17 +49,17 @@ def reproduce(request: ReproduceRequest) -> int:
     """
     launch, trusted, json_ = request.launch, request.trust, request.as_json
     paper = collection.find(str(request.paper))
-    parts, claims = paper.chosen(request.only)
-    place = request.reproductions / paper.id
-    code = require_trust(paper, place, trusted)
+    part_names, claims = paper.chosen(request.only)
+    root = request.reproductions / paper.id
+    code = require_trust(paper, root, trusted)
     launcher = launchers.find(launch)
-    if place.exists() and locks.in_use(place):
-        raise InUseError(f"{place} is in use by another process")
+    if root.exists() and locks.in_use(root):
+        raise InUseError(f"{root} is in use by another process")
     everything, _ = paper.chosen([])
     seeds = range(request.first_seed, request.first_seed + (request.seeds or paper.config.seeds))
-    whole = engine.plan(paper, everything, seeds, place)
-    planned = {key: each for key, each in whole.items() if each.part in parts}
-    rows, interrupted = _train(paper, planned, place, launch, launcher)
+    all_runs = engine.plan(paper, everything, seeds, root)
+    planned = {key: each for key, each in all_runs.items() if each.part in part_names}
+    rows, interrupted = _train(paper, planned, root, launch, launcher)
     if interrupted:
         terminal.console(stderr=True).print("interrupted; the same command goes on", soft_wrap=True)
         return control.INTERRUPTED
@@ -67,19 +67,20 @@ def reproduce(request: ReproduceRequest) -> int:
         _print_failures(rows)
         return 1
     workers = launch.workers if launch.on == "local" and launch.workers else cores()
-    found = measuring.measure_all(paper, claims, planned, place, workers)
-    found += measuring.measured_before(paper, [c.id for c in paper.config.claims if c.id not in claims], whole, place)
-    document = finish(paper, whole, found, place, code)
+    measured = measuring.measure_all(paper, claims, planned, root, workers)
+    other_claims = [claim.id for claim in paper.config.claims if claim.id not in claims]
+    measured += measuring.measured_before(paper, other_claims, all_runs, root)
+    document = finish(paper, all_runs, measured, root, code)
     document["claims"] = [row for row in document["claims"] if row["id"] in claims]
     if json_:
         terminal.print_json(document)
     else:
-        results.print_claims(document, place / PAGE)
+        results.print_claims(document, root / PAGE)
     _print_failures(rows)
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 
-def require_trust(paper: Paper, place: Path, trusted: bool) -> trust.Code | None:
+def require_trust(paper: Paper, root: Path, trusted: bool) -> trust.Code | None:
     """Refuse the code of a user's own paper unless the code is trusted or was used here before.
 
     Returns:
@@ -89,15 +90,15 @@ def require_trust(paper: Paper, place: Path, trusted: bool) -> trust.Code | None
         UserError: names the first piece of code, and how to allow it.
     """
     names = collection.code_of(paper)
-    if not paper.own or not names:
+    if not paper.is_custom or not names:
         return None
-    records = (place / CLAIMS, paper.folder / collection.MADE_HERE)
-    known: set[str] = set()
+    records = (root / CLAIMS, paper.folder / collection.MADE_HERE)
+    unchanged: set[str] = set()
     for record in records if paper.folder.resolve().is_relative_to(Path.cwd().resolve()) else ():
-        said = read_json(record) if record.is_file() else None
-        known |= set(trust.unchanged_references(said.get("code") if isinstance(said, dict) else None))
+        content = read_json(record) if record.is_file() else None
+        unchanged |= set(trust.unchanged_references(content.get("code") if isinstance(content, dict) else None))
     for name in names:
-        if not trusted and name not in known:
+        if not trusted and name not in unchanged:
             raise UserError(
                 f"{paper.folder} holds {name.rpartition(':')[0] or name}, which is code that was not run here before, "
                 "or has changed since; say --trust if you know it"
@@ -108,21 +109,21 @@ def require_trust(paper: Paper, place: Path, trusted: bool) -> trust.Code | None
 def _train(
     paper: Paper,
     planned: Mapping[tuple[str, int], PlannedRun],
-    place: Path,
+    root: Path,
     launch: LaunchSettings,
     launcher: launchers.Launcher,
 ) -> tuple[list[status.RunRow], bool]:
     """Train the missing networks, prerequisites first; return the state of all runs."""
     err = terminal.console(stderr=True)
-    done = sum(engine.is_done(each.path) for each in planned.values())
-    err.print(f"{paper.id}: {done} of {len(planned)} networks are trained; {place}", soft_wrap=True)
-    if done == len(planned):
+    n_finished = sum(engine.is_done(each.path) for each in planned.values())
+    err.print(f"{paper.id}: {n_finished} of {len(planned)} networks are trained; {root}", soft_wrap=True)
+    if n_finished == len(planned):
         return [], False
     rows: list[status.RunRow] = []
-    here = [each for each in planned.values() if each.path.is_relative_to(place)]  # other runs are complete
-    for wave in filter(None, engine.waves(paper, here)):
-        found, interrupted = control.do_jobs(engine.as_sweep(place, wave, launch), launcher, True)
-        rows += found
+    local_runs = [each for each in planned.values() if each.path.is_relative_to(root)]  # other runs are complete
+    for wave in filter(None, engine.waves(paper, local_runs)):
+        measured, interrupted = control.do_jobs(engine.as_sweep(root, wave, launch), launcher, True)
+        rows += measured
         if interrupted:
             return rows, True
     return rows, False
@@ -138,8 +139,8 @@ def _print_failures(rows: Sequence[status.RunRow]) -> None:
 def finish(
     paper: Paper,
     planned: Mapping[tuple[str, int], PlannedRun],
-    found: Sequence[ClaimResult],
-    place: Path,
+    measured: Sequence[ClaimResult],
+    root: Path,
     code: trust.Code | None,
 ) -> terminal.Row:
     """Judge claims, draw the figures, write ``claims.json`` and the page; return the content of the file.
@@ -150,9 +151,9 @@ def finish(
     verdicts = {
         claim.id: judge(
             claim,
-            {each.seed: each.value for each in found if each.claim == claim.id},
-            [each.why for each in found if each.claim == claim.id and each.why],
-            results.by_control({each.seed: each.controls for each in found if each.claim == claim.id}),
+            {each.seed: each.value for each in measured if each.claim == claim.id},
+            [each.reason for each in measured if each.claim == claim.id and each.reason],
+            results.by_control({each.seed: each.controls for each in measured if each.claim == claim.id}),
         )
         for claim in paper.config.claims
     }
@@ -168,32 +169,32 @@ def finish(
         "code": code,
     }
     source = json.dumps(paper.config.model_dump(), sort_keys=True, default=str)
-    made = hashlib.sha256(json.dumps([document, paper.script.digest, source], sort_keys=True).encode())
-    document["digest"] = made.hexdigest()[:16]
-    old = read_json(place / CLAIMS) if (place / CLAIMS).is_file() else {}
-    if isinstance(old, dict) and old.get("digest") == document["digest"] and (place / PAGE).is_file():
+    identity = hashlib.sha256(json.dumps([document, paper.script.digest, source], sort_keys=True).encode())
+    document["digest"] = identity.hexdigest()[:16]
+    old = read_json(root / CLAIMS) if (root / CLAIMS).is_file() else {}
+    if isinstance(old, dict) and old.get("digest") == document["digest"] and (root / PAGE).is_file():
         return old
-    given = PaperRuns(paper.folder, paper.config, _opened(paper, trained), verdicts)
-    figures, left_out = html.draw(paper, given, place / FIGURES)
-    html.write(place / PAGE, paper, document, figures, left_out)
-    document["figures"] = [str(place / FIGURES / f"{figure['id']}.png") for figure in figures]
-    document["not_drawn"] = [{"figure": name, "why": why} for name, why in left_out]
-    write_json(place / CLAIMS, document)
-    return read_json(place / CLAIMS)
+    paper_runs = PaperRuns(paper.folder, paper.config, _opened(paper, trained), verdicts)
+    figures, left_out = html.draw(paper, paper_runs, root / FIGURES)
+    html.write(root / PAGE, paper, document, figures, left_out)
+    document["figures"] = [str(root / FIGURES / f"{figure['id']}.png") for figure in figures]
+    document["not_drawn"] = [{"figure": name, "why": reason} for name, reason in left_out]
+    write_json(root / CLAIMS, document)
+    return read_json(root / CLAIMS)
 
 
 def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[PaperRun]]:
-    found: dict[str, list[PaperRun]] = {}
+    runs_by_part: dict[str, list[PaperRun]] = {}
     for each in sorted(trained, key=lambda run: run.seed):
         requested = paper.config.parts[each.part].evaluations
-        found.setdefault(each.part, []).append(PaperRun(runs.RunFolder(each.path), each.seed, requested))
-    return found
+        runs_by_part.setdefault(each.part, []).append(PaperRun(runs.RunFolder(each.path), each.seed, requested))
+    return runs_by_part
 
 
 def claim_row(claim: ClaimConfig, verdict: Verdict) -> terminal.Row:
     """Return a claim with the result, as stored in ``claims.json``."""
-    told = claim.model_dump(exclude_none=True, exclude={"part", "measure", "control"})
-    return {**told, "part": claim.part, "measure": claim.measure, **{
-        "verdict": verdict.state, "numbers": verdict.numbers, "why": verdict.why,
-        "held": verdict.held, "of": verdict.of, "controls": verdict.controls, "passed": list(verdict.passed),
+    settings = claim.model_dump(exclude_none=True, exclude={"part", "measure", "control"})
+    return {**settings, "part": claim.part, "measure": claim.measure, **{
+        "verdict": verdict.state, "numbers": verdict.numbers, "why": verdict.reason,
+        "held": verdict.n_meeting, "of": verdict.of, "controls": verdict.controls, "passed": list(verdict.passed),
     }}  # fmt: skip

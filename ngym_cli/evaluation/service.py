@@ -16,8 +16,8 @@ from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.quota import Progress
 from ngym_cli.evaluation.request import EXPORTS, EvalRequest
 from ngym_cli.files.writing import atomic_folder
-from ngym_cli.runs import recordings, records, summary
-from ngym_cli.runs.recordings import NEEDED, OWN, Recording
+from ngym_cli.runs import records, summary
+from ngym_cli.runs.recordings import ACTIVITY_FILE, NEEDED, RECORDING_NAME, Recording
 from ngym_cli.runs.records import Summary
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def evaluate(
         progress: called repeatedly with the number of finished trials and the total.
     """
     label = runs.plain_name("evaluation", request.label(request.trials or 0))
-    found = list(dict.fromkeys(runs.find(reference, root) for reference in references))
+    run_folders = list(dict.fromkeys(runs.find(reference, root) for reference in references))
     if request.name is not None and request.at_checkpoints is None:
-        for run in found:
+        for run in run_folders:
             _refuse_loss(run.path / "eval" / label, request)
     if request.compare is not None:
         from ngym_cli.evaluation import comparison
@@ -82,7 +82,7 @@ def evaluate(
         activity_comparison.check(request.compare_activity)
         recorded = tuple(dict.fromkeys((*(request.record or ()), "activity")))
         request = request.model_copy(update={"record": recorded})
-    for run in found:
+    for run in run_folders:
         yield from _evaluate_run(run, request, progress)
 
 
@@ -97,9 +97,10 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
 
     def record(source: Source, quantities: Sequence[str]) -> None:
         path = source.run.path
-        held = Recording(path / "eval" / OWN).quantities if (path / "eval" / OWN / recordings.FILE).exists() else ()
-        wanted = tuple(dict.fromkeys([*held, *quantities, *(NEEDED if remembers(source.actor) else ())]))
-        request = EvalRequest(record=wanted, name=OWN, overwrite=True, trust=trust)
+        folder = path / "eval" / RECORDING_NAME
+        recorded = Recording(folder).quantities if (folder / ACTIVITY_FILE).exists() else ()
+        wanted = tuple(dict.fromkeys([*recorded, *quantities, *(NEEDED if remembers(source.actor) else ())]))
+        request = EvalRequest(record=wanted, name=RECORDING_NAME, overwrite=True, trust=trust)
         ((summary, folder),) = evaluate([str(path)], root, request)
         tell(f"recorded {', '.join(wanted)} in {summary['trials']:,} trials: {folder}")
 
@@ -118,15 +119,15 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
         raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in request.export)}
     if (request.record or ()) or set(CONTENTS) & set(request.export):
-        comes.add(recordings.FILE)
+        comes.add(ACTIVITY_FILE)
     lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, request))
     with contextlib.suppress(UserError):
-        held = records.read(folder / "summary.json", Summary).get("recorded") or ()
+        recorded = records.read(folder / "summary.json", Summary).get("recorded") or ()
         comes_recorded = {
             *(request.record or ()),
             *(name for form in request.export for name in CONTENTS.get(form, ())),
         }
-        lost += [f"recorded {name}" for name in held if name not in comes_recorded and recordings.FILE in comes]
+        lost += [f"recorded {name}" for name in recorded if name not in comes_recorded and ACTIVITY_FILE in comes]
     if lost:
         raise UserError(
             f"evaluation {folder} holds more than the new one would ({', '.join(lost)}); ask for the same again, "
@@ -137,7 +138,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
 def _redrawn(path: Path, request: EvalRequest) -> bool:
     """Return whether a file belongs to a comparison that is requested again."""
     again = {COMPARISON: request.compare, f"activity_{COMPARISON}": request.compare_activity}
-    return any(given is not None and path.name.startswith(start) for start, given in again.items())
+    return any(requested is not None and path.name.startswith(start) for start, requested in again.items())
 
 
 def _evaluate_run(
@@ -163,8 +164,8 @@ def _evaluate_run(
         _refuse_loss(folder, request)
         needed = [name for form in request.export for name in CONTENTS.get(form, ())]
         needed += ["activity"] if SPIKES in (request.record or ()) else []
-        held = [name for name in needed if remembers(policy) or name == "observations"]
-        wanted = tuple(dict.fromkeys([*held, *(request.record or ())]))
+        quantities = [name for name in needed if remembers(policy) or name == "observations"]
+        wanted = tuple(dict.fromkeys([*quantities, *(request.record or ())]))
         with atomic_folder(folder, runs.EVALUATION) as temporary:
             settings = fresh_trials.EvaluationSettings(
                 trials, request.seed, request.deterministic is not False, request.balanced, request.perturbed, wanted,
@@ -212,22 +213,23 @@ def _policies(
 
     threads.one_in_torch()
     policy, _ = saving.load_policy(run, config)
-    there = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
-    if not there:
+    by_step = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
+    if not by_step:
         raise UserError(f"{run.path} kept no checkpoints")
     best = checkpoints.best_of(run.path / checkpoints.FOLDER)
-    for step in _steps(wanted, there, best["step"] if best else None):
-        saving.fill(policy, saving.read_weights(there[step] / checkpoints.WEIGHTS), there[step] / checkpoints.WEIGHTS)
+    for step in _steps(wanted, by_step, best["step"] if best else None):
+        weights = by_step[step] / checkpoints.WEIGHTS
+        saving.fill(policy, saving.read_weights(weights), weights)
         yield policy, step, True
 
 
-def _steps(wanted: str, there: Mapping[int, Path], best: int | None) -> list[int]:
+def _steps(wanted: str, by_step: Mapping[int, Path], best: int | None) -> list[int]:
     if wanted == "all":
-        return sorted(there)
+        return sorted(by_step)
     steps = []
     for word in split_entries(wanted) or [wanted]:
         if word == "best":
-            if best is None or best not in there:
+            if best is None or best not in by_step:
                 raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
             steps.append(best)
             continue
@@ -235,7 +237,7 @@ def _steps(wanted: str, there: Mapping[int, Path], best: int | None) -> list[int
             step = parse_whole(word)
         except ValueError:
             step = -1
-        if step not in there:
-            raise unknown("checkpoint", word, ["all", "best", *map(str, sorted(there))])
+        if step not in by_step:
+            raise unknown("checkpoint", word, ["all", "best", *map(str, sorted(by_step))])
         steps.append(step)
     return steps
