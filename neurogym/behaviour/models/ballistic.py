@@ -73,8 +73,8 @@ class BallisticResponse:
         return self.options
 
     def _complete(self, values: Values, n: int) -> dict[str, FloatArray]:
-        known = {**self.constants, **values}
-        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in known.items()}
+        complete = {**self.constants, **values}
+        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in complete.items()}
 
     @staticmethod
     def _rates(evidence: FloatArray, p: Mapping[str, FloatArray]) -> FloatArray:

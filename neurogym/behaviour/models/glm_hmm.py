@@ -237,13 +237,13 @@ class GlmHmm(OneByOne):
             notes=[*_empty_states(posterior, choice), *_transition_notes(chain, source)],
         )
 
-    def _start(self, base: FloatArray, scale: FloatArray, rng: np.random.Generator, which: int) -> Chain:
+    def _start(self, base: FloatArray, scale: FloatArray, rng: np.random.Generator, number: int) -> Chain:
         """Return starting values: plain regression weights with noise; every second start spreads the biases."""
         k = self.states
         weights = base + rng.normal(0, 0.5, (k, len(base))) / scale
-        if which % 2 == 0:
+        if number % 2 == 0:
             weights[:, 0] = base[0] + np.r_[0.0, np.linspace(-1.5, 1.5, k - 1) if k > 2 else 1.5]
-        stay = (0.9, 0.95, 0.98)[which % 3]
+        stay = (0.9, 0.95, 0.98)[number % 3]
         transitions = np.full((k, k), (1 - stay) / (k - 1))
         np.fill_diagonal(transitions, stay)
         return Chain(weights, transitions, np.full(k, 1 / k), np.zeros((k, len(self.transition))))
@@ -252,14 +252,14 @@ class GlmHmm(OneByOne):
     def _search(
         chain: Chain, x: FloatArray, choice: np.ndarray, precision: FloatArray, most: int, inputs: FloatArray
     ) -> tuple[Chain, Posterior]:
-        found = expected_states(chain, x, choice, inputs)
+        posterior = expected_states(chain, x, choice, inputs)
         for _ in range(most):
-            chain = improve(chain, found, x, choice, precision, inputs)
+            chain = improve(chain, posterior, x, choice, precision, inputs)
             new = expected_states(chain, x, choice, inputs)
-            gain, found = new.log_likelihood - found.log_likelihood, new
+            gain, posterior = new.log_likelihood - posterior.log_likelihood, new
             if abs(gain) < GAIN:
                 break
-        return chain, found
+        return chain, posterior
 
 
 def _ordered(chain: Chain, posterior: Posterior, stimuli: int) -> tuple[Chain, Posterior]:
@@ -299,13 +299,13 @@ def _estimates(
 ) -> dict[str, Estimate]:
     """Return weights and transitions with intervals, given the expected states."""
     valid = choice >= 0
-    found = {}
+    estimates = {}
     for k, w in enumerate(chain.weights):
         p = expit(x[valid] @ w)
         each = posterior.states[valid][:, k] * p * (1 - p)
         covariance = np.linalg.inv((x[valid] * each[:, None]).T @ x[valid] + np.diag(precision))
         for name, value, se in zip(features.names, w, np.sqrt(np.diag(covariance)), strict=True):
-            found[f"state {k + 1}: {name}"] = Estimate.normal(float(value), float(se))
+            estimates[f"state {k + 1}: {name}"] = Estimate.normal(float(value), float(se))
     for k, row in enumerate(posterior.pairs):
-        found[f"state {k + 1}: stay"] = Estimate.proportion(float(row[k]), float(row.sum()))
-    return found
+        estimates[f"state {k + 1}: stay"] = Estimate.proportion(float(row[k]), float(row.sum()))
+    return estimates

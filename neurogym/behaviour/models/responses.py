@@ -125,8 +125,8 @@ class DiffusionResponse:
 
     def _complete(self, values: Values, n: int) -> dict[str, FloatArray]:
         """Return all parameters for each trial."""
-        known = {**FIXED, **self.constants, **values}
-        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in known.items()}
+        complete = {**FIXED, **self.constants, **values}
+        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in complete.items()}
 
     def log_likelihood(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> Gradient:
         """See `Response.log_likelihood`."""
@@ -167,11 +167,11 @@ class DiffusionResponse:
                 f = share_x * share_y * np.exp(d.log)
                 total[valid] += f
                 low = np.where(p["z"][valid] <= 0.5, 1.0, -1.0)
-                parts = {
+                derivatives = {
                     "v": d.drift, "A": 2 * d.bound, "t_R": -d.time, "eta": d.spread, "st": y * d.time,
                     "sz": x * room[valid] * d.start, "z": d.start * (1 + 2 * x * low * p["sz"][valid]),
                 }  # fmt: skip
-                for name, value in parts.items():
+                for name, value in derivatives.items():
                     slope[name][valid] += f * value
         uniform, lapse = 0.5 / trials.settings.longest, p["lapse"]
         likelihood = np.maximum((1 - lapse) * total + lapse * uniform, TINY)
@@ -188,9 +188,9 @@ class DiffusionResponse:
 
         def log_probability(v: FloatArray, p: Mapping[str, FloatArray]) -> FloatArray:
             out = np.empty(len(v))
-            for which in np.unique(kind):
-                at = kind == which
-                out[at] = self._probability(which, v[at], {name: x[at] for name, x in p.items()}, choice[at], trials)
+            for case in np.unique(kind):
+                at = kind == case
+                out[at] = self._probability(case, v[at], {name: x[at] for name, x in p.items()}, choice[at], trials)
             return np.log(np.maximum(out, TINY))
 
         by_v = (log_probability(v + STEP, p) - log_probability(v - STEP, p)) / (2 * STEP)

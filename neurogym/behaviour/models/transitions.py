@@ -55,12 +55,12 @@ class TransitionInputs:
             )
         plain = cls(tuple(names), tuple(columns), np.zeros(len(names)), np.ones(len(names)))
         rows = plain.values(np.nan_to_num(table.join("stimuli")), table.join("choice"), table.join("reward"))
-        known = rows[table.join("choice") >= 0]
-        scale = known.std(0)
+        answered = rows[table.join("choice") >= 0]
+        scale = answered.std(0)
         for name, sd in zip(names, scale, strict=True):
             if sd == 0:
                 raise UnfitError(f"--transition: {name} is the same in all trials")
-        return cls(plain.names, plain.columns, known.mean(0), scale)
+        return cls(plain.names, plain.columns, answered.mean(0), scale)
 
     def values(self, stimuli: FloatArray, choice: np.ndarray, reward: FloatArray) -> FloatArray:
         """Return the scaled inputs of trials, 0 for trials without a choice, shape (..., inputs)."""
