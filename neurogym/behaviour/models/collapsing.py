@@ -3,8 +3,8 @@
 The bounds are at +-b(t): A exp(-c t) (exponential), A / (1 + c t) (hyperbolic; an urgency 1 + c t multiplies the
 evidence, Cisek et al. 2009, 10.1523/JNEUROSCI.1844-09.2009), or A (1 - c t) down to 5 % of A (linear). The densities
 without drift solve the Volterra equations of Buonocore et al. (1990, 10.2307/3214598; Smith 2000,
-10.1006/jmps.1999.1260); those with drift v follow by the likelihood ratio exp(v (x - x_0) - v^2 t / 2) at the bound x that is reached, with the
-Gaussian variability of v integrated.
+10.1006/jmps.1999.1260); those with drift v follow by the likelihood ratio exp(v (x - x_0) - v^2 t / 2) at the bound x
+that is reached, with the Gaussian variability of v integrated.
 """
 
 from __future__ import annotations
