@@ -12,7 +12,7 @@ from ngym_cli.training.progress import Display, LiveDisplay
 
 if TYPE_CHECKING:
     from ngym_cli.config import ResolvedConfig, RunConfig
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
     from ngym_cli.training.main_loop import Hooks, RunResult
 
 
@@ -48,7 +48,7 @@ def hooks(progress: bool) -> Hooks:
     from ngym_cli.agents.algorithms import find_algorithm
     from ngym_cli.training.main_loop import Hooks
 
-    def display(resolved: ResolvedConfig, facts: Facts, path: Path) -> Display:
+    def display(resolved: ResolvedConfig, facts: TaskProperties, path: Path) -> Display:
         total = resolved.timesteps
         if not progress:
             return Display()

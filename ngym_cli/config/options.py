@@ -143,7 +143,7 @@ def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> d
     found = {}
     for name, given in chosen.items():
         row: Any = {**defined[name], **(given if isinstance(given, dict) else {"default": given})}
-        found[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})
+        found[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})  # type: ignore[typeddict-item]
     return found
 
 

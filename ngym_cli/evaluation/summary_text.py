@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from neurogym.analysis.results import Estimate
 from ngym_cli import terminal
 from ngym_cli.evaluation.quota import SECONDS_PER_REPORT
-from ngym_cli.runs.summary import performance_of
+from ngym_cli.runs.summary import aborts_in_words, performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, print_columns, with_interval
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
     rows = [(row["label"], measure_in_words(row)) for row in summary.get("measures", ())]
     spread = f" over {summary['sessions']} sessions" if summary.get("sessions") else ""
     performance = performance_of(summary)
-    rows.append(("performance", f"{with_interval(performance)}{spread}"))
+    rows.append(("performance", f"{with_interval(performance)}{spread}{aborts_in_words(summary)}"))
     rows += [("", text) for text in references_in_words(summary)]
     blind = summary.get("blind")
     if blind is not None and performance.low <= blind:
@@ -103,7 +103,7 @@ def print_evaluated(summary: Summary, folder: Path, several: bool = False) -> No
         out.print(f"{fit['model']} of {fit['path']}, parameters {fit['parameters']}", soft_wrap=True)
     if several and not fit:
         at = f" at {summary['model_steps']:,} steps" if summary.get("checkpoint") is not None else ""
-        text = f"{performance_of(summary):.4f}, {summary['trials']:,} trials{at}"
+        text = f"{performance_of(summary):.4f}, {summary['trials']:,} trials{at}{aborts_in_words(summary)}"
         out.print(f"{text}  {folder}", soft_wrap=True)
     else:
         trials = f"{summary['trials']:,} fresh trials (seed {summary['seed']})"

@@ -13,12 +13,11 @@ from neurogym.analysis.outcomes import Rates, ReactionTimes, rates, reaction_tim
 from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.psychometric_likelihood import SHAPES
 from neurogym.analysis.results import Curve
-from neurogym.analysis.trial_tables import numbers, responded, rising_choices, select, two_choices
+from neurogym.analysis.trial_tables import Table, numbers, responded, rising_choices, select, two_choices
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import Unavailable, fitted_curve, guide, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import View
-from ngym_cli.runs.trial_table import Table
 
 STRENGTH = "coh"
 
@@ -155,7 +154,8 @@ def fit_words(fit: PsychometricFit, unit: str = " %") -> str:
     if not determined(fit):
         return f"two strengths, no function fitted; n = {fit.n:,}"
     if not (np.isfinite(fit.threshold.value) and np.isfinite(fit.slope.value)):
-        return f"PSE {fit.threshold:.3g}{unit}, slope {fit.slope:.2g}; n = {fit.n:,}"
+        equal_at = f"{fit.threshold:.3g}" + ("" if np.isnan(fit.threshold.value) else unit)
+        return f"PSE {equal_at}, slope {fit.slope:.2g}; n = {fit.n:,}"
     reach = abs(float(SHAPES[fit.model].inverse(0.75)) / fit.slope.value)  # the curve may fall
     equal = round(fit.threshold.value, 3) + 0.0  # values close to zero are printed as zero
     lapses = f"lapses {fit.guess.value:.2f} (low), {fit.lapse.value:.2f} (high)"

@@ -54,6 +54,7 @@ def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label:
     """Draw points in the plane: fixed points filled if stable and open if not, slow points as crosses."""
     places, fixed = found.plane.project(points.points), points.speed <= FIXED
     plane.plot(*places[~fixed].T, "x", color=colour, markersize=5)
+    plane.plot(*places[points.on_kink].T, "s", color=colour, markerfacecolor="none", markersize=10)
     _dots(plane, places[fixed], points.stable[fixed], colour, 6)
     if label is not None:
         plane.plot([], [], "o", color=colour, label=label)
@@ -65,14 +66,21 @@ def fixed_points(view: View) -> Figure:
     found = dynamics_of(view)
     figure, (plane, spectrum) = new_figure(1, 2, width=4.4, height=4.4)
     _draw_paths(plane, found)
+    outside = 0
     for (each, points), colour in zip(found.searched, _colours(len(found.searched)), strict=True):
         fixed, stable = points.speed <= FIXED, points.stable
         counts = f"{(fixed & stable).sum()} stable, {(fixed & ~stable).sum()} unstable, {(~fixed).sum()} slow"
+        if points.on_kink.any():
+            slopes = points.slopes[points.on_kink]
+            counts += f", {len(slopes)} on a kink (slopes {slopes.min():.2g} to {slopes.max():.2g})"
+        outside += int((~found.is_near(points.points)).sum())
         _mark(plane, found, points, colour, f"{each.label}: {counts}")
         values = points.eigenvalues[0]
         spectrum.plot(values.real, values.imag, "o", markersize=3, color=colour)
-    plane.set(xlabel=found.labels[0], ylabel=found.labels[1])
-    plane.set_title("fixed points (open: unstable; crosses: slow)")
+    low_x, high_x, low_y, high_y = found.surroundings
+    plane.set(xlabel=found.labels[0], ylabel=found.labels[1], xlim=(low_x, high_x), ylim=(low_y, high_y))
+    far = f"; {outside} far from the visited states not shown" if outside else ""
+    plane.set_title(f"fixed points (open: unstable; crosses: slow{far})")
     _unit_circle(spectrum)
     spectrum.set(
         xlabel="real part", ylabel="imaginary part", aspect="equal", title="eigenvalues, slowest points",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import FixedPoints, Plane, basins, describe_attractor
 from neurogym.dynamics.systems import System
 from neurogym.spaces import Index
@@ -26,7 +27,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.figures.population import population
 from ngym_cli.figures.style import Unavailable, unavailable_on
 from ngym_cli.figures.view import View
-from ngym_cli.runs.trial_table import Table, concatenate
+from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -114,6 +115,25 @@ class Dynamics:
         low, high = places.min(axis=0), places.max(axis=0)
         margin = 0.15 * (high - low) + 1e-9
         return [low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]]
+
+    @property
+    def surroundings(self) -> list[float]:
+        """Ends of the two axes: the visited states, and points at most their size away (see `is_near`)."""
+        low_x, high_x, low_y, high_y = self.extent
+        every = np.concatenate([points.points for _, points in self.searched])
+        places = self.plane.project(every[self.is_near(every)])
+        margin_x, margin_y = 0.05 * (high_x - low_x), 0.05 * (high_y - low_y)
+        return [
+            min([low_x, *places[:, 0] - margin_x]), max([high_x, *places[:, 0] + margin_x]),
+            min([low_y, *places[:, 1] - margin_y]), max([high_y, *places[:, 1] + margin_y]),
+        ]  # fmt: skip
+
+    def is_near(self, points: np.ndarray) -> np.ndarray:
+        """Return whether points lie in the plane within the size of the visited states around these, shape (n,)."""
+        low_x, high_x, low_y, high_y = self.extent
+        places, size = self.plane.project(points), np.array([high_x - low_x, high_y - low_y])
+        away = np.maximum(np.array([low_x, low_y]) - places, places - np.array([high_x, high_y]))
+        return np.asarray((away <= size).all(axis=1))
 
     def paths(self, trials: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """Return coordinates in the plane of up to `PATHS` trials, shape (steps, 2) each, with the trial's index."""

@@ -15,13 +15,12 @@ from neurogym.analysis.decoding import decode
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.selectivity import selectivity_table
 from neurogym.analysis.trajectories import pca_trajectories
-from neurogym.analysis.trial_tables import numbers, select
+from neurogym.analysis.trial_tables import Table, numbers, select
 from ngym_cli.config.values import Scalar
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
 from ngym_cli.figures.wording import Wording, short
-from ngym_cli.runs.trial_table import Table
 
 #: Events, besides periods, to which activity is aligned.
 RESPONSE = "response"
@@ -111,7 +110,11 @@ def _conditions(view: View, table: Table) -> list[str]:
 
 
 def to_response(found: Population) -> Population | None:
-    """Return the activity around the response, or None if trials end with the response or contain no response."""
+    """Return the activity around the response.
+
+    Returns:
+        None if trials end with the response, contain no response, or all have it at the same step.
+    """
     table = found.table
     if not {"rt", "rt_from"} <= set(table):
         return None
@@ -120,7 +123,7 @@ def to_response(found: Population) -> Population | None:
         rows = table["rt_from"].astype(str) == period
         onset[rows] = table[f"onset_{period}"][rows] if f"onset_{period}" in table else 0.0
     at = (onset + table["rt"]) / found.activity.dt
-    if np.isfinite(at).sum() < FEWEST:
+    if np.isfinite(at).sum() < FEWEST or np.nanmin(at) == np.nanmax(at):  # else the same picture, moved
         return None
     stop = 1 + int(np.nanmax(np.where(np.isfinite(at), found.activity.lengths - 1 - at, 0)))
     start = -min(int(np.nanquantile(at, 1 - REACHED)), found.stop - found.start)
@@ -153,8 +156,11 @@ def _styles(conditions: tuple[dict[str, Scalar], ...], words: Wording) -> list[d
     of_last = [np.inf if c[last] != c[last] else c[last] for c in conditions]  # nan is not equal to itself
     levels = sorted(set(of_last), key=lambda v: (str(type(v)), v))
     others = list(dict.fromkeys(tuple(c[name] for name in rest) for c in conditions))
-    colours = style.shades(len(levels)) if len(levels) > 2 else list(style.COLOURS[: len(levels)])
     lines = ("-", "--", ":", "-.")
+    if len(others) > len(lines):  # more than line styles: a colour for each condition
+        levels, others = list(range(len(conditions))), [()]
+        of_last, rest = levels, []
+    colours = style.shades(len(levels)) if len(levels) > 2 else list(style.COLOURS[: len(levels)])
     return [
         {
             "color": colours[levels.index(level)],
@@ -185,7 +191,13 @@ def psth(view: View) -> Figure:
     spread = np.nanmean(np.nanvar(rows.mean, axis=0), axis=0) if len(rows.mean) > 1 else np.nanvar(rows.mean[0], axis=0)
     units = np.argsort(-spread)[:MOST_UNITS]
     figure, axes = style.new_figure(
-        len(units), len(aligned), width=3.4, height=1.5, squeeze=False, sharex="col", sharey="row"
+        len(units),
+        len(aligned),
+        width=3.4 if len(aligned) > 1 else 5.0,
+        height=1.5,
+        squeeze=False,
+        sharex="col",
+        sharey="row",
     )
     words = Wording(view.facts.labels, found.table)
     for column, (each, average) in enumerate(zip(aligned, averages, strict=True)):
@@ -201,7 +213,7 @@ def psth(view: View) -> Figure:
     for place, unit in enumerate(units):
         axes[place][0].set_ylabel(f"unit {unit} (a.u.)")
     figure.suptitle(f"most selective units, mean and s.e.m., n = {len(found.activity):,} trials", fontsize="medium")
-    style.legend_below(axes[0][0], 3)
+    style.legend_below(axes[0][0], 1 + len(aligned))
     return figure
 
 

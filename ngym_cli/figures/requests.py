@@ -19,7 +19,7 @@ from ngym_cli.runs.recordings import ENDINGS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
     from ngym_cli.figures.view import ComparisonRequest, View
 
 #: Figures that show little for a single evaluation.
@@ -260,7 +260,9 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> FigureResult:
         return FigureResult(None, f"the drawing failed: {one_line(error)}", False)
 
 
-def best_figure(run: runs.RunFolder, quick: bool = True, facts: Facts | None = None) -> tuple[str, Figure] | None:
+def best_figure(
+    run: runs.RunFolder, quick: bool = True, facts: TaskProperties | None = None
+) -> tuple[str, Figure] | None:
     """Return the most informative figure of a run's evaluation and the figure's name, or None if no figure is suitable.
 
     Figures specific to the kind of task precede general figures, and figures of more columns precede others.

@@ -12,6 +12,7 @@ import matplotlib
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
@@ -114,8 +115,8 @@ def styled(style: str = "screen") -> Iterator[None]:
 
 
 def colours(n: int) -> list[str]:
-    """Return a colour for each of ``n`` series, from the start again after the last."""
-    return [COLOURS[k % len(COLOURS)] for k in range(n)]
+    """Return a colour for each of ``n`` series, no colour twice."""
+    return list(COLOURS[:n]) if n <= len(COLOURS) else [to_hex(shade) for shade in shades(n)]
 
 
 def shades(n: int) -> list[tuple[float, float, float, float]]:
@@ -248,15 +249,25 @@ def _folded(text: str, width: float) -> str:
     return "\n".join(textwrap.wrap(text, max(int(15 * width / _scale.get()) - 4, 20)))
 
 
-def capitalise_titles(figure: Figure) -> None:
-    """Capitalise the titles of a figure and of all panels."""
+def set_titles(figure: Figure) -> None:
+    """Capitalise the titles of a figure and of all panels, and fold texts that are wider than the panel."""
     for axes in figure.axes:
+        place = axes.get_subplotspec()
+        columns = 1.0 if place is None else place.get_gridspec().ncols / len(place.colspan)
+        width = figure.get_figwidth() / columns
         titles = {axes.get_title(place) for place in ("left", "center", "right")}
         for text in axes.get_children():
             if isinstance(text, Text) and text.get_text() in titles:
-                text.set_text(text.get_text()[:1].upper() + text.get_text()[1:])
+                title = _folded_lines(text.get_text(), 0.85 * width if columns > 1 else width)
+                text.set_text(title[:1].upper() + title[1:])
+        axes.set_xlabel(_folded_lines(axes.get_xlabel(), 0.8 * width))
     if figure.get_suptitle():
-        figure.suptitle(figure.get_suptitle()[:1].upper() + figure.get_suptitle()[1:], fontsize="medium")
+        title = _folded_lines(figure.get_suptitle(), figure.get_figwidth())
+        figure.suptitle(title[:1].upper() + title[1:], fontsize="medium")
+
+
+def _folded_lines(text: str, width: float) -> str:
+    return "\n".join(_folded(line, width) for line in text.split("\n"))
 
 
 def footnote(figure: Figure, lines: Sequence[str]) -> None:

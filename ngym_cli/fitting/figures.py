@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,9 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
+from neurogym.analysis.results import Curve
+from neurogym.analysis.trial_tables import Table
+from neurogym.behaviour.psychometrics import levels_of
 from ngym_cli.errors import UserError, check_known
+from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure, styled
+from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, interval_points, new_figure, styled
 from ngym_cli.fitting.figure_data import Fit
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
@@ -23,10 +27,9 @@ from ngym_cli.fitting.time_figures import (
     quantile_probability,
     trace,
 )
-from ngym_cli.runs.trial_table import Table
 
-#: Trials of the weights and of the states that are drawn, bins of the evidence, and previous trials of the kernel.
-SHOWN, SHOWN_STATES, BINS, HISTORY = 3000, 400, 9, 8
+#: Trials of the weights and of the states that are drawn, and previous trials of the kernel.
+SHOWN, SHOWN_STATES, HISTORY = 3000, 400, 8
 CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
 
 
@@ -91,13 +94,11 @@ def states(fit: Fit) -> Figure:
 def phase(fit: Fit) -> Figure:
     """Phase portraits: change of the logit against the logit, by choice and outcome."""
     fit.require_two()
-    labels_with_logit = [
-        label for label in fit.best(len(fit.labels)) if "logit" in fit.arrays(label) and label != "bias"
-    ][:4]
-    if not labels_with_logit:
-        raise Unavailable("no model keeps a logit")
-    figure, axes = new_figure(1, len(labels_with_logit), width=3.4, squeeze=False)
-    for axis, label in zip(axes[0], labels_with_logit, strict=True):
+    moving = [label for label in fit.best(len(fit.labels)) if _moves(fit.arrays(label))][:4]
+    if not moving:
+        raise Unavailable("no model of the fit has a memory: its logit does not change from trial to trial")
+    figure, axes = new_figure(1, len(moving), width=3.4, squeeze=False)
+    for axis, label in zip(axes[0], moving, strict=True):
         arrays = fit.arrays(label)
         for k, words in enumerate(CONDITIONS):
             rows = arrays["condition"] == k
@@ -111,18 +112,24 @@ def phase(fit: Fit) -> Figure:
     return figure
 
 
+def _moves(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Return whether the logit of a model changes from trial to trial, in trials of a condition that is drawn."""
+    if "logit" not in arrays:
+        return False
+    drawn = np.isin(arrays["condition"], range(len(CONDITIONS)))
+    return bool(np.any(np.abs(np.nan_to_num(arrays["change"][drawn])) > 1e-6))
+
+
 def psychometric(fit: Fit) -> Figure:
     """Psychometric curve of the subject and of the models' held-out predictions."""
     fit.require_two()
     evidence, words = _evidence(fit)
     valid = fit.trials["choice"] >= 0
-    edges = np.unique(np.quantile(evidence[valid], np.linspace(0, 1, BINS + 1)))
-    index = np.clip(np.searchsorted(edges, evidence[valid], "right") - 1, 0, max(len(edges) - 2, 0))
-    index = np.unique(index, return_inverse=True)[1]
+    x, index = levels_of(evidence[valid])
     n = np.bincount(index)
-    x, p = np.bincount(index, evidence[valid]) / n, np.bincount(index, fit.trials["choice"][valid]) / n
+    curve = Curve.proportions(x, np.bincount(index, fit.trials["choice"][valid]), n)
     figure, axes = new_figure()
-    axes.errorbar(x, p, 1.96 * np.sqrt(p * (1 - p) / n), fmt="o", color="black", label=f"subject, {n.sum():,} trials")
+    interval_points(axes, curve, color="black", label=f"subject, {n.sum():,} trials")
     for k, label in enumerate(fit.best(4)):
         axes.plot(x, np.bincount(index, fit.probability(label)[valid]) / n, color=COLOURS[k], label=label)
     axes.set(xlabel=f"evidence: {words}", ylabel=f"P({fit.second})", ylim=(-0.02, 1.02))
@@ -235,11 +242,17 @@ def figure_of(folder: FitFolder, name: str) -> Figure:
     check_known("figure of a fit", name, FIGURES)
     try:
         with styled():
-            return FIGURES[name](Fit(folder))
+            return _drawn(FIGURES[name], Fit(folder))[0]
     except Unavailable as error:
         raise UserError(f"{name}: {error}") from None
 
 
 def _drawn(draws: Callable[[Fit], Figure], fit: Fit) -> tuple[Figure, Table]:
-    """Return a figure of a fit, which has no table."""
-    return draws(fit), {}
+    """Return a figure of a fit, which has no table.
+
+    Raises:
+        Unavailable: if the figure would show no data.
+    """
+    figure = draws(fit)
+    refuse_empty(figure)
+    return figure, {}

@@ -19,6 +19,9 @@ ANSWERS = ("ground_truth", "choice")
 #: A condition with more values than this is not broken down value by value.
 MOST_VALUES = 12
 
+#: Share of trials with a fixation break from which the share stands beside a performance.
+NOTABLE_ABORTS = 0.05
+
 #: Name of the column that numbers the rows while they are divided.
 ROW = "__row__"
 
@@ -125,6 +128,15 @@ def label(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
+def aborts_in_words(row: Mapping[str, Any]) -> str:
+    """Return the share of trials with a fixation break, to stand beside a performance; empty up to `NOTABLE_ABORTS`.
+
+    Such trials may count in the performance, so that a high performance alone does not show that fixation is kept.
+    """
+    rate = row.get("abort_rate") or 0.0
+    return f"; fixation breaks in {rate:.0%} of trials" if rate > NOTABLE_ABORTS else ""
+
+
 def performance_of(row: Summary | ConditionRecord | Mapping[str, Any]) -> Estimate:
     """Return the performance in a summary, or a row of a summary, with its 95 % interval."""
     from neurogym.analysis.results import Estimate
@@ -153,6 +165,8 @@ def scalars(table: Mapping[str, np.ndarray], conditions: Sequence[str]) -> dict[
         conditions: names from ``condition_names``.
     """
     values = {f"behaviour/{name}": value for name, value in summarise(table).items()}
+    if len(table["trial"]) and not np.any(np.nan_to_num(table["rt"])):
+        del values["behaviour/reaction_time"]  # every answer is given in the first step that allows one
     for choice, share in choice_probabilities(table).items():
         values[f"choice/{choice}"] = share
     for row in by_condition(table, conditions) if len(table["trial"]) else []:

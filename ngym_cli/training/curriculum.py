@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 
 from ngym_cli.config import RunConfig, StageConfig, streams
-from ngym_cli.environments.facts import Facts, inspect
+from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class Stage:
         number: from 1.
         name: as given by the user.
         config: configuration during the stage.
-        facts: known properties of the task.
+        properties: known properties of the task.
         criterion: ends the stage.
     """
 
     number: int
     name: str
     config: RunConfig
-    facts: Facts
+    properties: TaskProperties
     criterion: StageConfig
 
     @property
@@ -63,12 +63,12 @@ class Stage:
         return None
 
 
-def stages_of(config: RunConfig, facts: Facts) -> list[Stage]:
+def stages_of(config: RunConfig, properties: TaskProperties) -> list[Stage]:
     """Build and try every stage of a configuration.
 
     Args:
         config: resolved configuration.
-        facts: known properties of the run's task without stages.
+        properties: known properties of the run's task without stages.
 
     Raises:
         UserError: if a stage cannot be built, or sees or does something else than the rest.
@@ -82,7 +82,7 @@ def stages_of(config: RunConfig, facts: Facts) -> list[Stage]:
         except UserError as error:
             raise UserError(f"stage {name}: {error}") from error
         for space in ("observation_space", "action_space"):
-            here, there = _size(getattr(known, space)), _size(getattr(facts, space))
+            here, there = _size(getattr(known, space)), _size(getattr(properties, space))
             if here != there:
                 found = f"{space.replace('_', ' ')} is {here}, but without stages it is {there}"
                 why = "the learner keeps its weights, so all stages must be alike in this"
@@ -91,7 +91,7 @@ def stages_of(config: RunConfig, facts: Facts) -> list[Stage]:
     return stages
 
 
-def _size(space: Space) -> str:
+def _size(space: Space[Any]) -> str:
     return f"{space.n} choices" if isinstance(space, Discrete) else f"{type(space).__name__}{space.shape}"
 
 

@@ -45,7 +45,7 @@ class Evaluator:
         board: Board,
         display: Display,
     ):
-        self.run, self.config, self.facts, self.policy = run, resolved.config, resolved.goal, policy
+        self.run, self.config, self.properties, self.policy = run, resolved.config, resolved.properties, policy
         self.board, self.display, self.stages = board, display, resolved.stages
         self.trials = self.config.evaluation.trials
         self.step = 0
@@ -70,7 +70,7 @@ class Evaluator:
         """Evaluate the present policy after a number of training steps."""
         found = self.on_fresh_trials(self.trials, step)
         found.summary["model_steps"] = step
-        values = summary.scalars(found.table, summary.condition_names(self.facts.conditions, found.table))
+        values = summary.scalars(found.table, summary.condition_names(self.properties.conditions, found.table))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
         said = found.summary
         row: EvaluationRow = {
@@ -114,10 +114,10 @@ class Evaluator:
         from ngym_cli.evaluation import fresh_trials
 
         seed = int(np.random.SeedSequence([self._seed, *place]).generate_state(1)[0])
-        goal, facts = (stage.config, stage.facts) if stage else (self.config.in_stage(-1), self.facts)
+        goal, properties = (stage.config, stage.properties) if stage else (self.config.in_stage(-1), self.properties)
         began = time.monotonic()
         settings = fresh_trials.EvaluationSettings(trials, seed, self.config.evaluation.deterministic, measured=False)
-        found = fresh_trials.evaluate(self.policy(), goal, facts, settings, self.display.evaluating)
+        found = fresh_trials.evaluate(self.policy(), goal, properties, settings, self.display.evaluating)
         self.display.evaluated(time.monotonic() - began)
         return found
 
@@ -125,7 +125,7 @@ class Evaluator:
         """Add the most informative figure of the last evaluation to TensorBoard; at the end, since drawing is slow."""
         from ngym_cli.figures import requests
 
-        if drawn := requests.best_figure(self.run, facts=self.facts):
+        if drawn := requests.best_figure(self.run, facts=self.properties):
             self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
 
 
@@ -139,5 +139,6 @@ def _by_task(found: Summary) -> dict[str, list[float]]:
 def sentence(found: Summary) -> str:
     """Return the result of an evaluation as a single line."""
     text = f"performance {summary.performance_of(found):.3f} over {found['trials']:,} fresh trials"
+    text += summary.aborts_in_words(found)
     beside = [f"{name} {score:.3f}" for name in REFERENCES if (score := found.get(name)) is not None]
     return f"{text}, {actions_in_words(found['deterministic'])}" + (f" ({', '.join(beside)})" if beside else "")

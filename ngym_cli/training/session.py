@@ -16,7 +16,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
 from ngym_cli.config import CheckpointConfig, RunConfig
-from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
@@ -104,7 +104,7 @@ class TrainingSession:
 
     Attributes:
         run: the folder.
-        facts: known properties of the task to be learned.
+        properties: known properties of the task to be learned.
         change_stage: lets the learner continue in the environments of another stage.
         curves: trials, losses and the user's view of both.
         evaluator: evaluates the present agent.
@@ -118,7 +118,7 @@ class TrainingSession:
     """
 
     run: runs.RunFolder
-    facts: Facts
+    properties: TaskProperties
     change_stage: Callable[[Stage], None]
     curves: Curves
     evaluator: Evaluator
@@ -150,13 +150,13 @@ class TrainingSession:
         trials = self.curves.new_trials(self.step)
         if trials is None:
             return
-        facts, curriculum = self.facts, self.curriculum
+        properties, curriculum = self.properties, self.curriculum
         beside: dict[str, object] = {}
         if curriculum is not None:
             curriculum.take(trials["performance"])
-            facts = curriculum.stage.facts
-            beside = {"stage": curriculum.label, **facts.references}
-        self.curves.add_point(self.step, trials, facts.conditions, beside)
+            properties = curriculum.stage.properties
+            beside = {"stage": curriculum.label, **properties.references}
+        self.curves.add_point(self.step, trials, properties.conditions, beside)
         if curriculum is not None:
             self.curves.board.scalars({"behaviour/stage": curriculum.stage.number}, self.step)
         if time.monotonic() - self._updated > SECONDS_PER_UPDATE:
@@ -212,7 +212,7 @@ class TrainingSession:
             self.complete(said)
         else:
             stage = curriculum.advance(why, self.step, recorder.trials, self.clock.times()[0])
-            recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from, anew=True)
+            recorder.describe(stage.number, stage.config.task, stage.properties.dt, stage.properties.rt_from, anew=True)
             self.change_stage(stage)
             self.curves.begin_stage()
             self.curves.display.say(f"{said}; now {curriculum.label}")
@@ -269,7 +269,7 @@ class TrainingSession:
         recorder.flush()
         saving.save_model(model, config, self.run.path / runs.MODEL)
         found = self.evaluate()
-        fresh_trials.measure(found, self.facts)
+        fresh_trials.measure(found, self.properties)
         fresh_trials.save(found, self.run.path / "eval" / "final")
         if finished:
             self.evaluator.draw()

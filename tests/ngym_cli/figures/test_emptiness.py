@@ -19,6 +19,7 @@ from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.registry import FIGURES, figure
 from ngym_cli.figures.style import GREY, Unavailable, interval_band, new_figure
 from ngym_cli.training.main_loop import train
+from tests.ngym_cli.figures.legibility import defects_of
 
 #: Tasks whose figures were drawn empty once, and a plain one; the others take minutes.
 SAMPLE = ("MultiSensoryIntegration-v0", "ReadySetGo-v0", "GoNogo-v0", "DawTwoStep-v0")
@@ -56,7 +57,8 @@ def assert_shows_data(drawn):
 def test_no_figure_of_a_task_is_empty(task, tmp_path):
     run = short_run(task, tmp_path / "runs")
     seen = requests.view([str(run)], tmp_path)
-    drawn = set()
+    drawn: set[str] = set()
+    defects: list[str] = []
     for name, spec in FIGURES.items():
         figure, reason, damaged = requests.drawn(seen, spec)
         assert not damaged
@@ -65,6 +67,8 @@ def test_no_figure_of_a_task_is_empty(task, tmp_path):
         else:
             drawn.add(name)
             assert_shows_data(figure)
+            defects += [f"{name}: {defect}" for defect in defects_of(figure)]
+    assert not defects, "\n".join(defects)
     page = Path(report.report(str(run), tmp_path)).read_text(encoding="utf-8")
     natural = {spec.name for spec in requests.natural_figures(seen)}
     assert {name for name in FIGURES if re.search(rf'id="{name}"', page)} == natural & drawn

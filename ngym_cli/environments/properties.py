@@ -36,7 +36,7 @@ TRIALS_SEEN = 16
 
 
 @dataclass(frozen=True)
-class Facts:
+class TaskProperties:
     """Properties of a task and wrappers that a run needs.
 
     The scores of reference agents take seconds for some tasks; each score is computed on first access.
@@ -97,12 +97,12 @@ class Facts:
         return int(max((1 / d if 0 < d < 1 else d for d in found), default=0))
 
     @property
-    def observation_space(self) -> gym.Space:
+    def observation_space(self) -> gym.Space[Any]:
         """That of the whole stack."""
         return self.env.observation_space
 
     @property
-    def action_space(self) -> gym.Space:
+    def action_space(self) -> gym.Space[Any]:
         """That of the whole stack."""
         return self.env.action_space
 
@@ -196,7 +196,7 @@ def _errors_of(task: Task) -> Iterator[None]:
             raise error
 
 
-def inspect(config: RunConfig, trained: bool = False) -> Facts:
+def inspect(config: RunConfig, trained: bool = False) -> TaskProperties:
     """Build an environment, try random actions, and return the properties of the task.
 
     Args:
@@ -221,7 +221,7 @@ def inspect(config: RunConfig, trained: bool = False) -> Facts:
         except CannotSave as error:
             raise UserError(f"task {config.task}: {error}") from error
     with _errors_of(task):
-        return facts_of(env, task, rt_from, memory=config.reset_state != "trial")
+        return properties_of(env, task, rt_from, memory=config.reset_state != "trial")
 
 
 def _refuse_reset(config: RunConfig, env: gym.Env) -> None:
@@ -244,10 +244,10 @@ def ceiling_of(config: RunConfig) -> dict[str, Any] | None:
     env = make_env(task, config)
     with _errors_of(task):
         env.reset(seed=0)
-        return facts_of(env, task, memory=config.reset_state != "trial").ceiling
+        return properties_of(env, task, memory=config.reset_state != "trial").ceiling
 
 
-def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> Facts:
+def properties_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> TaskProperties:
     """Return the properties of a stack that has been reset.
 
     Args:
@@ -257,7 +257,7 @@ def facts_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -
         memory: whether the agent remembers earlier trials.
     """
     steps = int(inner_task(env).trial_length_stats(TRIALS_SEEN)["max"])
-    return Facts(env, task, memory, rt_from, steps, links_trials(env, task))
+    return TaskProperties(env, task, memory, rt_from, steps, links_trials(env, task))
 
 
 def links_trials(env: gym.Env, task: Task) -> bool:
