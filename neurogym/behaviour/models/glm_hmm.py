@@ -189,14 +189,14 @@ class GlmHmm(OneByOne):
         states: number of states, 2 to 4.
         history: number of previous trials among the predictors.
         name: name of the model.
-        transition: inputs of the transitions, "reward", "choice" or names of stimuli; several with ``+``.
+        transition: inputs of the transitions, "reward", "choice" or names of stimuli; several with ``+``; None for none.
     """
 
     policy = ChainPolicy
 
-    def __init__(self, states: int = 3, history: int = 1, name: str = "glm-hmm", transition: str = "none"):
+    def __init__(self, states: int = 3, history: int = 1, name: str = "glm-hmm", transition: str | None = None):
         self.name, self.states, self.history = name, states, history
-        self.transition = tuple(each.strip() for each in transition.split("+")) if transition != "none" else ()
+        self.transition = tuple(each.strip() for each in transition.split("+")) if transition else ()
 
     def check(self, table: Behaviour) -> None:
         """See `OneByOne.check`."""

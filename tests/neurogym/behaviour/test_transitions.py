@@ -29,7 +29,7 @@ def switching(effect, sessions=20, trials=150):
 
 def test_rewards_that_move_the_state_are_found_and_improve_the_fit():
     data = switching(3.0)
-    plain, driven = (GlmHmm(2, 0, transition=inputs).fit([Problem(data)])[0] for inputs in ("none", "reward"))
+    plain, driven = (GlmHmm(2, 0, transition=inputs).fit([Problem(data)])[0] for inputs in (None, "reward"))
     assert driven.score > plain.score + 6
     assert driven.details["transition_weights"][1, 0] < -0.5
     assert any("reward" in note for note in driven.notes)
