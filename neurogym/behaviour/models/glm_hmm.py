@@ -189,7 +189,7 @@ class GlmHmm(OneByOne):
         states: number of states, 2 to 4.
         history: number of previous trials among the predictors.
         name: name of the model.
-        transition: inputs of the transitions, "reward", "choice" or names of stimuli; several with ``+``; None for none.
+        transition: inputs of the transitions, "reward", "choice" or stimuli, several with ``+``; None for none.
     """
 
     policy = ChainPolicy
