@@ -12,7 +12,7 @@ from neurogym.behaviour import codings
 from neurogym.behaviour.codings import BadEntry, Choices, Times, Witness
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
-from neurogym.behaviour.roles import MISSED, STIMULUS_OR_TRUTH, is_flag
+from neurogym.behaviour.roles import MISSED, MOST_CHOICES, STIMULUS_OR_TRUTH, is_flag
 from neurogym.behaviour.table import Session
 
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
@@ -133,8 +133,8 @@ class Assembler:
         name, column = self.column(role)
         words, index = column.levels
         kept = [k for k, word in enumerate(words) if not word.startswith("-")]
-        if len(kept) > codings.MOST_CHOICES:
-            raise TableError(f"column {name!r}: found {len(kept)} values, expected at most {codings.MOST_CHOICES}")
+        if len(kept) > MOST_CHOICES:
+            raise TableError(f"column {name!r}: found {len(kept)} values, expected at most {MOST_CHOICES}")
         lookup = np.full(len(words) + 1, -1)
         lookup[kept] = np.arange(len(kept))
         self.words[name] = ", ".join(words[k] for k in kept)

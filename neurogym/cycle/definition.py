@@ -200,7 +200,7 @@ class TaskDefinition(SingleTrial):
         """
         return None
 
-    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
         """Last word on what ``step`` returns; the observation is already that of the next row."""
         return ob, reward, terminated, truncated, info
 

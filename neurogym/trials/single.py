@@ -23,7 +23,7 @@ _OUTCOMES = tuple(OUTCOMES)
 class _Now:
     """Placeholder for the next observation, which tasks of older versions return from ``_step``."""
 
-    def __deepcopy__(self, memo: dict) -> _Now:
+    def __deepcopy__(self, memo: dict[str, Any]) -> _Now:
         """Return the same object, a singleton."""
         return self
 

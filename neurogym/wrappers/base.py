@@ -277,7 +277,7 @@ class _NoStep(Forwarding, gym.Wrapper):
         return self._ob, 0.0, False, False, self._info
 
 
-def no_action(space: gym.Space) -> Any:
+def no_action(space: gym.Space[Any]) -> Any:
     """Stand-in for the last action before the first action: zero, or zeros."""
     return 0 if isinstance(space, gym.spaces.Discrete) else np.zeros(space.shape, space.dtype)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import systems
 from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
@@ -17,7 +18,6 @@ from ngym_cli.config.values import Scalar, split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import summary
 from ngym_cli.runs.populations import period_spans
-from ngym_cli.runs.trial_table import Table
 
 if TYPE_CHECKING:
     from neurogym.analysis.activity import Activity

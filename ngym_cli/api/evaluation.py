@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import ROOT
-from ngym_cli.runs.trial_table import Table, read_trials
+from ngym_cli.runs.trial_table import read_trials
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from typing import Any
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.api import running, settings
-from ngym_cli.api.references import refuse_while_importing
+from ngym_cli.api.references import reference_of, refuse_while_importing
 from ngym_cli.api.settings import Part, ValuesByName, Wrappers
 from ngym_cli.api.trained import Run, eval_value
 from ngym_cli.api.wording import in_python_words
@@ -117,7 +117,7 @@ def simulate(
     root = Path(runs_root)
     if request.get("compare") is not None:
         request["compare"] = stored_table(request["compare"], root)
-    given = {"simulate": settings.reference_of("task", task), "wrappers": wrappers, **request}
+    given = {"simulate": reference_of("task", task), "wrappers": wrappers, **request}
     made = read_keywords(EvalRequest, given, convert=eval_value)
     fitted = fits.find(str(fit["path"] if isinstance(fit, Mapping) else fit), root)
     _, evaluation = simulation.simulate(fitted, root, made)

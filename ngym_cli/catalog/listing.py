@@ -99,7 +99,7 @@ def _learned_by(result: LineResult | None) -> str:
     return "nothing to learn" if result.hopeless else f"{result.share} seeds"
 
 
-def _space(space: Space) -> Row:
+def _space(space: Space[Any]) -> Row:
     """Return the kind of an observation or action space, the number of values or choices, and the names."""
     from gymnasium.spaces import Discrete
 

@@ -126,7 +126,7 @@ def _contract(kind: str) -> Contract:
         return Contract(subject, {"made": _check_construction, **CHECKS}, ("made",), ADVICE)
     from ngym_cli.catalog import own_cells, own_parts
 
-    def named(functions: Iterable[Callable]) -> dict[str, Callable]:
+    def named(functions: Iterable[Callable[..., None]]) -> dict[str, Callable[..., None]]:
         return {each.__name__.removeprefix(f"{kind}_").replace("_", "-"): each for each in functions}
 
     module = own_cells if kind == "network" else own_parts

@@ -171,6 +171,6 @@ def _values(value: Any) -> object:
     return value if isinstance(value, int | float | str) else plain(list(value))
 
 
-def _space(space: Space) -> Row:
+def _space(space: Space[Any]) -> Row:
     description = {"type": type(space).__name__, "shape": list(space.shape or ()), "names": plain(names_of(space))}
     return {**description, "n": int(space.n)} if isinstance(space, Discrete) else description

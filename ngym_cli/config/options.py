@@ -143,7 +143,7 @@ def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> d
     fields = {}
     for name, default in chosen.items():
         row: Any = {**defined[name], **(default if isinstance(default, dict) else {"default": default})}
-        fields[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})
+        fields[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})  # type: ignore[typeddict-item]
     return fields
 
 

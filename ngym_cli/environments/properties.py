@@ -97,12 +97,12 @@ class TaskProperties:
         return int(max((1 / d if 0 < d < 1 else d for d in lengths), default=0))
 
     @property
-    def observation_space(self) -> gym.Space:
+    def observation_space(self) -> gym.Space[Any]:
         """That of the whole stack."""
         return self.env.observation_space
 
     @property
-    def action_space(self) -> gym.Space:
+    def action_space(self) -> gym.Space[Any]:
         """That of the whole stack."""
         return self.env.action_space
 

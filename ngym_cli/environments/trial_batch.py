@@ -124,8 +124,8 @@ class TrialBatch:
         self.reset_state = reset_state
         self._boundaries = Boundaries(reset_state) if reset_state in STRETCHES else None
         self.num_envs = venv.num_envs
-        self.observation_space: Space = venv.single_observation_space
-        self.action_space: Space = venv.single_action_space
+        self.observation_space: Space[Any] = venv.single_observation_space
+        self.action_space: Space[Any] = venv.single_action_space
         self.trial_ended = np.zeros(venv.num_envs, bool)
         self.finished: dict[str, np.ndarray] | None = None
         self.ground_truth: np.ndarray | None = None

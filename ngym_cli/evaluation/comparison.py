@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from neurogym.analysis.animals import StatisticComparison, comparison, distance
 from neurogym.analysis.animals import compare as statistics
 from neurogym.analysis.results import Estimate
-from neurogym.analysis.trial_tables import with_previous
+from neurogym.analysis.trial_tables import Table, with_previous
 from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.reading import TableError, from_columns
 from neurogym.behaviour.table import Behaviour
@@ -29,7 +29,6 @@ from ngym_cli.figures.style import COLOURS, Unavailable, guide, new_figure, styl
 from ngym_cli.files.writing import write_json
 from ngym_cli.fitting.settings import read_table
 from ngym_cli.runs.records import AnimalComparison, StatisticRecord
-from ngym_cli.runs.trial_table import Table
 
 #: Bootstrap draws behind the standard errors.
 DRAWS = 100

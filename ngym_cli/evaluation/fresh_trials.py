@@ -14,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.analysis.measures import measures
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.agents.acting import BatchAgent, rollout
 from ngym_cli.agents.from_config import evaluation_trials
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
@@ -33,7 +34,7 @@ from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.runs.trial_table import Table, write_table
+from ngym_cli.runs.trial_table import write_table
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy

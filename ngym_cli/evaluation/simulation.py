@@ -13,6 +13,7 @@ from typing import cast
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from neurogym.behaviour.models.base import Policy
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
@@ -27,7 +28,6 @@ from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import FitOrigin, Summary
-from ngym_cli.runs.trial_table import Table
 
 ALG = "fitted"  #: entry ``alg`` of the record of a simulation
 USUAL_TRIALS = 2000  #: trials unless given

@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.errors import unknown
 from ngym_cli.figures.style import Unavailable
 from ngym_cli.runs import recordings, records
-from ngym_cli.runs.trial_table import Table, concatenate_runs, read_trials
+from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from neurogym.analysis.trial_tables import groups, select
+from neurogym.analysis.trial_tables import Table, groups, select
 from ngym_cli.errors import UserError
 from ngym_cli.figures.source import Evaluated, Series, Source
 from ngym_cli.figures.style import COLOURS, Unavailable, colours, shades, unavailable_on
 from ngym_cli.runs import recordings
-from ngym_cli.runs.trial_table import Table
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:

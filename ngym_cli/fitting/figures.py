@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve
+from neurogym.analysis.trial_tables import Table
 from neurogym.behaviour.psychometrics import levels_of
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.figures.emptiness import refuse_empty
@@ -26,7 +27,6 @@ from ngym_cli.fitting.time_figures import (
     quantile_probability,
     trace,
 )
-from ngym_cli.runs.trial_table import Table
 
 #: Trials of the weights and of the states that are drawn, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, HISTORY = 3000, 400, 8

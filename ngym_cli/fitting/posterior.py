@@ -184,7 +184,7 @@ def _as_potential(target: Target) -> Callable[[Any], Any]:
         finite = np.isfinite(value)
         return np.asarray(-value if finite else 1e12), np.where(np.isfinite(slope), -slope, 0.0)
 
-    @jax.custom_vjp
+    @jax.custom_vjp  # type: ignore[untyped-decorator]
     def potential(u: Any) -> Any:
         return jax.pure_callback(evaluate, kinds, u)[0]
 

@@ -35,7 +35,7 @@ class ModelSpec:
     response: bool = False
 
     @property
-    def defaults(self) -> options.Values:
+    def defaults(self) -> Values:
         """Default of each argument."""
         return options.defaults(self.arguments)
 

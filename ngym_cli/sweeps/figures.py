@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.errors import check_known
-from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
 from ngym_cli.sweeps.status import RunRow

@@ -91,7 +91,7 @@ def stages_of(config: RunConfig, properties: TaskProperties) -> list[Stage]:
     return stages
 
 
-def _size(space: Space) -> str:
+def _size(space: Space[Any]) -> str:
     return f"{space.n} choices" if isinstance(space, Discrete) else f"{type(space).__name__}{space.shape}"
 
 

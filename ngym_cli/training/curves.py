@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.config import flatten
 from ngym_cli.config.values import Scalar
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.runs.trial_table import Table, concatenate
+from ngym_cli.runs.trial_table import concatenate
 from ngym_cli.training.progress import Display
 
 if TYPE_CHECKING:

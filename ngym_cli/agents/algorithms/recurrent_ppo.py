@@ -153,7 +153,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return RolloutAgent(self.policy, rollout, self.rng, self.compiled)
 
     def _finish_episodes(
-        self, agent: RolloutAgent | DeviceRolloutAgent, t: int, dones: np.ndarray, infos: list[dict]
+        self, agent: RolloutAgent | DeviceRolloutAgent, t: int, dones: np.ndarray, infos: list[dict[str, Any]]
     ) -> None:
         """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
         ended = np.flatnonzero(dones)

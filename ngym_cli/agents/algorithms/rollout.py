@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ngym_cli.agents.algorithms.objective import Minibatch
 from ngym_cli.agents.algorithms.sequences import PackedRollout, PackedSteps, pack
-from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
+from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import PackedSequences
 from ngym_cli.agents.penalties import silent_units
 

@@ -169,7 +169,7 @@ class RecurrentNetwork(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move or convert the weights; torch keeps lists of these, which must not hold computed weights' graphs."""
         with torch.no_grad():
-            return super()._apply(fn, recurse)
+            return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
 
     def stepper(self) -> Stepper:
         """Return the present weights as a network that steps in NumPy; call again after each update."""

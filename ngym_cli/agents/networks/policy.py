@@ -17,7 +17,8 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from ngym_cli.agents.acting import Actor, ArrayState, Layer, ReadOut
+from ngym_cli.agents.acting import Actor, Layer, ReadOut
+from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.networks import constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
@@ -110,8 +111,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def __init__(
         self,
-        observation_space: spaces.Space,
-        action_space: spaces.Space,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
         lr_schedule: Schedule,
         network: str = "lstm",
         units: int = 64,
