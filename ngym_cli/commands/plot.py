@@ -64,7 +64,7 @@ def execute(request: PlotRequest) -> None:
     from ngym_cli import terminal
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
     from ngym_cli.figures.files import FigureFiles
