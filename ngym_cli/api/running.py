@@ -34,7 +34,7 @@ def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
 
 def _prepare() -> None:
     threads.learn_with(None)
-    threads.one()
+    threads.limit_libraries()
 
 
 def _folder(outcome: RunResult, progress: bool) -> Path:

@@ -63,7 +63,7 @@ def sweep(
     from ngym_cli.sweeps.recipe import zip_groups
 
     refuse_while_importing()
-    threads.one()
+    threads.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
     given: dict[str, object] = {}
     if groups := zip_groups([settings.ALSO.get(word, word) for word in group] for group in zip):
@@ -190,7 +190,7 @@ def reproduce(
         UserError: if the paper does not exist, or no network could be trained.
         KeyboardInterrupt: if interrupted; the same call continues.
     """
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.config import checked
     from ngym_cli.papers import collection, reproduction
     from ngym_cli.papers.request import ReproduceRequest
