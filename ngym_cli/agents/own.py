@@ -144,9 +144,21 @@ def network_class(name: str) -> type | None:
         return None
     if not (isinstance(cls, type) and any(base.__module__.startswith("torch.nn") for base in cls.__mro__)):
         raise UserError(f"network {name}: expected {parts.KINDS['network'].base}, a subclass of ngym_cli.Cell")
-    if not callable(getattr(cls, "step", None)):
-        raise UserError(f"network {name}: {cls.__name__} has no step(self, x, state), see ngym_cli.Cell")
+    if not callable(getattr(cls, "step", None)) and not _takes_state(cls):
+        raise UserError(
+            f"network {name}: {cls.__name__} has no step(self, x, state), see ngym_cli.Cell, and no "
+            "forward(self, input, state) that returns output and state"
+        )
     return cls
+
+
+def _takes_state(cls: type) -> bool:
+    """Return whether a module maps an input and a state."""
+    try:
+        parameters = list(inspect.signature(cls.forward).parameters.values())  # type: ignore[attr-defined]
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return len([each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]) == 3
 
 
 def network_options(cls: type, name: str) -> dict[str, FieldInfo]:

@@ -35,6 +35,9 @@ def reference_of(kind: str, part: str | type | FunctionType) -> str:
     if isinstance(part, str):
         return part
     name = getattr(part, "__qualname__", None)
+    if name is None and kind in ("network", "callback") and callable(getattr(part, "forward", None)):
+        text = f"expected the class {type(part).__name__}, which is made with the inputs of the task"
+        raise UserError(f"{kind}: {text}; its arguments are network_args")
     if not callable(part) or name is None:
         raise UserError(f"{kind}: expected a name or a class, not {part!r}")
     if "<locals>" in name or "." in name or name == "<lambda>":

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
+from ngym_cli.errors import UserError
 from ngym_cli.runs import managing
 from ngym_cli.training.progress import Display, LiveDisplay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from stable_baselines3.common.callbacks import BaseCallback
 
     from ngym_cli.config import ResolvedConfig, RunConfig
     from ngym_cli.environments.properties import TaskProperties
@@ -22,14 +25,30 @@ if TYPE_CHECKING:
 
 def start(
     config: RunConfig, root: Path, name: str | None, overwrite: bool, progress: bool,
-    threads_for_learning: int | None = None, tags: Sequence[str] = (),
+    threads_for_learning: int | None = None, tags: Sequence[str] = (), callbacks: Sequence[BaseCallback] = (),
 ) -> Path:  # fmt: skip
     """Train and return the folder of the run; arguments as of ``ngym_cli.training.main_loop.train``."""
     managing.check_tags(tags)
     _prepare(threads_for_learning)
     from ngym_cli.training import main_loop
 
-    return _folder(main_loop.train(config, root, name, overwrite, hooks(progress, tags)), progress)
+    return _folder(main_loop.train(config, root, name, overwrite, hooks(progress, tags, callbacks)), progress)
+
+
+def require_callbacks(callbacks: Sequence[object]) -> None:
+    """Refuse objects that are not callbacks, and warn that a resumed run does not have callbacks that are objects.
+
+    Raises:
+        UserError: names the first object that is not a callback of Stable-Baselines3.
+    """
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    for callback in callbacks:
+        if not isinstance(callback, BaseCallback):
+            raise UserError(f"callbacks: expected Stable-Baselines3 callbacks, not {callback!r}")
+    names = ", ".join(type(callback).__name__ for callback in callbacks)
+    text = f"callbacks that are objects ({names}) are not in the record of the run: run.resume() continues without them"
+    warnings.warn(text, UserWarning, stacklevel=4)
 
 
 def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
@@ -51,7 +70,7 @@ def _folder(outcome: RunResult, progress: bool) -> Path:
     return outcome.run.path
 
 
-def hooks(progress: bool, tags: Sequence[str] = ()) -> Hooks:
+def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCallback] = ()) -> Hooks:
     """Return the hooks of a run with a display, or without, and with tags."""
     from ngym_cli.agents.algorithms import find_algorithm
     from ngym_cli.training.main_loop import Hooks
@@ -67,7 +86,7 @@ def hooks(progress: bool, tags: Sequence[str] = ()) -> Hooks:
         if tags:
             managing.tag(run, tags)
 
-    return Hooks(lambda resolved, facts: threads.one_in_torch(), display, begun=begun)
+    return Hooks(lambda resolved, facts: threads.one_in_torch(), display, begun=begun, callbacks=callbacks)
 
 
 def in_notebook() -> bool:

@@ -67,10 +67,17 @@ def train(
         >>> run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")  # doctest: +SKIP
     """
     refuse_while_importing()
+    callbacks = more.get("callbacks") or more.get("callback") or ()
+    several = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
+    objects = [each for each in several if not isinstance(each, str | type)]
+    if objects:
+        running.require_callbacks(objects)
+        more = {**more, "callback": None, "callbacks": [each for each in several if isinstance(each, str | type)]}
     given = settings.nested({"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more})
     loaded = configuration.load(settings.path(config), given, trust, "python")
     tags = [tag] if isinstance(tag, str) else list(tag)
-    return Run(running.start(loaded, Path(runs_root), name, overwrite, progress, threads, tags), trust)
+    path = running.start(loaded, Path(runs_root), name, overwrite, progress, threads, tags, objects)
+    return Run(path, trust=True)  # all code that it names was passed here, or trusted when the file was read
 
 
 @in_python_words

@@ -97,7 +97,7 @@ def execute(request: PlotRequest) -> None:
         if request.list_figures:
             _print_available(requests.available(view), request.as_json)
             return
-        rows = requests.draw(view, figures, files)
+        rows = requests.draw(view, figures, files, lambda name: tell(f"drawing {name}", style="dim"))
     if request.as_json:
         terminal.print_json(rows)
         return

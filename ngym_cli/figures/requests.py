@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
@@ -164,13 +164,16 @@ class AvailableFigure(TypedDict):
     reason: str | None
 
 
-def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[FigureRow]:
+def draw(
+    seen: View, names: Sequence[str], files: FigureFiles, begun: Callable[[str], object] = lambda name: None
+) -> list[FigureRow]:
     """Draw figures.
 
     Args:
         seen: the runs.
         names: names of figures; by default the figures suited to the task.
         files: files to write.
+        begun: called with the name of each figure before the figure is drawn.
 
     Raises:
         UserError: on an unknown figure, format or style; or if nothing was drawn although figures were requested by
@@ -178,7 +181,10 @@ def draw(seen: View, names: Sequence[str], files: FigureFiles) -> list[FigureRow
     """
     specs = [find_figure(name) for name in names] or natural_figures(seen)
     places = files.places(seen.first.run.path, [f"{spec.name}{suffix(seen)}" for spec in specs])
-    found = [(drawn(seen, spec, files.style), dict(seen.left_out), seen.table) for spec in specs]
+    found = []
+    for spec in specs:
+        begun(spec.name)
+        found.append((drawn(seen, spec, files.style), dict(seen.left_out), seen.table))
     failed = [(spec.name, result) for spec, (result, *_) in zip(specs, found, strict=True) if result.figure is None]
     refused = failed if len(failed) == len(found) and names else [each for each in failed if each[1].damaged]
     if refused:  # nothing is written of a damaged run

@@ -92,6 +92,10 @@ def _plan(request: RunRequest) -> int:
 
     config, properties = resolve(request.load())
     config = complete(config, properties)
+    if config.callbacks:
+        from ngym_cli.training.main_loop import own_callbacks
+
+        own_callbacks(config)
     if request.print_config and not request.as_json:
         sys.stdout.write(config.to_toml())
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,12 +60,14 @@ class Hooks:
         make_display: returns the display of the progress.
         watch: called after each evaluation; may end the run early.
         begun: called with the folder of a new run once it is complete enough to be listed.
+        callbacks: callbacks as objects, which a resumed run does not have.
     """
 
     announce: Callable[[ResolvedConfig, TaskProperties], None] = lambda *_: None
     make_display: Callable[[ResolvedConfig, TaskProperties, Path], Display] = lambda *_: Display()
     watch: Watch | None = None
     begun: Callable[[runs.RunFolder], object] = lambda *_: None
+    callbacks: Sequence[BaseCallback] = ()
 
 
 def train(
@@ -102,7 +104,8 @@ def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
     with locks.lock(run.path):
         run.update(**references, **learning.origin)
         hooks.begun(run)
-        return _learn(run, resolved, learning, hooks)
+        learning = replace(learning, callbacks=[*learning.callbacks, *hooks.callbacks])
+    return _learn(run, resolved, learning, hooks)
 
 
 def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None) -> RunResult:
@@ -203,10 +206,10 @@ def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Lea
         if resolved.init_from is not None:
             origin["init_from"] = saving.initialise_from(model, config, runs.find(resolved.init_from))
         venv.seed(resolved.seeds["environments"])
-    return Learning(model, venv, curriculum, _own_callbacks(config), origin)
+    return Learning(model, venv, curriculum, own_callbacks(config), origin)
 
 
-def _own_callbacks(config: RunConfig) -> list[BaseCallback]:
+def own_callbacks(config: RunConfig) -> list[BaseCallback]:
     """Return a user's own callbacks, each made without arguments.
 
     Raises:

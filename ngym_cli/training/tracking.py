@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, flatten
 from ngym_cli.errors import library, one_line
@@ -60,7 +62,12 @@ class WandbTracker:
 
     def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a matplotlib figure."""
-        self._run.log({tag: self._library.Image(figure)}, step=step)
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from PIL import Image
+
+        canvas = FigureCanvasAgg(figure)  # the library would need pyplot to do the same
+        canvas.draw()
+        self._run.log({tag: self._library.Image(Image.fromarray(np.asarray(canvas.buffer_rgba())))}, step=step)
 
     def close(self) -> None:
         """End the run there."""
@@ -157,6 +164,7 @@ class TrackedBoard(Board):
         super().__init__(folder, state)
         self._say = say
         self._tracker: Tracker | None = None
+        self._without_figures = False
         self._safely(lambda: setattr(self, "_tracker", make()))
 
     def _safely(self, do: Callable[[], None]) -> None:
@@ -176,8 +184,12 @@ class TrackedBoard(Board):
     def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a matplotlib figure."""
         tracker = self._tracker
-        if tracker is not None:
-            self._safely(lambda: tracker.figure(tag, figure, step))
+        if tracker is not None and not self._without_figures:
+            try:
+                tracker.figure(tag, figure, step)
+            except Exception as error:  # curves are worth more than pictures
+                self._without_figures = True
+                self._say(f"tracking continues without figures: {one_line(error)[:300]}")
         super().figure(tag, figure, step)
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ A cell is a step in plain torch:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -198,10 +199,12 @@ def build_network(cls: type, name: str, input_size: int, units: int, layers: int
     Raises:
         UserError: if the cell cannot be made or stepped.
     """
+    from ngym_cli.agents.networks.modules import ModuleCell
     from ngym_cli.config.parts import user_errors
 
+    make = cls if callable(getattr(cls, "step", None)) else partial(ModuleCell, cls)
     with user_errors(f"network {name}"):
         try:
-            return CellNetwork(lambda inputs, n: cls(inputs, n, **options), input_size, units, layers)
+            return CellNetwork(lambda inputs, n: make(inputs, n, **options), input_size, units, layers)
         except StateError as error:
             raise UserError(f"network {name}: {error}") from error

@@ -86,3 +86,33 @@ def test_a_search_without_optuna_says_how_to_install_it(monkeypatch, ngym):
     result = ngym("sweep", "--search", "3", "--space", "units=int:8:16")
     assert result.code == 2
     assert "pip install 'ngym[search]'" in result.err
+
+
+def test_a_trial_that_fails_is_failed_in_the_study_and_the_best_setting_is_saved(make_sweep, monkeypatch):
+    from ngym_cli.config.loading import read_toml
+    from ngym_cli.sweeps import control, results
+
+    sweep = make_search(make_sweep)
+    worker.prepare(sweep)
+    learned = worker.run_one
+    monkeypatch.setattr(worker, "run_one", lambda *args, **more: 1 / 0)
+    assert worker.perform(str(sweep.path), 0) == worker.FAILED
+    monkeypatch.setattr(worker, "run_one", learned)
+    for job in (1, 2):
+        assert worker.perform(str(sweep.path), job) == worker.DONE
+    trials = worker.open_study(sweep)[0].get_trials()
+    assert [trial.state.name for trial in trials] == ["FAIL", "COMPLETE", "COMPLETE"]
+    best = control.result(sweep, status.StatusReader(sweep).rows())["best"]
+    assert best["mean"] == max(trial.value for trial in trials[1:])
+    saved = read_toml(sweep.path / results.BEST_FILE)
+    assert saved["hyperparameters"]["learning_rate"] == best["values"]["hyperparameters.learning_rate"]
+    assert saved["units"] == best["values"]["units"]
+
+
+def test_parameters_of_equal_scores_have_no_importance(make_sweep):
+    sweep = make_search(make_sweep, 8)
+    worker.prepare(sweep)
+    for job in range(8):
+        study, storage = worker.open_study(sweep, job)
+        study.tell(worker.claim(sweep, study, storage, job).number, 0.5)
+    assert worker.importance(sweep) == {}

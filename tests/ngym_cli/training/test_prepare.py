@@ -50,3 +50,8 @@ def test_what_does_not_work_is_refused(settings, message, tmp_path, monkeypatch)
     with pytest.raises(UserError, match=message):
         prepare(from_dict(settings))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_refuses_callbacks_that_do_not_exist(ngym):
+    result = ngym("run", "--task", "RDM-v0", "--timesteps", "500", "--dry-run", "--callback", "nofile.py:CB")
+    assert result.code == 2 and "nofile.py" in result.err and not result.out

@@ -61,3 +61,18 @@ def test_the_time_left_is_said_once_it_is_known(monkeypatch):
         display.update(step, NUMBERS)
     lines = out.getvalue().splitlines()
     assert [line.split(":")[0] for line in lines] == ["250 of 1,000 steps, 30 s left", "500 of 1,000 steps, 28 s left"]
+
+
+def test_the_bar_of_a_run_that_ended_early_keeps_the_steps_taken():
+    import io
+
+    from rich.console import Console
+
+    page = io.StringIO()
+    display = LiveDisplay(Console(file=page, force_terminal=True, width=100), 3_000, {})
+    numbers = {"performance": 0.5, "trials": 10, "reward_per_trial": 0.1, "abort_rate": 0.0}
+    display.start()
+    display.update(1_000, numbers)
+    display.evaluating(3, 10)
+    display.stop()
+    assert "1,000 of 3,000 steps, ended" in page.getvalue()

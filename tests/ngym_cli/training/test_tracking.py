@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from ngym_cli.training import tracking
+
 RUN = ("run", "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "2000", "--eval-trials", "20", "--name", "a")
 
 
@@ -60,3 +62,27 @@ def test_a_service_that_is_not_installed_is_said_before_anything_is_made(ngym, t
     assert (result.code, result.out) == (2, "")
     assert "pip install 'ngym[wandb]'" in result.err
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_figure_that_fails_does_not_end_the_tracking(ngym, monkeypatch):
+    steps = []
+
+    class WithoutFigures:
+        def __init__(self, run, config, key):
+            pass
+
+        def scalars(self, values, step):
+            steps.append(step)
+
+        def figure(self, tag, figure, step):
+            raise AttributeError("no attribute 'pyplot'")
+
+        def close(self):
+            steps.append("closed")
+
+    monkeypatch.setitem(tracking.TRACKERS, "wandb", WithoutFigures)
+    monkeypatch.setattr(tracking, "require", lambda service: None)
+    result = ngym("run", "--task", "GoNogo-v0", "--timesteps", "2000", "--name", "a", "--track", "wandb",
+                  "--eval-every", "1000", "--eval-trials", "20")  # fmt: skip
+    assert result.code == 0 and steps[-1] == "closed" and len(set(steps)) > 2
+    assert result.err.count("tracking continues without figures: AttributeError") == 1
