@@ -12,7 +12,7 @@ from typing import Any
 
 from neurogym import ceilings, spaces, utils
 from neurogym.compat import finder as _finder
-from neurogym.core import BaseEnv, EpochEnv, InvalidOperationError, PeriodEnv, TrialEnv, TrialWrapper
+from neurogym.core import BaseEnv, EpochEnv, Hooks, InvalidOperationError, PeriodEnv, TrialEnv, TrialWrapper
 from neurogym.envs.registration import all_envs, all_tags, get_collection, make, make_vec, register, register_all
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -35,6 +35,7 @@ _LAZY = {
 __all__ = [
     "BaseEnv",
     "EpochEnv",
+    "Hooks",
     "InvalidOperationError",
     "PeriodEnv",
     "Rule",

@@ -35,7 +35,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.compat.one_trial import OneTrial
-from neurogym.cycle import TaskDefinition, env_string, make_trials, sample, trial_lengths
+from neurogym.cycle import TaskDefinition, env_string, make_trials, sample
 from neurogym.parameters import BaseEnv
 from neurogym.plotting.frames import TrialSoFar, picture
 from neurogym.spaces import Action, checked_action
@@ -43,11 +43,13 @@ from neurogym.state import snapshot
 from neurogym.trials import Info, InvalidOperationError, StepResult, Trials
 from neurogym.trials.events import ABORT, END, NONE, OUTCOME, TABLES, StepInfo, outcome_of
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
+from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.stack import Stack
 
 __all__ = [
     "BaseEnv",
     "EpochEnv",
+    "Hooks",
     "InvalidOperationError",
     "OrderEnforcing",
     "PeriodEnv",
@@ -58,7 +60,7 @@ __all__ = [
 ]
 
 
-class TrialEnv(OneTrial, TaskDefinition):
+class TrialEnv(OneTrial):
     """An environment made of trials, and trials made of periods.
 
     At step t the agent sees row t of the trial and acts; the reward and ``info`` returned belong to that row. The step
@@ -387,16 +389,6 @@ class TrialEnv(OneTrial, TaskDefinition):
         if name != "last_gt":
             return self.cursor.field(name)
         return np.zeros_like(self.cursor.field("gt")) if self._last_gt is None else self._last_gt
-
-    def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
-        """Mean, s.d., 95th percentile and maximum of the trial length, in steps; the session is not disturbed."""
-        steps = trial_lengths(self, num_trials)
-        return {
-            "mean": round(float(steps.mean()), 3),
-            "std": round(float(steps.std()), 3),
-            "percentile_95": round(float(np.percentile(steps, 95)), 3),
-            "max": round(float(steps.max()), 3),
-        }
 
 
 PeriodEnv = EpochEnv = TrialEnv

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
+#: Environment variable that keeps full tracebacks of errors of the user in Python.
+FULL_TRACEBACK = "NGYM_TRACEBACK"
+
 
 class UserError(Exception):
-    """Error of the user: the command line prints the message on a single line and exits with code 2."""
+    """Error of the user: the command line prints the message on a single line and exits with code 2.
+
+    IPython and notebooks print that line, too; with ``NGYM_TRACEBACK=1`` in the environment the full traceback.
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython prints for this error."""
+        if os.environ.get(FULL_TRACEBACK):
+            import traceback
+
+            return "".join(traceback.format_exception(self)).splitlines()
+        return [f"{type(self).__name__}: {message_of(self)}"]
 
 
 class InUseError(UserError):

@@ -6,23 +6,18 @@ Everything here acts on a block of one trial; :class:`neurogym.trials.Trials` ha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.compat.members import built, durations, end_of_periods, in_order, older_name, zero_filled
+from neurogym.cycle import TaskDefinition, trial_lengths
 from neurogym.messages.names import unknown
 from neurogym.trials import InvalidOperationError, Period, Trials, Where
 from neurogym.trials.layout import Duration
 from neurogym.trials.row_arrays import RowValues
 
-if TYPE_CHECKING:
-    from neurogym.trials.single import SingleTrial as Base
-else:
-    Base = object
 
-
-class OneTrial(Base):
+class OneTrial(TaskDefinition):
     """Methods of an environment that describe its present trial, and members that scripts for NeuroGym use."""
 
     def add_period(
@@ -101,6 +96,16 @@ class OneTrial(Base):
             trials.set_groundtruth(lambda _: rows, period, where)
         else:
             trials.set_groundtruth(value, period, where)
+
+    def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
+        """Mean, s.d., 95th percentile and maximum of the trial length, in steps; the session is not disturbed."""
+        steps = trial_lengths(self, num_trials)
+        return {
+            "mean": round(float(steps.mean()), 3),
+            "std": round(float(steps.std()), 3),
+            "percentile_95": round(float(np.percentile(steps, 95)), 3),
+            "max": round(float(steps.max()), 3),
+        }
 
     # -- members that tasks written for older versions use ------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
+import warnings
 from typing import Any
 
 import gymnasium as gym
@@ -22,6 +23,7 @@ from neurogym.wrappers.base import OrderEnforcing
 logger = logging.getLogger(__name__)
 
 _VECTOR_OF = "make_vec of "
+_OLD = "old id "
 _GROUPS = {"native": native.TASKS, "contrib": contrib.TASKS, "image": image.TASKS}
 
 
@@ -46,8 +48,9 @@ def register_all() -> None:
         register(id_, entry_point=entry_point)
     for alias, (target, kwargs) in ALIASES.items():
         if target in _TASKS:
-            register(alias, entry_point=_TASKS[target][1], kwargs=kwargs)
-            if not alias.endswith("-v0"):  # or Gymnasium would call the first version out of date
+            second = not alias.endswith("-v0")
+            register(alias, entry_point=f"{__name__}:{_OLD}{alias}" if second else _TASKS[target][1], kwargs=kwargs)
+            if second:  # or Gymnasium would call the first version out of date
                 gym.registry[alias] = dataclasses.replace(gym.registry[alias], id=target)
 
 
@@ -65,10 +68,28 @@ def register(id_: str, **kwargs: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Maker of batches for the id after ``make_vec of``."""
+    """Maker of batches for the id after ``make_vec of``, or of the task of an old id that looks like a new version."""
+    if name.startswith(_OLD):
+        return functools.partial(_make_old, name.removeprefix(_OLD))
     if name.startswith(_VECTOR_OF):
         return functools.partial(make_vec, name.removeprefix(_VECTOR_OF))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _make_old(alias: str, **kwargs: Any) -> gym.Env:
+    """Make the task of an old id such as ``RDM-v1``, with a warning."""
+    _warn_of_old(alias)
+    env: gym.Env = entry(alias)(**kwargs)
+    return env
+
+
+def _warn_of_old(alias: str) -> None:
+    """Warn that an old id is not a newer version of its task."""
+    first = f"{alias.rpartition('-v')[0]}-v0"
+    target, kwargs = ALIASES[alias]
+    changes = ", ".join(f"{name}={value!r}" for name, value in kwargs.items())
+    text = f"{alias} is not a newer version of {first} but an id of 2019: {target} with {changes}; use {first}"
+    warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def make(id_: str, **kwargs: Any) -> gym.Env:
@@ -84,6 +105,8 @@ def make(id_: str, **kwargs: Any) -> gym.Env:
     if ":" not in id_:
         id_ = registered_id(id_)
         if id_ in ALIASES:
+            if not id_.endswith("-v0"):
+                _warn_of_old(id_)
             target, defaults = ALIASES[id_]
             id_, kwargs = target, {**defaults, **kwargs}
     return OrderEnforcing(gym.make(id_, **kwargs))

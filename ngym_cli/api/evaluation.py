@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.api import running, settings
+from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import ROOT
 from ngym_cli.runs.trial_table import Table, read_trials
@@ -31,6 +32,7 @@ class WithFigures:
     folder: Path
     _trust: bool
 
+    @in_python_words
     def plot(self, figure: FigureChoice, *, by: str | None = None, style: str = "screen", **options: object) -> Figure:
         """Draw a figure.
 
@@ -51,6 +53,7 @@ class WithFigures:
             running.show_figures()
         return drawn
 
+    @in_python_words
     def table(self, figure: FigureChoice, *, by: str | None = None, **options: object) -> settings.DataTable:
         """Return the numbers behind a figure, such as ``fixed-points``, as a pandas.DataFrame (else a pyarrow.Table).
 
@@ -152,6 +155,7 @@ class Evaluation(WithFigures):
         return settings.html(f"Evaluation {self.name}", {k: self.summary.get(k) for k in shown if k in self.summary})
 
 
+@in_python_words
 def compare(
     runs: Sequence[WithFigures | str | Path] | WithFigures | str | Path,
     metric: str | Sequence[str] = (),

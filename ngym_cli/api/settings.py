@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -51,9 +51,47 @@ def flat(given: Mapping[str, Any], convert: Callable[[Option, Any], Any] | None 
             stages = value if isinstance(value, list | tuple) else [value]
             values[name] = [nested(dictionary(name, stage)) for stage in stages]
         else:
+            refuse_entry_of_table(name, value, options, given.get("task"))
             option = find_option(name, options)
             values[option.entry] = (convert or plain)(option, value)
     return values
+
+
+def refuse_entry_of_table(name: str, value: object, options: Mapping[str, Option], task: object = None) -> None:
+    """Refuse an argument that is an entry of a dictionary, such as ``learning_rate``, and say which dictionary.
+
+    Args:
+        name: name of the argument.
+        value: its value, for the message.
+        options: the arguments.
+        task: the task, whose arguments and periods count; the default task if None.
+
+    Raises:
+        UserError: if the argument is such an entry.
+    """
+    if name in options:
+        return
+    for table, entries in _entries_of_tables(task):
+        if table in options and name in entries:
+            raise UserError(f"'{name}' is an entry of {table}: {table}={{'{name}': {repr(value)[:60]}}}")
+
+
+def _entries_of_tables(task: object) -> Iterator[tuple[str, Collection[str]]]:
+    """Yield dictionaries among the arguments of a run, with the names of entries."""
+    from ngym_cli.agents.algorithms import HYPERPARAMETERS
+    from ngym_cli.agents.networks import NETWORKS
+    from ngym_cli.config.model import RunConfig
+    from ngym_cli.config.parts import keyword_parameters
+    from ngym_cli.config.tasks import find_task
+
+    yield "hyperparameters", HYPERPARAMETERS
+    yield "network_args", {name for network in NETWORKS.values() for name in network.options}
+    chosen = RunConfig.model_fields["task"].default if task is None else task
+    entry = find_task(chosen).entry if isinstance(chosen, str) else chosen
+    yield "task_args", keyword_parameters(entry) or () if callable(entry) else ()
+    for table in ("timing", "rewards"):
+        entries = getattr(entry, f"default_{table}", None)
+        yield table, entries if isinstance(entries, Mapping) else ()
 
 
 def nested(given: Mapping[str, Any]) -> dict[str, object]:

@@ -13,6 +13,7 @@ from ngym_cli.api import settings
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
+from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.fields import Option
 from ngym_cli.errors import UserError
 from ngym_cli.runs import MANIFEST
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ngym_cli.sweeps.status import RunRow
 
 
+@in_python_words
 def sweep(
     base: Mapping[str, object] | Run | str | Path | None = None,
     *,
@@ -160,6 +162,7 @@ class Sweep:
         return f"<div><b>Sweep {self.path}</b>{shown}</div>"
 
 
+@in_python_words
 def reproduce(
     paper: str,
     only: str | Sequence[str] = (),

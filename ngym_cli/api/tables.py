@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from neurogym.behaviour.reading import TableSource
 from ngym_cli import runs
 from ngym_cli.api import settings
+from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ngym_cli.fitting.requests import FitHooks
 
 
+@in_python_words
 @with_keywords(DataRequest, without=("out", "format", "subjects_shown"))
 def data(table: TableSource, **request: Any) -> Description:
     """Describe a table of choices, as ``ngym data``.
@@ -118,6 +120,7 @@ class Fit(Mapping[str, Any]):
         """Trials with the held-out probability of the choices by each model."""
         return settings.frame_of_table(read_parquet(self.path / TRIALS))
 
+    @in_python_words
     def plot(self, figure: str = "likelihood") -> Figure:
         """Return a figure of the fit.
 
@@ -169,6 +172,7 @@ def _cells(name: str, value: Any) -> dict[str, object]:
     return {name: value["value"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
 
 
+@in_python_words
 @with_keywords(FitRequest)
 def fit(
     table: TableSource, model: str | Sequence[str] | None = None, hooks: FitHooks | None = None, **request: Any

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
+from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.fields import Option
-from ngym_cli.config.keywords import read_keywords, with_keywords
+from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.runs import records
@@ -32,6 +33,7 @@ PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
 OF_THE_COMMAND = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
 
 
+@in_python_words
 def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: bool = False) -> Run:
     """Return a run with trials, evaluations, figures and trained agent.
 
@@ -110,6 +112,7 @@ class Run(WithFigures):
         found = self.manifest().get("performance")
         return None if found is None else float(found)
 
+    @in_python_words
     @with_keywords(EvalRequest, OF_THE_COMMAND)
     def evaluate(self, trials: int | None = None, **request: Any) -> Any:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
@@ -130,6 +133,9 @@ class Run(WithFigures):
         from ngym_cli.evaluation.service import evaluate
         from ngym_cli.fitting.stored_tables import stored_table
 
+        arguments = keyword_options(EvalRequest, OF_THE_COMMAND)
+        for name, value in request.items():
+            settings.refuse_entry_of_table(name, value, arguments, self.config.task)
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.ROOT)
         made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", OF_THE_COMMAND, eval_value)
@@ -137,6 +143,7 @@ class Run(WithFigures):
         evaluations = [Evaluation(folder, self._trust) for _, folder in evaluate([str(self.path)], runs.ROOT, made)]
         return evaluations if made.checkpoints is not None else evaluations[0]
 
+    @in_python_words
     def resume(self, progress: bool = True) -> Run:
         """Continue an interrupted run from the last checkpoint.
 
@@ -149,6 +156,7 @@ class Run(WithFigures):
         running.go_on(self.run, self._trust, progress)
         return self
 
+    @in_python_words
     def report(self, out: str | Path | None = None) -> Path:
         """Write an HTML page about the run and return the path of the page.
 

@@ -12,6 +12,7 @@ from ngym_cli.api import running, settings
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import Part, ValuesByName, Wrappers
 from ngym_cli.api.trained import Run, eval_value
+from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
 from ngym_cli.training.request import RunRequest
@@ -20,6 +21,7 @@ from ngym_cli.training.request import RunRequest
 OF_THE_COMMAND = ("threads", "resume", "tag")
 
 
+@in_python_words
 @with_keywords(RunRequest, OF_THE_COMMAND)
 def train(
     task: Part | None = None,
@@ -66,6 +68,7 @@ def train(
     return Run(running.start(loaded, Path(runs_root), name, overwrite, progress), trust)
 
 
+@in_python_words
 def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, trust: bool = False,
            progress: bool = True) -> Run:  # fmt: skip
     """Continue an interrupted run from the last checkpoint and return the run.
@@ -82,6 +85,7 @@ def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, tru
     return Run(running.go_on(runs.find(str(run), Path(runs_root)), trust, progress), trust)
 
 
+@in_python_words
 @with_keywords(EvalRequest, ("run", "simulate", *OF_NETWORKS, "lesion", "silence", "clamp", "noise"))
 def simulate(
     fit: str | Path | Mapping[str, object],

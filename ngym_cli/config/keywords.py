@@ -11,12 +11,19 @@ from pydantic_core import PydanticUndefined
 
 from ngym_cli.config.fields import AnyRequest, Option, Request, checked, options_of
 from ngym_cli.config.nested import merge, nest
-from ngym_cli.errors import check_known
+from ngym_cli.errors import UserError, did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Fields of requests that have another name in Python.
 RENAMED = {"runs": "runs_root", "sweeps": "sweeps_root"}
+#: Names of arguments in other libraries.
+MEANT = {
+    "env": "task", "env_id": "task", "total_timesteps": "timesteps", "steps": "timesteps", "policy": "network",
+    "model": "network", "hidden_size": "units", "num_envs": "n_envs", "callback_list": "callbacks",
+    "policy_kwargs": "network_args", "env_kwargs": "task_args", "tracker": "track", "n_eval_episodes": "eval_trials",
+    "eval_freq": "eval_every", "save_freq": "checkpoint_every", "verbose": "progress", "cells": "units",
+}  # fmt: skip
 #: Fields of requests that are only of use in the shell.
 OF_THE_SHELL = ("as_json", "dry_run", "print_config", "smoke", "checkpoint")
 
@@ -72,11 +79,14 @@ def find_option(name: str, options: Mapping[str, Option], kind: str = "argument"
     """Return the option of a keyword argument; its name in the shell counts, too, as ``reward`` for ``rewards``.
 
     Raises:
-        UserError: on an unknown name, with the nearest.
+        UserError: on an unknown name, with the nearest, or else all.
     """
     spelled = {option.spelling.strip("-").replace("-", "_"): option for option in options.values()}
-    check_known(kind, name, {**spelled, **options})
-    return options.get(name) or spelled[name]
+    found = options.get(name) or spelled.get(name)
+    if found is None:
+        meant = did_you_mean(MEANT.get(name, name), {**spelled, **options})
+        raise UserError(f"unknown {kind} '{name}'{meant} (expected one of: {', '.join(sorted(options))})")
+    return found
 
 
 def read_keywords(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import gymnasium as gym
 
+from neurogym.compat.leniency import strictly
 from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv, TrialWrapper
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
@@ -221,6 +222,7 @@ def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Cal
     make_task = task.entry_for(kwargs)
     wrappers = [bind(entry.name, entry.args, another_task) for entry in settings.wrappers]
 
+    @strictly()
     def make() -> gym.Env:
         try:
             env = make_task()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from neurogym.analysis.trial_tables import MissingColumnsError
 from ngym_cli.config import parts
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.style import Unavailable, footnote, set_titles, unavailable_on
 
@@ -35,6 +35,15 @@ MODULES = {
     "dynamics": ("fixed-points", "flow", "modes", "bifurcation"),
     "watch": ("examples",),
 }
+
+#: Other words for figures.
+MEANT = {
+    "pca": "trajectories", "pcs": "trajectories", "trajectory": "trajectories", "raster": "psth",
+    "tuning": "selectivity", "decoder": "decoding", "rsa": "similarity", "cka": "similarity", "dsa": "similarity",
+    "reaction-times": "chronometric", "rt": "chronometric", "accuracy": "psychometric", "curve": "learning",
+    "reward": "learning", "loss": "learning", "slow-points": "fixed-points", "vector-field": "flow",
+    "eigenvalues": "modes", "trial": "examples",
+}  # fmt: skip
 
 #: Wrappers that make figures natural which the task alone does not, by the beginning of their name.
 WRAPPER_TAGS = {
@@ -171,7 +180,9 @@ def find_figure(figure: FigureChoice) -> FigureSpec:
         return FIGURES[figure]
     found = parts.find_own("figure", figure) if isinstance(figure, str) else figure
     if found is None:
-        raise unknown("figure", figure, [*FIGURES, *parts.offered("figure")])
+        names = [*FIGURES, *parts.offered("figure")]
+        meant = did_you_mean(MEANT.get(str(figure).lower(), str(figure)), names)
+        raise UserError(f"unknown figure '{figure}'{meant} (expected one of: {', '.join(sorted(names))})")
     if not callable(found) or isinstance(found, type):
         raise UserError(f"figure {figure}: expected {parts.KINDS['figure'].base}")
     declared = getattr(found, "spec", None)

@@ -64,4 +64,7 @@ def test_importing_the_toolkit_stays_light():
 def test_a_name_without_version_means_the_first_of_this_package():
     """RDM-v1 is another task than RDM-v0, the one of every example."""
     assert ngym.make("RDM").unwrapped.timing == ngym.make("RDM-v0").unwrapped.timing
-    assert ngym.make("RDM").unwrapped.timing != ngym.make("RDM-v1").unwrapped.timing
+    with pytest.warns(UserWarning, match="RDM-v1 is not a newer version of RDM-v0"):
+        assert ngym.make("RDM").unwrapped.timing != ngym.make("RDM-v1").unwrapped.timing
+    with pytest.warns(UserWarning, match="use RDM-v0"):
+        assert gym.make("RDM-v1").unwrapped.timing["fixation"] == 500

@@ -1,0 +1,68 @@
+"""Errors in the words of Python: names of arguments in place of options of the shell, and a short traceback."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ngym_cli.config.fields import Option, Request, options_of
+from ngym_cli.config.keywords import OF_THE_SHELL, RENAMED
+from ngym_cli.errors import FULL_TRACEBACK, UserError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: An option in a message; a value that follows as a number or in quotes belongs to it.
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])((?: (?=[\d'\"]))?)")
+
+
+def in_python(message: str) -> str:
+    """Return a message with options of the shell as arguments of Python.
+
+    >>> from ngym_cli.evaluation.request import EvalRequest
+    >>> in_python("run a exists; choose another --name or say --overwrite")
+    'run a exists; choose another name= or say overwrite=True'
+    """
+    options = _options()
+
+    def argument(match: re.Match[str]) -> str:
+        word, value = match.group(1), match.group(2)
+        option = options.get(word)
+        if option is None or option.name in OF_THE_SHELL:
+            return match.group(0)
+        name = RENAMED.get(option.name, option.name)
+        return f"{name}={word == option.spelling.strip('-')}{value}" if option.kind == "switch" else f"{name}="
+
+    return _OPTION.sub(argument, message)
+
+
+def _options() -> dict[str, Option]:
+    """Return the options of all requests that are in use, by their words in the shell."""
+    found: dict[str, Option] = {}
+    for request in Request.__subclasses__():
+        for option in options_of(request):
+            for spelling in (option.flag.names or (option.spelling,))[0].split("/"):
+                found.setdefault(spelling.strip("-"), option)
+    return found
+
+
+def in_python_words(function: Function) -> Function:
+    """Decorate a function so that errors of the user are in the words of Python and have a short traceback.
+
+    The environment variable ``NGYM_TRACEBACK=1`` keeps the full traceback.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            error.args = (in_python(str(error)), *error.args[1:])
+            if os.environ.get(FULL_TRACEBACK):
+                raise
+            error.__suppress_context__ = True
+            raise error.with_traceback(None)  # noqa: B904
+
+    return call  # type: ignore[return-value]

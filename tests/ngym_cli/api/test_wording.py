@@ -1,0 +1,89 @@
+"""Errors in Python: unknown names are refused with the nearest, in the words of Python, in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+import ngym_cli as nc
+from ngym_cli.api import wording
+
+
+@pytest.fixture(autouse=True)
+def as_a_program(monkeypatch, tmp_path):
+    """Without the strict mode that the command line sets, in an empty folder."""
+    monkeypatch.delenv("NGYM_STRICT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"timing": {"stimulsu": 500}}, "unknown period 'stimulsu'; did you mean 'stimulus'?"),
+        ({"rewards": {"corect": 2}}, "unknown reward 'corect'; did you mean 'correct'?"),
+        ({"task_args": {"coh": [2]}}, "did you mean 'cohs'?"),
+        ({"learning_rate": 1e-3}, "'learning_rate' is an entry of hyperparameters: hyperparameters={"),
+        ({"layers": 2}, "'layers' is an entry of network_args"),
+        ({"cohs": [4]}, "'cohs' is an entry of task_args"),
+        ({"stimulus": 500}, "'stimulus' is an entry of timing"),
+        ({"total_timesteps": 5}, "did you mean 'timesteps'?"),
+        ({"env": "RDM-v0"}, "did you mean 'task'?"),
+    ],
+)
+def test_training_and_sweeps_refuse_unknown_names(arguments, message):
+    for refused in (
+        lambda: nc.train("RDM-v0", timesteps=400, progress=False, **arguments),
+        lambda: nc.sweep({"task": "RDM-v0", "timesteps": 400, "units": 4, **arguments}, seed=range(2)),
+    ):
+        with pytest.raises(nc.UserError) as error:
+            refused()
+        assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_evaluations_refuse_unknown_names_with_their_own_arguments(run_folder):
+    run = nc.Run(run_folder)
+    with pytest.raises(nc.UserError) as error:
+        run.evaluate(20, bogus=1)
+    assert "compare_activity" in str(error.value) and "n_envs" not in str(error.value)
+    with pytest.raises(nc.UserError, match="unknown period 'stimulsu'; did you mean 'stimulus'"):
+        run.evaluate(20, timing={"stimulsu": 300})
+    with pytest.raises(nc.UserError, match="'cohs' is an entry of task_args"):
+        run.evaluate(20, cohs=[4])
+    with pytest.raises(nc.UserError, match="did you mean 'trajectories'"):
+        run.plot("pca")
+
+
+def test_messages_name_arguments_in_place_of_options(run_folder):
+    run = nc.Run(run_folder)
+    run.evaluate(20, name="twice", overwrite=True)
+    with pytest.raises(nc.UserError) as error:
+        run.evaluate(20, name="twice")
+    assert "another name= or say overwrite=True" in str(error.value) and "--" not in str(error.value)
+    assert wording.in_python("--noise needs a number, as --noise 0.1") == "noise= needs a number, as noise=0.1"
+    assert wording.in_python("a -- b, x--y") == "a -- b, x--y"
+
+
+@pytest.mark.parametrize(
+    ("message", "translated"),
+    [
+        ("--task-arg and --set", "task_args= and hyperparameters="),
+        ("--recommended shows it", "recommended=True shows it"),
+        ("draw with --stochastic", "draw with deterministic=False"),
+        ("--runs names a folder", "runs_root= names a folder"),
+        ("--dry-run, --json and --bogus", "--dry-run, --json and --bogus"),
+    ],
+)
+def test_options_become_arguments_with_their_names_in_python(message, translated):
+    assert wording.in_python(message) == translated
+
+
+def test_the_traceback_is_one_line_in_notebooks_and_short_elsewhere(monkeypatch):
+    import traceback
+
+    with pytest.raises(nc.UserError) as error:
+        nc.train("RDM-v0", network="lsmt")
+    assert error.value._render_traceback_() == [f"UserError: {error.value}"]
+    assert len(traceback.format_exception(error.value)) <= 4
+    monkeypatch.setenv("NGYM_TRACEBACK", "1")
+    with pytest.raises(nc.UserError) as error:
+        nc.train("RDM-v0", network="lsmt")
+    assert len(error.value._render_traceback_()) > 8
