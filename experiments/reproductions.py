@@ -21,11 +21,11 @@ from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 from ngym_cli import runs
 from ngym_cli.agents import threads
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.papers import collection, engine, measuring, results
 from ngym_cli.papers.reproduction import claim_row
 from ngym_cli.papers.verdicts import STATES
 from ngym_cli.sweeps import control, launchers
-from ngym_cli.sweeps.recipe import LaunchSettings
 
 ROOT = Path(__file__).parents[1] / engine.ROOT / "records"
 

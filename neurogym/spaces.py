@@ -132,18 +132,18 @@ class Discrete(_spaces.Discrete):
             self.name = _labels(name)
 
 
-def n_actions(space: Space) -> int:
+def n_actions(space: Space[Any]) -> int:
     """Number of discrete actions; 0 if actions are vectors."""
     return int(space.n) if isinstance(space, _spaces.Discrete) else 0
 
 
-def names_of(space: Space) -> Labels:
+def names_of(space: Space[Any]) -> Labels:
     """Return the labels of a space, empty if there are none; read-only, since the space may share the object."""
     names = getattr(space, "name", {})
     return names if isinstance(names, Labels) else Labels(names)
 
 
-def append_channels(space: Space, label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:
+def append_channels(space: Space[Any], label: str, n: int, low: float = -np.inf, high: float = np.inf) -> Box:
     """Widen a one-dimensional Box by ``n`` channels under ``label``, and keep the old names.
 
     A label already taken gets a number (``reward2``), so that any wrapper can be applied twice.
@@ -174,7 +174,7 @@ def unbounded(space: Any) -> Box:
     return Box(-np.inf, np.inf, name=names_of(space) or None, shape=space.shape, dtype=space.dtype.type)
 
 
-def checked_action(action: Any, space: _spaces.Space, n_actions: int) -> Action:
+def checked_action(action: Any, space: _spaces.Space[Any], n_actions: int) -> Action:
     """Return an action in the form that tasks receive: an integer or an array.
 
     Args:

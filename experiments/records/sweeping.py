@@ -14,10 +14,11 @@ from pathlib import Path
 from experiments.records.record import Record
 from experiments.records.registry import RECORDS
 from ngym_cli import runs
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.sweeps import control, folder, launchers
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
-from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
+from ngym_cli.sweeps.recipe import Recipe
 
 #: Folder of the runs.
 PLACE = Path("build") / "records"

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
 from neurogym.analysis.intervals import mean_curve, proportion_curve, resampled_sums, rows_of
-from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
+from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.array_types import FloatArray
 
 PARAMETERS = ("sensitivity", "bound", "residual_time")
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from neurogym.analysis.intervals import rows_of
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.regression import ChoiceRegression, ratio_estimate, regress_choice
-from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
+from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.array_types import FloatArray
 
 
 @dataclass(frozen=True)

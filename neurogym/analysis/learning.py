@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import enough_groups, proportion_curve
-from neurogym.analysis.results import Curve, Estimate, FloatArray, Result, bootstrap, interquartile_mean
+from neurogym.analysis.results import Curve, Estimate, Result, bootstrap, interquartile_mean
+from neurogym.array_types import FloatArray
 
 
 @dataclass(frozen=True)

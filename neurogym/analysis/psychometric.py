@@ -15,7 +15,8 @@ from scipy.special import xlogy
 
 from neurogym.analysis.intervals import proportion_curve, resampled_sums
 from neurogym.analysis.psychometric_likelihood import SHAPES, Likelihood
-from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
+from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.array_types import FloatArray
 
 ModelName = Literal["logistic", "probit", "weibull"]
 PARAMETERS = ("threshold", "slope", "guess", "lapse")

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtr, ndtri
 
 from neurogym.analysis.intervals import members_of, quantile
-from neurogym.analysis.results import Estimate, FloatArray, normal_quantile
+from neurogym.analysis.results import Estimate, normal_quantile
+from neurogym.array_types import FloatArray
 
 FLAT = 0.01  #: difference in log-likelihood that does not tell two parameters apart
 PRECISION = 0.01  #: of the end of an interval, in standard errors

@@ -9,7 +9,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurogym.analysis.results import FloatArray, Result
+from neurogym.analysis.results import Result
+from neurogym.array_types import FloatArray
 
 
 @dataclass(frozen=True)

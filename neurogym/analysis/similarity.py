@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import Estimate, FloatArray, Result, bootstrap
+from neurogym.analysis.results import Estimate, Result, bootstrap
+from neurogym.array_types import FloatArray
 
 DissimilarityMetric = Literal["correlation", "euclidean", "cosine"]
 

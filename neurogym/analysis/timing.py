@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import mean_curve, resampled, rows_of
-from neurogym.analysis.results import Curve, Estimate, FloatArray, Result
+from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.array_types import FloatArray
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.activity import nan_mean
-from neurogym.analysis.results import FloatArray, Result
+from neurogym.analysis.results import Result
+from neurogym.array_types import FloatArray
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import gymnasium as gym
 import numpy as np
@@ -43,7 +44,10 @@ def exceeded(env: gym.Env, score: Score) -> str:
     """
     if _is_stored(env.unwrapped):
         return ""
-    agents = {"a stimulus-blind agent": lambda: blind(env), "a random agent": lambda: chance(env, ERROR, TRIALS)}
+    agents: dict[str, Callable[[], Score | None]] = {
+        "a stimulus-blind agent": lambda: blind(env),
+        "a random agent": lambda: chance(env, ERROR, TRIALS),
+    }
     for agent, measure in agents.items():
         if score["performance"] >= 1:  # which nothing exceeds
             break

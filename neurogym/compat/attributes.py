@@ -49,7 +49,7 @@ def without_periods(task: object, timing: Mapping[str, object] | None) -> None:
         warn_once(f"{type(task).__name__} has no periods to time, got timing={dict(timing)!r}", "it is not used")
 
 
-def takes_older_names(owner: str, values: Mapping[object, object] | None = None) -> Callable:
+def takes_older_names(owner: str, values: Mapping[object, object] | None = None) -> Callable[..., Any]:
     """Accept older names of arguments in calls, with a warning.
 
     Args:
@@ -58,7 +58,7 @@ def takes_older_names(owner: str, values: Mapping[object, object] | None = None)
     """
     names = ARGUMENTS[owner]
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def call(*args: object, **kwargs: object) -> object:
             for old in names.keys() & kwargs.keys():

@@ -6,6 +6,8 @@ import functools
 
 from neurogym.compat.changes import ALIASES, MODULES, NAMES
 
+__all__ = ["MODULES", "NAMES"]
+
 LISTS, NATIVE, CONTRIB = "neurogym.compat.lists", "neurogym.envs.native", "neurogym.envs.contrib"
 #: Names that every module of tasks has, because its imports were visible.
 IN_TASK_MODULES = {"TruncExp": "neurogym.utils.ngym_random:TruncExp"}

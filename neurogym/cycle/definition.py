@@ -54,6 +54,7 @@ class TaskDefinition(SingleTrial):
     """
 
     remakes = True
+    derived: ClassVar[tuple[str, ...]] = ("ahead", "top", "_stack", "_seen")
     rule: ClassVar[Rule | None] = None
     r_tmax: float
     abort: bool
@@ -200,7 +201,7 @@ class TaskDefinition(SingleTrial):
         """
         return None
 
-    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
         """Last word on what ``step`` returns; the observation is already that of the next row."""
         return ob, reward, terminated, truncated, info
 

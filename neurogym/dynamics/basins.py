@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import FloatArray
+from neurogym.array_types import FloatArray
 from neurogym.dynamics.points import PER_POINT, FixedPoints, find_fixed_points
 from neurogym.dynamics.systems import System
 

@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 
 from neurogym.analysis import similarity as geometry
-from neurogym.analysis.results import FloatArray, Result
+from neurogym.analysis.results import Result
+from neurogym.array_types import FloatArray
 from neurogym.dynamics import similarity
 
 Metric = Literal["dsa", "input-dsa", "procrustes", "cka", "rsa", "svcca", "angles"]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import FloatArray, Result
+from neurogym.analysis.results import Result
+from neurogym.array_types import FloatArray
 from neurogym.dynamics.points import FixedPoints, modes
 from neurogym.dynamics.systems import System
 

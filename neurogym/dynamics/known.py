@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import FloatArray
+from neurogym.array_types import FloatArray
 from neurogym.dynamics.systems import Leaky, System
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import FloatArray, Result
+from neurogym.analysis.results import Result
+from neurogym.array_types import FloatArray
 from neurogym.dynamics.systems import System
 
 #: Starts that are minimised as one batch; limits the memory for Jacobians.

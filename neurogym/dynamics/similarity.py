@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import FloatArray
+from neurogym.array_types import FloatArray
 
 OperatorMetric = Literal["angular", "euclidean", "wasserstein"]
 

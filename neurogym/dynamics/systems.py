@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from neurogym.analysis.results import FloatArray
+from neurogym.array_types import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]
 

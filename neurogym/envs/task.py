@@ -1,12 +1,10 @@
 """Everything that the heading of a task needs: base classes, rule, metadata, spaces, and the usual arguments."""
-# ruff: noqa: F401 - task files import these names from here
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +20,38 @@ from neurogym.scores import Score
 from neurogym.spaces import Action
 from neurogym.trials import Info, Period, Rows, StepResult, Trials
 from neurogym.trials.single import NOW
+
+__all__ = [
+    "Action",
+    "AtLeastTwo",
+    "ChoiceTask",
+    "ConditionValues",
+    "Count",
+    "Distribution",
+    "Info",
+    "Jump",
+    "NOW",
+    "NonNegative",
+    "Patterns",
+    "Period",
+    "Positive",
+    "Probability",
+    "Range",
+    "Rows",
+    "Rule",
+    "Score",
+    "StepResult",
+    "TaskInfo",
+    "Tracking",
+    "TrialEnv",
+    "Trials",
+    "Vectors",
+    "rules",
+    "spaces",
+    "unknown",
+    "usual_arguments",
+    "without_periods",
+]
 
 Constructor = Callable[..., None]
 

@@ -82,7 +82,7 @@ def named(name: str) -> Callable[..., int]:
     """
     function = require(name)
     order = dict.fromkeys(entry.split()[0] for entry in str(function.__doc__).split(";"))
-    return lambda **given: function(*{**order, **given}.values())
+    return lambda **arguments: function(*{**order, **arguments}.values())
 
 
 def runnable() -> list[str]:
@@ -165,17 +165,17 @@ def _problem(name: str) -> str | None:
     """Reason why a variant cannot be loaded, or None."""
     if name == PLAIN:
         return None
-    found = importlib.util.find_spec(_module(name))
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(_module(name))
+    if spec is None or spec.origin is None:
         return f"{name} is not installed"
-    if _is_cut_short(Path(found.origin)):
-        return f"{Path(found.origin).name} is damaged"
+    if _is_cut_short(Path(spec.origin)):
+        return f"{Path(spec.origin).name} is damaged"
     try:
         module = importlib.import_module(_module(name))
     except ImportError as error:
-        return f"{Path(found.origin).name} cannot be loaded: {' '.join(str(error).split())}"
+        return f"{Path(spec.origin).name} cannot be loaded: {' '.join(str(error).split())}"
     if abi_of(vars(module).get("SIGNATURES", {})) != ABI:
-        return f"{Path(found.origin).name} was built from other sources"
+        return f"{Path(spec.origin).name} was built from other sources"
     return None
 
 

@@ -194,7 +194,9 @@ def recorded(constructor: Callable[..., None]) -> Callable[..., None]:
     return __init__
 
 
-def _bound(signature: inspect.Signature, task: object, args: tuple, kwargs: dict[str, object]) -> dict[str, object]:
+def _bound(
+    signature: inspect.Signature, task: object, args: tuple[Any, ...], kwargs: dict[str, object]
+) -> dict[str, object]:
     """Arguments by name, those of ``**kwargs`` included."""
     arguments = dict(signature.bind(task, *args, **kwargs).arguments)
     for parameter in signature.parameters.values():

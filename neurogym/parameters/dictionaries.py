@@ -7,7 +7,7 @@ from typing import Any
 from neurogym.sampling.distributions import values_of
 
 
-class Settings(dict):
+class Settings(dict[str, Any]):
     """Dictionary of a task. Setting an entry of a task that is made has the effect of :meth:`BaseEnv.update`.
 
     Attributes:
@@ -18,7 +18,7 @@ class Settings(dict):
     name = ""
     task: Any = None
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Copy the entries without the task, which is set at the next look-up."""
         return type(self), (dict(self),)
 
@@ -38,7 +38,7 @@ class Settings(dict):
         for key, value in dict(*args, **kwargs).items():
             self[key] = value
 
-    def __ior__(self, entries: object) -> Settings:  # type: ignore[misc]
+    def __ior__(self, entries: object) -> Settings:  # type: ignore[misc, override]
         """Set several entries."""
         self.update(entries)
         return self
@@ -48,7 +48,7 @@ class Settings(dict):
         super().__delitem__(key)
         self._forget()
 
-    def pop(self, *args: object) -> object:
+    def pop(self, *args: Any) -> Any:
         """Remove an entry and return the value."""
         value = super().pop(*args)
         self._forget()

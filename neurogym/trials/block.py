@@ -48,7 +48,7 @@ class Trials(RowArrays):
         self.given = requested or {}
         self.info: dict[str, np.ndarray] = {}
         self.rewards: dict[str, Any] = dict(env.rewards)
-        self.payments: list[tuple] = []
+        self.payments: list[tuple[Any, ...]] = []
         self.parts: Sequence[Any] = ()
         self.bonus: float | np.ndarray = 0.0
         self.go: np.ndarray | None = None

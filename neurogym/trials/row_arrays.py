@@ -163,7 +163,7 @@ class RowArrays(Layout):
         by_period = np.concatenate([spread(self.rows(name)) for name in names])
         return by_period[self.first_occurrences(self.rows_in_turn(names))]
 
-    def columns(self, where: Where, space: Space, kind: str) -> Any:
+    def columns(self, where: Where, space: Space[Any], kind: str) -> Any:
         """Convert labels or indices to indices in a space; None for all.
 
         Raises:

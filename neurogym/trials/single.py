@@ -23,7 +23,7 @@ _OUTCOMES = tuple(OUTCOMES)
 class _Now:
     """Placeholder for the next observation, which tasks of older versions return from ``_step``."""
 
-    def __deepcopy__(self, memo: dict) -> _Now:
+    def __deepcopy__(self, memo: dict[str, Any]) -> _Now:
         """Return the same object, a singleton."""
         return self
 
@@ -50,7 +50,7 @@ class SingleTrial(BaseEnv):
         derived: Names of attributes that follow from the others, so that they are no part of a saved session.
     """
 
-    derived: ClassVar[tuple[str, ...]] = ()
+    derived: ClassVar[tuple[str, ...]] = ("cursor", "block_described", "_now", "_arguments", "is_made", "rule")
     no_rt: float | None = nan
 
     def __init__(self, dt: float = 100):

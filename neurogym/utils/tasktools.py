@@ -95,7 +95,7 @@ def compute_perf(perf: float, reward: float, num_tr_perf: int, tr_perf: float) -
     return perf + (tr_perf - perf) / (num_tr_perf + 1), num_tr_perf + 1
 
 
-def suppress_during_pytest(*exceptions: type[BaseException], message: str | None = None) -> Callable:
+def suppress_during_pytest(*exceptions: type[BaseException], message: str | None = None) -> Callable[..., Any]:
     """Log and swallow the given exceptions during a test under pytest; raise otherwise.
 
     Kept for scripts that use it; nothing in this package does.
@@ -105,7 +105,7 @@ def suppress_during_pytest(*exceptions: type[BaseException], message: str | None
         message: Message to log with the exception.
     """
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def call(*args: object, **kwargs: object) -> object:
             try:

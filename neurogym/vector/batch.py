@@ -234,7 +234,7 @@ class LoopVectorEnv(Batch):
         complete = {i: {"new_trial": False, **info} for i, info in enumerate(infos)}
         return *moved[:4], gathered(complete, self.num_envs)
 
-    def _each(self, actions: Actions) -> list[tuple]:
+    def _each(self, actions: Actions) -> list[tuple[Any, ...]]:
         """Step each environment and return the results."""
         if self._stacks is None:
             self._stacks = self._shown_by()

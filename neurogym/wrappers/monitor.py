@@ -65,6 +65,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     metadata = WrapperInfo(order="outermost, to see what the agent sees")
     ceiling_effect = LEAVES
+    derived = ("config",)  # follows from the arguments, not part of a saved session
 
     @takes_older_names("Monitor", {"timestep": "step"})
     def __init__(
@@ -78,7 +79,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         plot_create: bool = False,
         plot_steps: int = 1000,
         ext: str = "png",
-        step_fn: Callable | None = None,
+        step_fn: Callable[..., Any] | None = None,
         save_dir: str | Path | None = None,
     ):
         arguments = {name: value for name, value in locals().items() if name not in ("self", "env")}

@@ -185,7 +185,7 @@ class StimAccSignal(TrialWrapper):
         trials.ob[rows.index] = total[rows.index] - before[rows.trial]
 
 
-def _of_floats(space: gym.Space, wrapper: str) -> gym.spaces.Box:
+def _of_floats(space: gym.Space[object], wrapper: str) -> gym.spaces.Box:
     """Return an observation space, or refuse a space that is not of floating-point numbers."""
     if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
         raise TypeError(f"{wrapper} needs an observation of floating-point numbers, not {space}")

@@ -195,7 +195,7 @@ class TrialHistory(TrialWrapper):
         self.drawn = blocks if isinstance(self._block, str) else blocks.astype(np.int64), used, generations
         return {**rest, "ground_truth": self.choices[index]}
 
-    def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
+    def _among(self, active: tuple[Any, ...], matrix: np.ndarray) -> np.ndarray:
         """Return the matrix among the choices in play; when these change, draw block and last choice again."""
         if self._active is not None and active != self._active:
             self._first_block()

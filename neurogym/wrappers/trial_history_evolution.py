@@ -108,7 +108,7 @@ class TrialHistoryEvolution(TrialHistory):
                 contexts.append(transitions.random_targets(rng, n, self.balanced_probs))
         return contexts
 
-    def _among(self, active: tuple, matrix: np.ndarray) -> np.ndarray:
+    def _among(self, active: tuple[Any, ...], matrix: np.ndarray) -> np.ndarray:
         """Return the matrix; when the choices in play change, make a new generation of contexts for the new choices."""
         if active == self._active:
             return self._matrix

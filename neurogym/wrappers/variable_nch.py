@@ -100,8 +100,8 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         rest = {name: value for name, value in conditions.items() if name != "phase"}
         self._phase = int(conditions["phase"][0]) if "phase" in conditions else self.max_nch
         begins, rng = self._clock.changes(n, self.task.np_random), self.task.np_random
-        active: list[tuple] = []
-        drawn: list[tuple] = []
+        active: list[tuple[int, ...]] = []
+        drawn: list[tuple[int, ...]] = []
         starts = np.flatnonzero(begins) if self._active else np.union1d([0], np.flatnonzero(begins))
         bounds = [0, *starts.tolist(), n]
         for first, end in zip(bounds, bounds[1:], strict=False):

@@ -117,7 +117,7 @@ class Actor:
         self,
         networks: list[Stepper],
         read_out: ReadOut,
-        action_space: spaces.Space,
+        action_space: spaces.Space[Any],
         front: Callable[[np.ndarray], np.ndarray] | None = None,
         chained: bool = False,
     ) -> None:
@@ -230,7 +230,7 @@ def exploration_draws(discrete: bool, shape: tuple[int, ...], rng: np.random.Gen
     return rng.standard_normal(shape, dtype=np.float32)
 
 
-def within(space: spaces.Space, actions: np.ndarray) -> np.ndarray:
+def within(space: spaces.Space[Any], actions: np.ndarray) -> np.ndarray:
     """Return actions in the form that environments accept: continuous actions in shape and bounds of the space."""
     if isinstance(space, spaces.Box):
         return np.clip(actions.reshape(-1, *space.shape), space.low, space.high)

@@ -107,12 +107,12 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     arrays, state["joined"] = join(arrays)
     weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
     rest = {name: value for name, value in tensors.items() if name not in weights}
-    others = _apart({name: value.contiguous() for name, value in {**rest, **arrays}.items()})
+    unshared = _apart({name: value.contiguous() for name, value in {**rest, **arrays}.items()})
     path = folder / folder_of(step)
     with atomic_folder(path, FILES) as temporary:
         try:
             save_file({name.removeprefix("policy/"): value for name, value in weights.items()}, temporary / WEIGHTS)
-            save_file(others, temporary / ARRAYS)
+            save_file(unshared, temporary / ARRAYS)
         except SafetensorError as error:
             raise OSError(f"cannot write {path}: {error}") from error
         state["sha256"] = {name: digest(temporary / name) for name in (WEIGHTS, ARRAYS)}
@@ -125,11 +125,11 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
 
 def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Copy tensors that begin where another does: safetensors writes none that share memory."""
-    found, seen = {}, set[int]()
+    unshared, seen = {}, set[int]()
     for name, value in tensors.items():
-        found[name] = value.clone() if value.data_ptr() in seen else value
+        unshared[name] = value.clone() if value.data_ptr() in seen else value
         seen.add(value.data_ptr())
-    return found
+    return unshared
 
 
 def not_finite(tensors: dict[str, Tensor]) -> str | None:
@@ -221,7 +221,7 @@ def read(path: Path) -> Saved:
         if bad := not_finite(tensors):
             raise UserError(f"checkpoint {path}: {bad} holds numbers that are not finite")
         tensors = split(tensors, state.get("joined", {}))  # earlier versions joined none
-        environments, session = (restore_tree(state[part], tensors) for part in ("environments", "session"))
+        environments, session = (restore_tree(state[key], tensors) for key in ("environments", "session"))
         return Saved(path, int(state["step"]), tensors, dict(state["learner"]), environments, session)
     except FileNotFoundError as error:
         raise UserError(f"checkpoint {path}: {Path(str(error.filename)).name} is missing") from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import systems
 from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
@@ -17,7 +18,6 @@ from ngym_cli.config.values import Scalar, split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import summary
 from ngym_cli.runs.populations import period_spans
-from ngym_cli.runs.trial_table import Table
 
 if TYPE_CHECKING:
     from neurogym.analysis.activity import Activity
@@ -104,10 +104,10 @@ def _in_torch(network: RecurrentNetwork) -> System:
 
     @torch.no_grad()
     def step(state: np.ndarray, x: np.ndarray) -> np.ndarray:
-        given = tuple(torch.from_numpy(part)[None] for part in np.split(np.asarray(state, float), bounds, axis=1))
+        initial = tuple(torch.from_numpy(array)[None] for array in np.split(np.asarray(state, float), bounds, axis=1))
         inputs = np.array(np.broadcast_to(np.asarray(x, float), (len(state), np.shape(x)[-1])))
-        _, after = network.one_step(torch.from_numpy(inputs), given)
-        return np.concatenate([part[0].numpy() for part in after], axis=1)
+        _, after = network.one_step(torch.from_numpy(inputs), initial)
+        return np.concatenate([array[0].numpy() for array in after], axis=1)
 
     return systems.FiniteDifferences(step, sum(network.state_sizes), int(network.input_size))
 
@@ -129,9 +129,9 @@ def points_of_sets(
     """
     visited, of_step = visited_states(system, activity, observations)
     near = [visited[np.isin(of_step, each.steps)] for each in sets]
-    states = [part if len(part) >= 2 else visited for part in near]
-    found = search_points(system, states, np.array([each.inputs for each in sets]), **search)
-    return [(each, found.of(k)) for k, each in enumerate(sets) if (found.condition == k).any()]
+    states = [nearby if len(nearby) >= 2 else visited for nearby in near]
+    points = search_points(system, states, np.array([each.inputs for each in sets]), **search)
+    return [(each, points.of(k)) for k, each in enumerate(sets) if (points.condition == k).any()]
 
 
 def search_points(
@@ -159,10 +159,10 @@ def search_points(
     begin = np.stack([_starts(each, starts, rng) for each in states])
     half = starts // 2
     settled = begin[:, half:].reshape(-1, system.units)
-    held = np.repeat(np.asarray(inputs, float), starts - half, axis=0)
+    constant = np.repeat(np.asarray(inputs, float), starts - half, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(SETTLING):
-            settled = system.step(settled, held)
+            settled = system.step(settled, constant)
     begin[:, half:] = settled.reshape(len(inputs), starts - half, system.units)
     return find_between(system, find_fixed_points(system, begin, inputs, slow=slow), between)
 
@@ -194,18 +194,20 @@ def input_sets(
                 mean = observations[steps].mean(axis=0)
                 sets.append(InputSet(", ".join([*words, period]), members, steps, mean, values, period))
     everything = np.arange(len(observations))
-    whole = InputSet("all steps", np.ones(len(activity), bool), everything, observations.mean(axis=0), {}, "")
-    return sets or [whole]
+    all_steps = InputSet("all steps", np.ones(len(activity), bool), everything, observations.mean(axis=0), {}, "")
+    return sets or [all_steps]
 
 
 def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Scalar], np.ndarray]]:
     """Return the values of each condition and the member trials, shape (trials,) bool."""
-    found: list[tuple[dict[str, Scalar], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
+    conditions: list[tuple[dict[str, Scalar], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
     for name in by:
         column = table[name]
         values = [value for value in dict.fromkeys(sorted(column.tolist(), key=str)) if value == value]
-        found = [({**before, name: value}, rows & (column == value)) for before, rows in found for value in values]
-    return [(values, members) for values, members in found if members.any()]
+        conditions = [
+            ({**before, name: value}, rows & (column == value)) for before, rows in conditions for value in values
+        ]
+    return [(values, members) for values, members in conditions if members.any()]
 
 
 def visited_states(system: System, activity: Activity, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

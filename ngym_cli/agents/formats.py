@@ -230,7 +230,7 @@ class PlainSpaces(VecEnvWrapper):
         return self.venv.step_wait()
 
 
-def plain_space(space: spaces.Space) -> spaces.Space:
+def plain_space(space: spaces.Space[Any]) -> spaces.Space[Any]:
     """Return a space without channel names, as an instance of Gymnasium's own class."""
     if isinstance(space, spaces.Box):
         return spaces.Box(space.low, space.high, space.shape, space.dtype.type)

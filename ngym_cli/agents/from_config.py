@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
 
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
 
 #: Units of a run, whatever the algorithm.
 UNITS = 64
@@ -40,7 +40,7 @@ EVALUATE_EVERY = 100_000
 EVALUATION_SHARE = 4
 
 
-def complete(config: RunConfig, facts: Facts) -> ResolvedConfig:
+def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
     """Complete the defaults of the algorithm and the network, and refuse incompatible settings.
 
     Raises:
@@ -146,7 +146,7 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
     return n_envs, usual
 
 
-def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> ResolvedEvaluation:
+def evaluation(given: EvaluationConfig, facts: TaskProperties, timesteps: int) -> ResolvedEvaluation:
     """Complete the times and lengths of evaluations; settings of the user have priority.
 
     Args:
@@ -161,7 +161,7 @@ def evaluation(given: EvaluationConfig, facts: Facts, timesteps: int) -> Resolve
     return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic)
 
 
-def evaluation_trials(facts: Facts, timesteps: int | None = None) -> int:
+def evaluation_trials(facts: TaskProperties, timesteps: int | None = None) -> int:
     """Return the default number of trials of an evaluation: fewer for images, which are slow, and in short runs.
 
     Args:

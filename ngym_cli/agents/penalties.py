@@ -132,8 +132,8 @@ class Consolidation:
 
     def state(self) -> dict[str, np.ndarray]:
         """Importance and anchor of all weights; empty during the first stage."""
-        kept = self._kept or ()
-        return {name: part.cpu().numpy() for name, part in zip(("importance", "anchor"), kept, strict=False)}
+        anchors = self._kept or ()
+        return {name: tensor.cpu().numpy() for name, tensor in zip(("importance", "anchor"), anchors, strict=False)}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `state`."""

@@ -163,8 +163,8 @@ class LineResult:
 
 @functools.cache
 def _tables() -> dict[str, dict[str, LineResult]]:
-    found: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
-    return {name: {id_: LineResult(**row) for id_, row in rows.items()} for name, rows in found.items()}
+    tables: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
+    return {name: {id_: LineResult(**row) for id_, row in rows.items()} for name, rows in tables.items()}
 
 
 def measured(task: str, learner: str = "default") -> LineResult | None:
@@ -212,5 +212,5 @@ def about_steps(config: RunConfig, task: str) -> str:
     flags = [] if learner else changed(config)
     if flags:
         return f" (default, not scaled for {', '.join(flags)})"
-    found = measured(task, learner) if learner else None
-    return f" (default, learned by {found.share} seeds)" if found and not found.hopeless else " (default)"
+    result = measured(task, learner) if learner else None
+    return f" (default, learned by {result.share} seeds)" if result and not result.hopeless else " (default)"

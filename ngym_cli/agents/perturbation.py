@@ -56,16 +56,16 @@ class Perturbation:
     @property
     def label(self) -> str:
         """Name that distinguishes the perturbation from others, as part of the name of a folder."""
-        parts = [self.kind]
+        words = [self.kind]
         if self.kind == "noise":
-            parts.append(f"{self.sd:g}")
+            words.append(f"{self.sd:g}")
         if self.fraction is not None:
-            parts.append(f"{self.fraction:g}")
+            words.append(f"{self.fraction:g}")
         if self.units is not None:
-            parts.append(f"units{'+'.join(map(str, self.units))}")
+            words.append(f"units{'+'.join(map(str, self.units))}")
         if self.value is not None:
-            parts.append(f"at{self.value:g}")
-        return "-".join(parts + ([self.period] if self.period else []))
+            words.append(f"at{self.value:g}")
+        return "-".join(words + ([self.period] if self.period else []))
 
 
 def parse(kind: str, text: str) -> Perturbation:
@@ -78,23 +78,23 @@ def parse(kind: str, text: str) -> Perturbation:
     Raises:
         UserError: if it cannot be read, or says too little.
     """
-    found: Values = {}
+    values: Values = {}
     pieces = sorted(text.replace(":", " ").split(), key=lambda piece: "=" in piece)
     call = parse_call(":".join([kind, *pieces]), "perturbation")
     for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:
         check_known(f"word of --{kind}", key, KEYS[kind])
-        if key in found:  # as a positional argument and by name
+        if key in values:  # as a positional argument and by name
             raise UserError(f"--{kind}: '{key}' is given twice")
-        found[key] = _read(kind, key, value)
-    if not found:
+        values[key] = _read(kind, key, value)
+    if not values:
         raise UserError(f"--{kind} needs {' or '.join(KEYS[kind])}")
-    if "units" in found and "fraction" in found:
+    if "units" in values and "fraction" in values:
         raise UserError(f"--{kind}: say units or fraction, not both")
-    if kind in ("lesion", "silence", "clamp") and not {"units", "fraction"} & set(found):
+    if kind in ("lesion", "silence", "clamp") and not {"units", "fraction"} & set(values):
         raise UserError(f"--{kind} needs units=3,7 or fraction=0.2")
-    if kind == "noise" and "sd" not in found:
+    if kind == "noise" and "sd" not in values:
         raise UserError("--noise needs the standard deviation of the noise, as --noise 0.1")
-    return Perturbation(kind, **found)
+    return Perturbation(kind, **values)
 
 
 def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
@@ -127,7 +127,7 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
         UserError: if the network has fewer units.
     """
     rng = np.random.default_rng(seed)
-    found = []
+    numbers_of_units = []
     for each in perturbations:
         units: Sequence[int] | None = each.units
         if units is None:
@@ -136,8 +136,8 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
             units = np.sort(rng.choice(n_units, size, replace=False)).tolist()
         elif max(units) >= n_units:
             raise UserError(f"--{each.kind}: there is no unit {max(units)}; the network has units 0 to {n_units - 1}")
-        found.append(replace(each, units=tuple(units)))
-    return found
+        numbers_of_units.append(replace(each, units=tuple(units)))
+    return numbers_of_units
 
 
 class Perturber:
@@ -152,7 +152,7 @@ class Perturber:
     def __init__(self, perturbations: Sequence[Perturbation], within: Within, seed: int):
         self.perturbations, self.within = list(perturbations), within
         self.rng = np.random.default_rng(seed)
-        self._held: dict[int, tuple[np.ndarray, ArrayState]] = {}
+        self._clamped: dict[int, tuple[np.ndarray, ArrayState]] = {}
 
     def __call__(self, before: ArrayState, after: ArrayState) -> None:
         """Change ``after``, the new state, in place; ``before`` is the state that the step began from."""
@@ -165,18 +165,18 @@ class Perturber:
             elif each.kind == "clamp" and each.value is not None:
                 after[0][layer, :, unit] = np.where(on, after[0].dtype.type(each.value), after[0][layer, :, unit])
             else:
-                held = self._hold(number, on, before) if each.kind == "clamp" else None
-                for index, part in enumerate(after):
-                    target = 0 if held is None else held[index][layer, :, unit]
-                    part[layer, :, unit] = np.where(on, target, part[layer, :, unit])
+                clamped = self._hold(number, on, before) if each.kind == "clamp" else None
+                for index, array in enumerate(after):
+                    target = 0 if clamped is None else clamped[index][layer, :, unit]
+                    array[layer, :, unit] = np.where(on, target, array[layer, :, unit])
 
     def _noise(self, sd: float, shape: tuple[int, int], dtype: DTypeLike) -> np.ndarray:
         return (sd * self.rng.standard_normal(shape)).astype(dtype)
 
     def _hold(self, number: int, on: np.ndarray, before: ArrayState) -> ArrayState:
         """Return the state that each environment had when the period began."""
-        was_on, held = self._held.get(number, (np.zeros(len(on), bool), tuple(np.zeros_like(p) for p in before)))
+        was_on, clamped = self._clamped.get(number, (np.zeros(len(on), bool), tuple(np.zeros_like(p) for p in before)))
         fresh = on & ~was_on
-        held = tuple(np.where(fresh[None, :, None], now, old) for now, old in zip(before, held, strict=True))
-        self._held[number] = on.copy(), held
-        return held
+        clamped = tuple(np.where(fresh[None, :, None], now, old) for now, old in zip(before, clamped, strict=True))
+        self._clamped[number] = on.copy(), clamped
+        return clamped

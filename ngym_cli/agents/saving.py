@@ -54,7 +54,7 @@ def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
         write_json(temporary / DESCRIPTION, description)
 
 
-def describe_space(space: Space) -> dict[str, object]:
+def describe_space(space: Space[object]) -> dict[str, object]:
     """Return a space as numbers and words."""
     shape = [int(size) for size in space.shape or ()]
     description: dict[str, object] = {"type": type(space).__name__, "shape": shape, "dtype": str(space.dtype)}

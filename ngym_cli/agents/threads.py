@@ -16,7 +16,7 @@ VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 WORTH_SHARING = 4_000_000  #: products for each thread; handing fewer over takes longer than they take
 
 
-def one() -> None:
+def limit_libraries() -> None:
     """Limit libraries that are not loaded yet to a single thread, unless the user has set another number."""
     one_in_blas()
     if os.environ.get(VARIABLES[1]) == "1":
@@ -42,7 +42,7 @@ def one_in_torch() -> None:
 
 def in_worker() -> None:
     """Limit torch and matrix libraries to a single thread, because every core has a worker."""
-    one()
+    limit_libraries()
     import torch
 
     torch.set_num_threads(_from_user() or 1)
@@ -68,27 +68,27 @@ def learn_with(threads: int | None) -> None:
     _learning = threads or _from_user() or cores()
 
 
-def enough_for(products: int, parts: int) -> int:
+def enough_for(products: int, n_parts: int) -> int:
     """Number of threads, at least 1, that are worth using for a number of products and parts."""
-    return max(1, min(_learning, products // WORTH_SHARING, parts))
+    return max(1, min(_learning, products // WORTH_SHARING, n_parts))
 
 
-def share(work: Callable[[Share], object], parts: Sequence[Share]) -> None:
+def share(work: Callable[[Share], object], shares: Sequence[Share]) -> None:
     """Do the work for each part in the threads that share a gradient; each takes part after part.
 
     Faster only for work that releases Python's global lock: calls of compiled functions and of torch.
     """
-    todo, n = iter(parts), min(_learning, len(parts))
+    todo, n = iter(shares), min(_learning, len(shares))
 
     def take() -> None:
-        for part in todo:
-            work(part)
+        for item in todo:
+            work(item)
 
-    others = [_pool(os.getpid(), _learning).submit(take) for _ in range(n - 1)]
+    futures = [_pool(os.getpid(), _learning).submit(take) for _ in range(n - 1)]
     take()
-    for other in others:
-        if not other.cancel():  # a thread that has not begun has nothing left to do
-            other.result()
+    for future in futures:
+        if not future.cancel():  # a thread that has not begun has nothing left to do
+            future.result()
 
 
 @functools.cache
@@ -102,6 +102,6 @@ def cores() -> int:
         return os.cpu_count() or 1
     shared = set()
     for processor in os.sched_getaffinity(0):
-        place = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
-        shared.add(place.read_text() if place.exists() else str(processor))
+        path = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+        shared.add(path.read_text() if path.exists() else str(processor))
     return len(shared)

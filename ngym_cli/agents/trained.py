@@ -22,6 +22,7 @@ from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.perturbation import Perturber
 from ngym_cli.agents.saving import DESCRIPTION, WEIGHTS, WEIGHTS_FORMAT, describe_space, load_policy
 from ngym_cli.config import RunConfig, options
+from ngym_cli.config.values import Values
 from ngym_cli.environments.stack import build_batch
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_tensors
@@ -196,7 +197,7 @@ def _head(take: Take, head: str, sizes: list[int]) -> list[Layer]:
     return layers
 
 
-def _stepper(take: Take, module: str, network: str, units: int, features: int, args: options.Values) -> Stepper:
+def _stepper(take: Take, module: str, network: str, units: int, features: int, args: Values) -> Stepper:
     """Return a recurrent network from its stored weights and arguments."""
     cell = args["activation"] if "activation" in args else {"ei_rnn": "relu"}.get(network, network)
     alpha = leak(args["dt"], args["tau"]) if "tau" in args else 1.0

@@ -21,10 +21,10 @@ from ngym_cli import config as configuration
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
-from ngym_cli.config import docstrings, parts
-from ngym_cli.config.parts import keyword_parameters, user_errors
+from ngym_cli.config import docstrings
+from ngym_cli.config.parts import is_reference, keyword_parameters, user_errors
 from ngym_cli.config.tasks import Task, find_task, recommended, task_names
-from ngym_cli.environments.facts import facts_of
+from ngym_cli.environments.properties import properties_of
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.figures.trial import TrialView, oracle_trial
@@ -61,7 +61,7 @@ def describe(
 def _page(name: str) -> Row | None:
     """Return the page of anything but a task; None for a task."""
     page_of_user_part = reference.own_page(name)
-    if page_of_user_part is not None or parts.is_reference(name):
+    if page_of_user_part is not None or is_reference(name):
         return page_of_user_part
     try:
         find_task(name)
@@ -89,7 +89,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     with user_errors(f"task {name}", task.own):
         trial = oracle_trial(env, seed)
         lengths = inner.trial_length_stats(1_000)
-        facts = facts_of(env, task, str(inner.make_trials(1).go_period))
+        facts = properties_of(env, task, str(inner.make_trials(1).go_period))
         exception = exceptional(task.id, facts.rt_from, facts.dt)
         trial = dataclasses.replace(trial, conditions=list(facts.conditions))
     if figure is not None:
@@ -171,6 +171,6 @@ def _values(value: Any) -> object:
     return value if isinstance(value, int | float | str) else plain(list(value))
 
 
-def _space(space: Space) -> Row:
+def _space(space: Space[Any]) -> Row:
     description = {"type": type(space).__name__, "shape": list(space.shape or ()), "names": plain(names_of(space))}
     return {**description, "n": int(space.n)} if isinstance(space, Discrete) else description

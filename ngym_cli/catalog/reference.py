@@ -248,7 +248,7 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "algorithm": (lambda: resolve_name("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
     "network": (lambda: resolve_name("ngym_cli.agents.networks:NETWORKS"), network),
     "figure": (lambda: resolve_name("ngym_cli.figures.registry:FIGURES"), figure),
-    "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:NAMES"), launcher),
+    "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:LAUNCHERS"), launcher),
     "analysis": (analyses, analysis),
     "paper": (lambda: resolve_name("ngym_cli.papers.collection:ids")(), paper),
     "model": (lambda: resolve_name("ngym_cli.fitting.registry:MODELS"), model),

@@ -10,7 +10,7 @@ def execute(request: EvalRequest) -> None:
     from ngym_cli import terminal
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.evaluation import service, summary_text
 
     rows = []

@@ -33,7 +33,7 @@ def execute(request: ExportRequest) -> None:
     from ngym_cli import runs, terminal
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.agents import formats
     from ngym_cli.fitting import folder as fits
 

@@ -10,7 +10,7 @@ def execute(request: FitRequest) -> None:
     from ngym_cli import terminal
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.fitting import printing, requests
 
     err = terminal.console(stderr=True)

@@ -64,7 +64,7 @@ def execute(request: PlotRequest) -> None:
     from ngym_cli import terminal
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
     from ngym_cli.figures.files import FigureFiles
@@ -103,7 +103,7 @@ def execute(request: PlotRequest) -> None:
         return
     for row in rows:
         line = row["path"] or f"not drawn: {row['reason']}"
-        line += "".join(f"\n{'':<14}without {label}: {why}" for label, why in row.get("left_out", {}).items())
+        line += "".join(f"\n{'':<14}without {label}: {reason}" for label, reason in row.get("left_out", {}).items())
         terminal.console().print(f"{row['id']:<14}{line}", soft_wrap=True)
 
 

@@ -31,7 +31,7 @@ def execute(request: ReportRequest) -> None:
     from ngym_cli import terminal
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.fitting import folder as fits
 
     if (fit := fits.named(request.run, request.runs)) is not None:

@@ -9,7 +9,7 @@ def execute(request: ReproduceRequest) -> int:
     """List papers or reproduce one, and return the exit code."""
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.papers import reproduction
 
     return reproduction.show(request.as_json) if request.paper is None else reproduction.reproduce(request)

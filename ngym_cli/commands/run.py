@@ -10,7 +10,7 @@ def execute(request: RunRequest) -> int:
     from ngym_cli.agents import threads
 
     threads.learn_with(request.threads)
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.training import command
 
     return command.execute(request)

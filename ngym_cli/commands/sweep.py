@@ -9,7 +9,7 @@ def execute(request: SweepRequest) -> int:
     """Run, plan, resume or show a sweep and return the exit code."""
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.sweeps import control
 
     return control.execute(request)

@@ -41,7 +41,7 @@ def execute(request: WatchRequest) -> None:
     from ngym_cli import runs, terminal
     from ngym_cli.agents import threads
 
-    threads.one()
+    threads.limit_libraries()
     from ngym_cli.figures import watch
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.trial import conditions_wanted, record

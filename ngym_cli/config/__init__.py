@@ -14,3 +14,28 @@ from ngym_cli.config.sections import (
     TaskSettings,
     WrapperConfig,
 )
+
+__all__ = [
+    "CheckpointConfig",
+    "EvaluationConfig",
+    "ResetState",
+    "ResolvedConfig",
+    "ResolvedEvaluation",
+    "RunConfig",
+    "STREAMS",
+    "Section",
+    "StageConfig",
+    "TaskSettings",
+    "WrapperConfig",
+    "checked",
+    "flatten",
+    "from_dict",
+    "leaves",
+    "load",
+    "lookup",
+    "merge",
+    "nest",
+    "plain_text",
+    "read_toml",
+    "streams",
+]

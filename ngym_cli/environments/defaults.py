@@ -17,12 +17,12 @@ from ngym_cli.config.parts import keyword_parameters
 from ngym_cli.config.sections import with_none
 from ngym_cli.config.tasks import Task, built_in, find_task
 from ngym_cli.config.wrappers import ALWAYS, find_wrapper
-from ngym_cli.environments.facts import Facts, inspect, links_trials
+from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError
 
 
-def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
+def resolve(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
     """Spell out every default of task and wrappers.
 
     ``ngym_cli.agents.from_config.complete`` does the same for the agent.
@@ -35,9 +35,9 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         UserError: on anything in it that does not exist or does not fit together.
     """
     task = find_task(config.task)
-    facts = inspect(config, trained=True)
+    properties = inspect(config, trained=True)
     inner = inner_task(make_env(task, config.model_copy(update={"wrappers": []})))
-    resolved: dict[str, Any] = {"dt": int(facts.dt) if facts.dt.is_integer() else facts.dt}
+    resolved: dict[str, Any] = {"dt": int(properties.dt) if properties.dt.is_integer() else properties.dt}
     plain_defaults = {key: with_none(value) for key, value in _plain_defaults(task).items()}
     resolved["task_args"] = {**plain_defaults, **config.task_args}
     if task.several and isinstance(config.task_args.get("instructions"), str):  # a run keeps the table, not its place
@@ -57,34 +57,34 @@ def resolve(config: RunConfig) -> tuple[RunConfig, Facts]:
         entry.model_copy(update={"args": {**_wrapper_defaults(entry.name), **entry.args}}) for entry in config.wrappers
     ]
     if config.reset_state == "auto":
-        remembered = facts.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
+        remembered = properties.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
         resolved["reset_state"] = "never" if remembered else "trial"
-    return config.model_copy(update=resolved), facts
+    return config.model_copy(update=resolved), properties
 
 
-def rounding(config: RunConfig, facts: Facts) -> str | None:
+def rounding(config: RunConfig, properties: TaskProperties) -> str | None:
     """Return a line about durations that are not whole steps, with the durations of the trials; None if all are.
 
     Args:
         config: complete configuration.
-        facts: known properties of the task; the environment has been reset.
+        properties: known properties of the task; the environment has been reset.
     """
-    starts, ends = (getattr(facts.inner, name, None) or {} for name in ("start_t", "end_t"))
+    starts, ends = (getattr(properties.inner, name, None) or {} for name in ("start_t", "end_t"))
     changed = []
     for period, written in config.timing.items():
         if isinstance(written, bool) or not isinstance(written, int | float) or period not in starts:
             continue
         actual = float(ends[period] - starts[period])
-        if abs(actual - written) > 1e-6 * facts.dt and actual > 0:
+        if abs(actual - written) > 1e-6 * properties.dt and actual > 0:
             changed.append(f"{period} {written:g} ms becomes {actual:g} ms")
-    return f"durations are whole steps of {facts.dt:g} ms: {', '.join(changed)}" if changed else None
+    return f"durations are whole steps of {properties.dt:g} ms: {', '.join(changed)}" if changed else None
 
 
 def _stage_links_trials(config: RunConfig, index: int) -> bool:
-    own = config.in_stage(index)
+    stage_config = config.in_stage(index)
     try:
-        task = find_task(own.task)
-        return links_trials(make_env(task, own), task)
+        task = find_task(stage_config.task)
+        return links_trials(make_env(task, stage_config), task)
     except UserError as error:
         raise UserError(f"stage {config.stages[index].name or index + 1}: {error}") from error
 

@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 from matplotlib.figure import Figure
 
+from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import AGREEMENTS, PopulationTrials, agreement
 from ngym_cli import runs
 from ngym_cli.errors import UserError, unknown
@@ -18,7 +19,6 @@ from ngym_cli.files.writing import write_json
 from ngym_cli.runs.populations import WHOLE, columns_of, condition_names, period_spans, read_parts
 from ngym_cli.runs.recordings import ENDINGS, Recording
 from ngym_cli.runs.records import ActivityAgreement, ActivityComparison
-from ngym_cli.runs.trial_table import Table
 
 #: Fewest steps of a part of a trial, name of the whole trial, column of the correct choice.
 FEWEST_STEPS, TRIAL, TRUTH = 2, "trial", "ground_truth"

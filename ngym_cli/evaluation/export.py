@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, library, one_line
@@ -15,7 +16,7 @@ from ngym_cli.evaluation.activity import SPIKES, spike_rates, spike_scale, spike
 from ngym_cli.files.writing import atomic_file, atomic_path
 from ngym_cli.runs.populations import CONDITION
 from ngym_cli.runs.recordings import ACTIVITY_FILE, Recording
-from ngym_cli.runs.trial_table import Table, read_trials, to_arrow
+from ngym_cli.runs.trial_table import read_trials, to_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from neurogym.spaces import names_of
 from neurogym.trials import Trials
 from ngym_cli.agents.acting import Act
 from ngym_cli.config.values import split_entries
-from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError, unknown
 
@@ -50,7 +50,7 @@ class Stimulus:
     signed: bool = False
 
 
-def stimuli_of(names: Iterable[str], text: str | None, facts: Facts) -> tuple[Stimulus, ...]:
+def stimuli_of(names: Iterable[str], text: str | None, facts: TaskProperties) -> tuple[Stimulus, ...]:
     """Return the source of each stimulus of a model.
 
     Args:
@@ -85,7 +85,7 @@ def stimuli_of(names: Iterable[str], text: str | None, facts: Facts) -> tuple[St
     return tuple(sources)
 
 
-def actions_of(facts: Facts, choices: int) -> np.ndarray:
+def actions_of(facts: TaskProperties, choices: int) -> np.ndarray:
     """Return the action of each choice.
 
     Raises:

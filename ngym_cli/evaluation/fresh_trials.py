@@ -14,14 +14,15 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.analysis.measures import measures
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.agents.acting import BatchAgent, rollout
 from ngym_cli.agents.from_config import evaluation_trials
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.agents.trained import agent_for, remembers
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
-from ngym_cli.environments.facts import Facts
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.environments.stack import build_batch, make_env
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError
@@ -33,7 +34,7 @@ from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.runs.trial_table import Table, write_table
+from ngym_cli.runs.trial_table import write_table
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -90,7 +91,11 @@ class EvaluationSettings:
 
 
 def evaluate(
-    policy: Policy, config: RunConfig, facts: Facts, settings: EvaluationSettings, progress: Progress | None = None
+    policy: Policy,
+    config: RunConfig,
+    facts: TaskProperties,
+    settings: EvaluationSettings,
+    progress: Progress | None = None,
 ) -> EvaluatedTrials:
     """Run an agent on fresh trials.
 
@@ -137,7 +142,7 @@ def evaluate(
     return evaluation
 
 
-def measure(evaluation: EvaluatedTrials, facts: Facts) -> None:
+def measure(evaluation: EvaluatedTrials, facts: TaskProperties) -> None:
     """Add the task's ``measures`` to an evaluation."""
     sure = facts.labels.get("action", {}).get("sure", 3)
     rows = [each.to_dict() for each in measures(facts.measures, evaluation.table, int(sure))]
@@ -234,7 +239,7 @@ def _run(
     return steps
 
 
-def summarise(table: Table, facts: Facts, references: bool = True) -> Summary:
+def summarise(table: Table, facts: TaskProperties, references: bool = True) -> Summary:
     """Return the summary of an evaluation; scores of reference agents are None unless ``references`` are asked for.
 
     Returns:

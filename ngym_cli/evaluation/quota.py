@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.config import RunConfig
-from ngym_cli.environments.facts import Facts
-from ngym_cli.runs.trial_table import Table
+from ngym_cli.environments.properties import TaskProperties
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS, MOST_ENVS_CARRIED = 128, 16
@@ -44,7 +44,7 @@ class TrialQuota:
 
     @classmethod
     def of(
-        cls, trials: int, config: RunConfig, facts: Facts, balanced: bool = False, exact: bool = False
+        cls, trials: int, config: RunConfig, facts: TaskProperties, balanced: bool = False, exact: bool = False
     ) -> TrialQuota:
         """Divide trials evenly among environments.
 

@@ -146,7 +146,7 @@ def _evaluate_run(
 ) -> Iterator[tuple[Summary, Path]]:
     from ngym_cli.agents.from_config import evaluation_trials
     from ngym_cli.environments import defaults
-    from ngym_cli.environments import facts as of_task
+    from ngym_cli.environments import properties as of_task
     from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials
 
     config = run.config(request.trust).in_stage(-1)

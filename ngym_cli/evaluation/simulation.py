@@ -13,12 +13,13 @@ from typing import cast
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from neurogym.behaviour.models.base import Policy
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, trust
-from ngym_cli.environments.facts import inspect
+from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
@@ -27,7 +28,6 @@ from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import FitOrigin, Summary
-from ngym_cli.runs.trial_table import Table
 
 ALG = "fitted"  #: entry ``alg`` of the record of a simulation
 USUAL_TRIALS = 2000  #: trials unless given

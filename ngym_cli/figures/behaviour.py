@@ -13,12 +13,11 @@ from neurogym.analysis.outcomes import Rates, ReactionTimes, rates, reaction_tim
 from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.psychometric_likelihood import SHAPES
 from neurogym.analysis.results import Curve
-from neurogym.analysis.trial_tables import numbers, responded, rising_choices, select, two_choices
+from neurogym.analysis.trial_tables import Table, numbers, responded, rising_choices, select, two_choices
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import Unavailable, fitted_curve, guide, interval_points, legend_below, new_figure
 from ngym_cli.figures.view import View
-from ngym_cli.runs.trial_table import Table
 
 STRENGTH = "coh"
 

@@ -250,7 +250,7 @@ def _argument(source: Source, name: str) -> str | None:
 
 def _with(source: Source, argument: str, value: object) -> float | None:
     """Return the ceiling of the task with a single value of an argument."""
-    from ngym_cli.environments.facts import ceiling_of
+    from ngym_cli.environments.properties import ceiling_of
     from ngym_cli.errors import UserError
 
     changed = source.config.model_copy(update={"task_args": {**source.config.task_args, argument: [value]}})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import FixedPoints, Plane, basins, describe_attractor
 from neurogym.dynamics.systems import System
 from neurogym.spaces import Index
@@ -26,7 +27,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.figures.population import population
 from ngym_cli.figures.style import Unavailable, unavailable_on
 from ngym_cli.figures.view import View
-from ngym_cli.runs.trial_table import Table, concatenate
+from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy

@@ -13,12 +13,11 @@ from neurogym.analysis.activity import Activity
 from neurogym.analysis.evidence import ContextUse, psychophysical_kernel
 from neurogym.analysis.intervals import clusters, proportion_curve
 from neurogym.analysis.results import Curve
-from neurogym.analysis.trial_tables import numbers, responded, select, two_choices
+from neurogym.analysis.trial_tables import Table, numbers, responded, select, two_choices
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.behaviour import second_choice
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
-from ngym_cli.runs.trial_table import Table
 
 #: Bootstrap draws behind intervals.
 DRAWS = 200

@@ -13,7 +13,7 @@ from ngym_cli.files.writing import atomic_path, check_place
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ngym_cli.runs.trial_table import Table
+    from neurogym.analysis.trial_tables import Table
 
 FORMATS = ("png", "svg", "pdf")
 STYLES = ("screen", "paper")

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, proportion_curve
 from neurogym.analysis.results import Curve
+from neurogym.analysis.trial_tables import Table
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Evaluated, Source
 from ngym_cli.figures.view import View
 from ngym_cli.runs.records import EvaluationRow
-from ngym_cli.runs.trial_table import Table
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType

@@ -15,13 +15,12 @@ from neurogym.analysis.decoding import decode
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.selectivity import selectivity_table
 from neurogym.analysis.trajectories import pca_trajectories
-from neurogym.analysis.trial_tables import numbers, select
+from neurogym.analysis.trial_tables import Table, numbers, select
 from ngym_cli.config.values import Scalar
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
 from ngym_cli.figures.wording import Wording, short
-from ngym_cli.runs.trial_table import Table
 
 #: Events, besides periods, to which activity is aligned.
 RESPONSE = "response"

@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.errors import unknown
 from ngym_cli.figures.style import Unavailable
 from ngym_cli.runs import recordings, records
-from ngym_cli.runs.trial_table import Table, concatenate_runs, read_trials
+from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Source:
         facts: properties of the task, where already known.
     """
 
-    def __init__(self, run: runs.RunFolder, trust: bool = False, facts: Facts | None = None):
+    def __init__(self, run: runs.RunFolder, trust: bool = False, facts: TaskProperties | None = None):
         self.run, self.trust, self._facts = run, trust, facts
         self.manifest = run.manifest()
 
@@ -79,9 +80,9 @@ class Source:
         return self.run.config(self.trust).in_stage(-1)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> TaskProperties:
         """Known properties of the task."""
-        from ngym_cli.environments.facts import inspect
+        from ngym_cli.environments.properties import inspect
 
         return inspect(self.config) if self._facts is None else self._facts
 

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from neurogym.analysis.trial_tables import groups, select
+from neurogym.analysis.trial_tables import Table, groups, select
 from ngym_cli.errors import UserError
 from ngym_cli.figures.source import Evaluated, Series, Source
 from ngym_cli.figures.style import COLOURS, Unavailable, colours, shades, unavailable_on
 from ngym_cli.runs import recordings
-from ngym_cli.runs.trial_table import Table
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
 
 #: Function that records quantities of a run.
 Recorder = Callable[[Source, Sequence[str]], object]
@@ -92,7 +91,7 @@ class View:
         return self.sources[0]
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> TaskProperties:
         """Known properties of the task of the first run."""
         return self.first.facts
 

@@ -22,8 +22,8 @@ from ngym_cli.papers.paper_runs import PaperRun
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from neurogym.analysis.trial_tables import Table
     from ngym_cli.runs.records import Summary
-    from ngym_cli.runs.trial_table import Table
 
 UNTRAINED = "untrained"
 #: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.

@@ -14,12 +14,13 @@ from pathlib import Path
 
 from ngym_cli import runs
 from ngym_cli.config import trust
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.papers.collection import Paper
 from ngym_cli.sweeps import folder as sweeps
 from ngym_cli.sweeps import validation
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
-from ngym_cli.sweeps.recipe import LaunchSettings, Recipe
+from ngym_cli.sweeps.recipe import Recipe
 
 ROOT = Path("reproductions")
 

@@ -148,7 +148,7 @@ def _measure_seed(
     folder: str, seed: int, paths: Mapping[str, Path], root: Path, keys: Mapping[str, str | None]
 ) -> list[ClaimResult]:
     """Measure the claims of a seed that have a key, except claims that are known already; runs in a worker."""
-    threads.one()
+    threads.limit_libraries()
     paper = collection.load(Path(folder))
     results: list[ClaimResult] = []
     opened = _opener(paper, seed, paths)

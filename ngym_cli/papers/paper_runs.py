@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.source import Evaluated, Series, Source
@@ -18,7 +19,7 @@ from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings
 from ngym_cli.runs.records import Manifest, Summary
-from ngym_cli.runs.trial_table import Table, concatenate_runs, read_trials
+from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ngym_cli import runs, terminal
 from ngym_cli.agents.threads import cores
 from ngym_cli.config import trust
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import InUseError, UserError
 from ngym_cli.files import locks
 from ngym_cli.files.reading import read_json
@@ -23,7 +24,6 @@ from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.papers.verdicts import Verdict, judge
 from ngym_cli.sweeps import control, launchers, status
-from ngym_cli.sweeps.recipe import LaunchSettings
 
 if TYPE_CHECKING:
     from ngym_cli.papers.model import ClaimConfig

@@ -13,17 +13,8 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import (
-    IN_PART,
-    NOT_REACHED,
-    REACHED,
-    STATES,
-    Row,
-    Value,
-    Verdict,
-    judge,
-    published_numbers,
-)
+from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, REACHED, STATES, Value, Verdict, judge, published_numbers
+from ngym_cli.terminal import Row
 
 #: Sources of numbers that were read by eye, which the verdict mentions.
 BY_EYE = ("F", "M")

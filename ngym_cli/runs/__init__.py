@@ -5,12 +5,11 @@ Belongs here: what is known of a run without its agent. May use: `environments`,
 
 from ngym_cli.files.locks import start_of_process, this_process
 from ngym_cli.files.writing import clear_leftovers
+from ngym_cli.runs.finding import LATEST, MANIFEST
 from ngym_cli.runs.folder import (
     CONFIG,
     EVALUATION,
     FIT,
-    LATEST,
-    MANIFEST,
     MODEL,
     QUIET,
     ROOT,
@@ -29,3 +28,31 @@ from ngym_cli.runs.folder import (
     safe_name,
 )
 from ngym_cli.runs.records import STATES
+
+__all__ = [
+    "CONFIG",
+    "EVALUATION",
+    "FIT",
+    "LATEST",
+    "MANIFEST",
+    "MODEL",
+    "QUIET",
+    "ROOT",
+    "RunFolder",
+    "STATES",
+    "TRIALS",
+    "clear_leftovers",
+    "create",
+    "describe",
+    "discard",
+    "find",
+    "find_all",
+    "folder_for",
+    "now",
+    "plain_name",
+    "refuse_existing",
+    "refuse_if_running_elsewhere",
+    "safe_name",
+    "start_of_process",
+    "this_process",
+]

@@ -13,7 +13,7 @@ from pathlib import Path
 from neurogym import kernels
 from ngym_cli import processes, runs
 from ngym_cli.config import RunConfig, streams, trust
-from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.runs.records import Manifest, RunState
 
 #: Folder that holds the packages of this project: the checkout, or the folder of installed packages.
@@ -25,7 +25,7 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def opening(config: RunConfig, facts: Facts, threads: int) -> Manifest:
+def opening(config: RunConfig, facts: TaskProperties, threads: int) -> Manifest:
     """Return the manifest entries at the start of a run, given the number of learning threads."""
     manifest: Manifest = {
         "status": "running",

@@ -14,7 +14,7 @@ from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS, concatenate, nullable, 
 
 if TYPE_CHECKING:
     from ngym_cli.config import RunConfig
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
 
 #: Rows held in memory before a part is written.
 ROWS_PER_PART = 50_000
@@ -53,7 +53,7 @@ class TrialRecorder:
         self._extra: list[str] = []  # columns beyond the usual ones, in the order in which they appeared in the run
 
     @classmethod
-    def of(cls, folder: Path | None, config: RunConfig, facts: Facts, n_envs: int) -> TrialRecorder:
+    def of(cls, folder: Path | None, config: RunConfig, facts: TaskProperties, n_envs: int) -> TrialRecorder:
         """Return the recorder of the trials of a configuration, given the properties of the task."""
         linked = facts.links_trials or config.reset_state != "trial"
         return cls(folder, config.task, facts.dt, n_envs, facts.rt_from, linked)

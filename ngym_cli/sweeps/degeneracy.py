@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.config import nest
 from ngym_cli.config.values import Values, parse_assignments, parse_value
 from ngym_cli.runs.recordings import NEEDED, RECORDING_NAME
-from ngym_cli.runs.trial_table import Table
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.status import RunRow, by_setting
 from ngym_cli.sweeps.tables import word

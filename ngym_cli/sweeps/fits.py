@@ -7,12 +7,12 @@ from pathlib import Path
 
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.agents import threads
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import fitted
 from ngym_cli.fitting.folder import SUBJECTS, FitFolder
 from ngym_cli.fitting.requests import Elsewhere, FitProgress
 from ngym_cli.sweeps import launchers
-from ngym_cli.sweeps.recipe import LaunchSettings
 from ngym_cli.sweeps.worker import DONE, attempted
 
 

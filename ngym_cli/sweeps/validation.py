@@ -17,7 +17,7 @@ from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
 from ngym_cli.config.values import Values
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe
@@ -73,7 +73,7 @@ class Setting(NamedTuple):
     """
 
     config: ResolvedConfig
-    facts: Facts
+    facts: TaskProperties
 
 
 def check(recipe: Recipe) -> list[Setting]:
@@ -82,7 +82,7 @@ def check(recipe: Recipe) -> list[Setting]:
     Raises:
         UserError: on the first setting that does not work.
     """
-    inspected: dict[str, tuple[RunConfig, Facts]] = {}
+    inspected: dict[str, tuple[RunConfig, TaskProperties]] = {}
     checked: list[Setting] = []
     for values in settings(recipe):
         try:
@@ -93,7 +93,9 @@ def check(recipe: Recipe) -> list[Setting]:
     return checked
 
 
-def completed(recipe: Recipe, values: Values, inspected: dict[str, tuple[RunConfig, Facts]] | None = None) -> Setting:
+def completed(
+    recipe: Recipe, values: Values, inspected: dict[str, tuple[RunConfig, TaskProperties]] | None = None
+) -> Setting:
     """Return a setting after a trial construction, with every default spelled out.
 
     Args:
@@ -227,7 +229,7 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
     return seeds * sum(each), max(each)
 
 
-def _seconds_of_references(facts: Facts) -> float:
+def _seconds_of_references(facts: TaskProperties) -> float:
     """Return the processor seconds in which a run finds the scores of reference agents."""
     began = time.process_time()
     _ = facts.references

@@ -23,7 +23,7 @@ from ngym_cli.runs.records import Summary
 from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
-    from ngym_cli.environments.facts import Facts
+    from ngym_cli.environments.properties import TaskProperties
     from ngym_cli.training.main_loop import RunResult
     from ngym_cli.training.progress import Display
 
@@ -90,13 +90,13 @@ def _plan(request: RunRequest) -> int:
     from ngym_cli.environments.defaults import resolve, rounding
     from ngym_cli.training import timing
 
-    config, facts = resolve(request.load())
-    config = complete(config, facts)
+    config, properties = resolve(request.load())
+    config = complete(config, properties)
     if request.print_config and not request.as_json:
         sys.stdout.write(config.to_toml())
         return 0
     folder = runs.folder_for(request.runs, config.task, config.alg, request.name, config.seed)
-    seconds, exists = timing.expected(config, facts), folder.exists()
+    seconds, exists = timing.expected(config, properties), folder.exists()
     if request.as_json:
         document = {"id": str(folder), "exists": exists, "seconds": seconds, "config": config.model_dump()}
         terminal.print_json(document)
@@ -109,7 +109,7 @@ def _plan(request: RunRequest) -> int:
         ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
         ("folder", f"{folder}{' (exists)' if exists else ''}"),
     ]
-    if (rounded := rounding(config, facts)) is not None:
+    if (rounded := rounding(config, properties)) is not None:
         rows.insert(1, ("timing", rounded))
     for row in rows:
         terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
@@ -156,38 +156,38 @@ class RunPrinter:
     def __init__(self, config: RunConfig | None, root: Path, json: bool):
         self.config, self.root, self.json = config, root, json
         self.err = terminal.console(stderr=True)
-        self._setting: tuple[ResolvedConfig, Facts] | None = None
+        self._setting: tuple[ResolvedConfig, TaskProperties] | None = None
 
-    def announce(self, resolved: ResolvedConfig, facts: Facts) -> None:
+    def announce(self, resolved: ResolvedConfig, properties: TaskProperties) -> None:
         """Print what is trained, for how many steps and for how long."""
         from ngym_cli.environments.defaults import rounding
         from ngym_cli.training import timing
 
-        self._setting = resolved, facts
+        self._setting = resolved, properties
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
         network = f" ({resolved.network})" if resolved.network else ""
-        seconds = timing.expected(resolved, facts) if self.config is not None else None
+        seconds = timing.expected(resolved, properties) if self.config is not None else None
         about = f"; about {terminal.in_words(seconds)}" if seconds else ""
-        origin = per_task.about_steps(self.config, facts.id) if self.config is not None else ""
+        origin = per_task.about_steps(self.config, properties.id) if self.config is not None else ""
         steps = f"{resolved.timesteps:,} steps{origin}"
-        what = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
-        self.err.print(f"training {what}: {steps}{about}", soft_wrap=True)
-        if (rounded := rounding(resolved, facts)) is not None:
+        run_words = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
+        self.err.print(f"training {run_words}: {steps}{about}", soft_wrap=True)
+        if (rounded := rounding(resolved, properties)) is not None:
             self.err.print(rounded, soft_wrap=True)
         if resolved.network and find_network(resolved.network).own_class is not None:
             self.err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
         threads.one_in_torch()
 
-    def display(self, resolved: ResolvedConfig, facts: Facts, path: Path) -> Display:
+    def display(self, resolved: ResolvedConfig, properties: TaskProperties, path: Path) -> Display:
         """Print the run folder and advice, and return the display of the progress."""
         from ngym_cli.training import advice
         from ngym_cli.training.progress import Display, LiveDisplay
 
         self.err.print(f"run folder {path}; {terminal.quoted('tensorboard', '--logdir', self.root)}", soft_wrap=True)
-        if said := advice.advance_notice(self.config, facts):
-            self.err.print(said, soft_wrap=True)
+        if notice := advice.advance_notice(self.config, properties):
+            self.err.print(notice, soft_wrap=True)
         taught = find_algorithm(resolved.alg).needs_truth
-        return Display() if self.json else LiveDisplay(self.err, resolved.timesteps, facts.references, taught)
+        return Display() if self.json else LiveDisplay(self.err, resolved.timesteps, properties.references, taught)
 
     def finish(self, outcome: RunResult) -> int:
         """Print the results and return the exit code."""
@@ -195,13 +195,13 @@ class RunPrinter:
         from ngym_cli.training import advice
 
         setting = self._setting if outcome.status == "finished" else None
-        said = None if setting is None else advice.advice(*setting, outcome.summary)
+        sentence = None if setting is None else advice.advice(*setting, outcome.summary)
         path, out = outcome.run.path, terminal.console()
         if self.json:
-            terminal.print_json({"id": str(path), "status": outcome.status, "advice": said, **outcome.summary})
+            terminal.print_json({"id": str(path), "status": outcome.status, "advice": sentence, **outcome.summary})
         else:
             summary_text.print_evaluation(outcome.summary, "evaluation at the end of training")
-            for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
+            for line in filter(None, (sentence, better_checkpoint(path, outcome.summary))):
                 out.print(line, soft_wrap=True)
             words = ("run", "--resume") if outcome.status == "interrupted" else ("plot",)
             next_ = terminal.quoted("ngym", *words, path)
@@ -214,14 +214,14 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     best = checkpoints.best_of(path / checkpoints.FOLDER)
     if best is None or best["performance"] <= final["performance_ci"][1]:
         return None
-    found = f"performance {best['performance']:.3f} at {best['step']:,} steps"
-    return f"a checkpoint was better: {found}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"
+    result = f"performance {best['performance']:.3f} at {best['step']:,} steps"
+    return f"a checkpoint was better: {result}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"
 
 
 def _small(settings: Mapping[str, object]) -> RunConfig:
     """Return the configuration of a short run; given settings have priority."""
-    known = find_algorithm(configuration.from_dict(settings).alg).defaults
-    usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in known}
+    defaults = find_algorithm(configuration.from_dict(settings).alg).defaults
+    usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in defaults}
     return configuration.from_dict(merge({**SMOKE, "hyperparameters": usual}, settings))
 
 

@@ -15,7 +15,7 @@ from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.parts import faulty_reference, find_own, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
-from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
@@ -62,8 +62,8 @@ class Hooks:
         begun: called with the folder of a new run once it is complete enough to be listed.
     """
 
-    announce: Callable[[ResolvedConfig, Facts], None] = lambda *_: None
-    make_display: Callable[[ResolvedConfig, Facts, Path], Display] = lambda *_: Display()
+    announce: Callable[[ResolvedConfig, TaskProperties], None] = lambda *_: None
+    make_display: Callable[[ResolvedConfig, TaskProperties, Path], Display] = lambda *_: Display()
     watch: Watch | None = None
     begun: Callable[[runs.RunFolder], object] = lambda *_: None
 
@@ -94,10 +94,10 @@ def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
             number is not finite.
     """
     hooks = hooks or Hooks()
-    hooks.announce(resolved.config, resolved.facts)
+    hooks.announce(resolved.config, resolved.properties)
     with _new_folder(resolved) as make:
         learning = _build(resolved)
-        references = resolved.goal.references
+        references = resolved.properties.references
     run = make()
     with locks.lock(run.path):
         run.update(**references, **learning.origin)
@@ -126,10 +126,10 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
             raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
         runs.refuse_if_running_elsewhere(run, manifest)
         resolved = reopen(run, trust)
-        hooks.announce(resolved.config, resolved.facts)
+        hooks.announce(resolved.config, resolved.properties)
         saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
         learning = _build(resolved, saved)
-        missing = {} if saved or "chance" in manifest else resolved.goal.references  # killed while it was built
+        missing = {} if saved or "chance" in manifest else resolved.properties.references  # killed while it was built
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
             again = provenance.reopening(manifest, saved.step if saved else 0, threads.learning())
@@ -164,7 +164,7 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
         A function that returns the folder; a run that is replaced stays until it is called.
     """
     curriculum = Curriculum(resolved.stages) if resolved.stages else None
-    manifest = provenance.opening(resolved.config, resolved.goal, threads.learning())
+    manifest = provenance.opening(resolved.config, resolved.properties, threads.learning())
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
 
@@ -214,14 +214,14 @@ def _own_callbacks(config: RunConfig) -> list[BaseCallback]:
     """
     from stable_baselines3.common.callbacks import BaseCallback
 
-    found = []
+    callbacks = []
     for name in config.callbacks:
         cls = find_own("callback", name)
         if not (isinstance(cls, type) and issubclass(cls, BaseCallback)):
             raise UserError(f"callback {name}: expected path/to/file.py:Class of a Stable-Baselines3 callback")
         with user_errors(f"callback {name}"):
-            found.append(cls())
-    return found
+            callbacks.append(cls())
+    return callbacks
 
 
 def _learn(
@@ -269,14 +269,14 @@ def _session(
     run: runs.RunFolder, resolved: ResolvedRun, learning: Learning, hooks: Hooks, saved: checkpoints.Saved | None
 ) -> TrainingSession:
     """Return the session of a new run, or of a run that continues from a checkpoint."""
-    config, goal, curriculum = resolved.config, resolved.goal, learning.curriculum
+    config, properties, curriculum = resolved.config, resolved.properties, learning.curriculum
     state = saved.session if saved else {}
-    recorder = TrialRecorder.of(run.path / runs.TRIALS, config, goal, learning.venv.num_envs)
+    recorder = TrialRecorder.of(run.path / runs.TRIALS, config, properties, learning.venv.num_envs)
     recorder.set_state(state.get("recorder"))
     if curriculum is not None:
         stage = curriculum.stage
-        recorder.describe(stage.number, stage.config.task, stage.facts.dt, stage.facts.rt_from)
-    display = hooks.make_display(config, goal, run.path)
+        recorder.describe(stage.number, stage.config.task, stage.properties.dt, stage.properties.rt_from)
+    display = hooks.make_display(config, properties, run.path)
     board = _board(run, config, state.get("board"), display)
     model, venv, folder = learning.model, learning.venv, run.path / checkpoints.FOLDER
 
@@ -285,7 +285,7 @@ def _session(
 
     session = TrainingSession(
         run,
-        goal,
+        properties,
         change_stage=lambda stage: renew(model, venv, stage.config, stage.seed),
         curves=Curves(recorder, board, display, config.timesteps),
         evaluator=Evaluator(run, resolved, lambda: model.policy, board, display),
@@ -296,7 +296,7 @@ def _session(
     )
     if saved is None:
         board.hyperparameters(config.model_dump(), config.to_toml())
-        board.layout(summary.listed_conditions(goal.conditions))
+        board.layout(summary.listed_conditions(properties.conditions))
     else:
         session.set_state(saved.step, state)
     return session
@@ -336,9 +336,9 @@ def _failures(run: runs.RunFolder, config: RunConfig) -> Iterator[_Failures]:
         _abandon(run, failures.session, error)
         if not isinstance(error, Exception | KeyboardInterrupt):  # from a user's task, never from our own code
             raise UserError(f"task {config.task} ended the program: {one_line(error)}") from error
-        own = [name for name in references(config) if is_reference(name)]
-        if isinstance(error, Exception) and own and not isinstance(error, UserError):
-            name = faulty_reference(error, own)
+        user_code = [name for name in references(config) if is_reference(name)]
+        if isinstance(error, Exception) and user_code and not isinstance(error, UserError):
+            name = faulty_reference(error, user_code)
             noun = "task " if name == config.task else ""
             raise UserError(f"{noun}{name} failed during training: {one_line(error)}{place_of(error)}") from error
         raise
@@ -360,8 +360,8 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kept = checkpoints.found_in(run.path / checkpoints.FOLDER)
-        rest = f"all before {kept[-1].name} is kept" if kept else "there is no checkpoint yet"
+        checkpoints_kept = checkpoints.found_in(run.path / checkpoints.FOLDER)
+        rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "there is no checkpoint yet"
         reason = f"{error.strerror or one_line(error)}; {rest}; ngym run --resume continues it"
         raise UserError(f"cannot write run folder {run.path}: {reason}") from error
 

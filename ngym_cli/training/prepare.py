@@ -10,7 +10,7 @@ from ngym_cli import runs
 from ngym_cli.agents.from_config import complete
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.facts import Facts, inspect
+from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.training.curriculum import Stage, stages_of
 from ngym_cli.training.stopping import Until
 
@@ -21,8 +21,7 @@ class ResolvedRun:
 
     Attributes:
         config: complete configuration.
-        facts: measured properties of the task without stages.
-        goal: properties of the task that is to be learned: that of the last stage.
+        properties: measured properties of the task that is to be learned: that of the last stage.
         stages: stages of a curriculum, in order; empty without.
         seeds: seed of each random stream.
         path: run folder.
@@ -32,8 +31,7 @@ class ResolvedRun:
     """
 
     config: ResolvedConfig
-    facts: Facts
-    goal: Facts
+    properties: TaskProperties
     stages: tuple[Stage, ...]
     seeds: Mapping[str, int]
     path: Path
@@ -48,7 +46,7 @@ class ResolvedRun:
             UserError: if it needs a ceiling that is not known.
         """
         config = self.config
-        return Until.asked(config.until, config.until_performance, self.goal, config.timesteps)
+        return Until.asked(config.until, config.until_performance, self.properties, config.timesteps)
 
 
 def prepare(config: RunConfig, root: Path = runs.ROOT, name: str | None = None, overwrite: bool = False) -> ResolvedRun:
@@ -66,12 +64,12 @@ def prepare(config: RunConfig, root: Path = runs.ROOT, name: str | None = None, 
     path = runs.folder_for(root, config.task, config.alg, name, config.seed)
     if name is not None:
         runs.refuse_existing(path, overwrite)
-    resolved, facts = resolve(config)
+    resolved, properties = resolve(config)
     if resolved.track is not None:
         from ngym_cli.training import tracking
 
         tracking.require(resolved.track)
-    run = _run(complete(resolved, facts), facts, path)
+    run = _run(complete(resolved, properties), properties, path)
     # A resumed run may be started elsewhere, and "latest" would be the run itself.
     init_from = str(runs.find(config.init_from, root).path.resolve()) if config.init_from else None
     return replace(run, is_named=name is not None, overwrite=overwrite, init_from=init_from)
@@ -88,14 +86,14 @@ def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
         UserError: if the record is damaged, or something does not exist or fit together any more.
     """
     config = run.config(trust)
-    facts = inspect(config)
-    resolved = _run(complete(config, facts), facts, run.path)
+    properties = inspect(config)
+    resolved = _run(complete(config, properties), properties, run.path)
     recorded = (run.manifest().get("init_from") or {}).get("run", config.init_from)
     return replace(resolved, init_from=None if config.init_from is None else str(recorded))
 
 
-def _run(config: ResolvedConfig, facts: Facts, path: Path) -> ResolvedRun:
-    stages = tuple(stages_of(config, facts))
-    resolved = ResolvedRun(config, facts, stages[-1].facts if stages else facts, stages, streams(config.seed), path)
+def _run(config: ResolvedConfig, properties: TaskProperties, path: Path) -> ResolvedRun:
+    stages = tuple(stages_of(config, properties))
+    resolved = ResolvedRun(config, stages[-1].properties if stages else properties, stages, streams(config.seed), path)
     resolved.until()  # refused before anything is written
     return resolved

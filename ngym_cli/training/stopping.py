@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.processes import handling_signals
 
@@ -53,13 +53,15 @@ class Until:
         self.reached: dict[str, float] | None = None
 
     @classmethod
-    def asked(cls, fraction: float | None, performance: float | None, facts: Facts, timesteps: int) -> Until | None:
+    def asked(
+        cls, fraction: float | None, performance: float | None, properties: TaskProperties, timesteps: int
+    ) -> Until | None:
         """Return the criterion of a configuration, None if there is none.
 
         Args:
             fraction: of the ceiling.
             performance: to exceed, whatever the ceiling.
-            facts: known properties of the task.
+            properties: known properties of the task.
             timesteps: most steps of the run.
 
         Raises:
@@ -69,10 +71,12 @@ class Until:
             return cls(performance, timesteps)
         if fraction is None:
             return None
-        if facts.ceiling is None:
+        if properties.ceiling is None:
             hint = "--until-performance takes a performance"
-            raise UserError(f"--until is a fraction of the ceiling, which is not known ({facts.no_ceiling}); {hint}")
-        return cls(fraction * float(facts.ceiling["performance"]), timesteps, fraction)
+            raise UserError(
+                f"--until is a fraction of the ceiling, which is not known ({properties.no_ceiling}); {hint}"
+            )
+        return cls(fraction * float(properties.ceiling["performance"]), timesteps, fraction)
 
     def due(self, step: int) -> bool:
         """Return whether a round of looks is due; a due round counts as made."""
@@ -122,13 +126,13 @@ class Until:
     def sentence(self) -> str:
         """Return the result as a single line: the criterion, and whether and when the criterion was met."""
         if self.fraction is None:
-            what = f"performance {self.target:g}"
+            target = f"performance {self.target:g}"
         else:
-            what = f"{self.fraction:g} of the ceiling ({self.target:.4f})"
+            target = f"{self.fraction:g} of the ceiling ({self.target:.4f})"
         if self.reached is None:
-            return f"{what} not held"
+            return f"{target} not held"
         at = self.reached
-        return f"{what} held after {at['trials']:,} trials, {at['steps']:,} steps, {at['seconds']:.1f} s"
+        return f"{target} held after {at['trials']:,} trials, {at['steps']:,} steps, {at['seconds']:.1f} s"
 
 
 #: Seconds that a run which is to stop is given to finish its rollout and update, so that it can be resumed from there.

@@ -21,7 +21,7 @@ from ngym_cli.agents.from_config import build_model, complete, sequences_side_by
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.facts import Facts
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.terminal import in_words, print_columns
 from ngym_cli.training.request import BenchRequest
@@ -72,20 +72,20 @@ class Timed:
 # -- by arithmetic ---------------------------------------------------------------------------------------------------
 
 
-def expected(config: ResolvedConfig, facts: Facts) -> float | None:
+def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None:
     """Return the expected seconds of a run, from the arithmetic of the network and the rate of this machine.
 
     Args:
         config: complete.
-        facts: known properties of the task.
+        properties: known properties of the task.
 
     Returns:
         None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts.
     """
     algorithm = find_algorithm(config.alg)
-    features = int(np.prod(facts.observation_space.shape or (1,)))
+    features = int(np.prod(properties.observation_space.shape or (1,)))
     built_in = algorithm.own_class is None and find_network(config.network).own_class is None
-    if not built_in or not algorithm.recurrent or len(facts.observation_space.shape or (1,)) > 1:
+    if not built_in or not algorithm.recurrent or len(properties.observation_space.shape or (1,)) > 1:
         return None
     units, layers = config.units, int(config.network_args.get("layers", 1))
     wide = ROWS.get(config.network, 1) * units
@@ -134,9 +134,9 @@ def try_out(
         UserError: if the configuration does not work.
     """
     began = clock()
-    kept = threads.learning()
+    threads_before = threads.learning()
     threads.one_in_torch()
-    resolved, facts = resolve(config)
+    resolved, properties = resolve(config)
     numbers = [config.n_envs] if config.n_envs else ENVIRONMENTS
     counts = [n_threads] if n_threads else range(1, threads.cores() + 1)
     turns: dict[Candidate, Callable[[], float]] = {}
@@ -145,7 +145,7 @@ def try_out(
         for n_envs in numbers:
             if turns and clock() - began > READY * seconds:
                 break
-            configs[n_envs] = complete(resolved.model_copy(update={"n_envs": n_envs}), facts)
+            configs[n_envs] = complete(resolved.model_copy(update={"n_envs": n_envs}), properties)
             for count in counts:
                 turns[n_envs, count] = _turn(configs[n_envs], count, clock)
         speeds: dict[Candidate, list[float]] = {pair: [] for pair in turns}
@@ -154,13 +154,15 @@ def try_out(
                 break
             speeds[pair].append(turns[pair]())
     finally:
-        threads.learn_with(kept)
-    found = [Timed(n_envs, count, float(np.median(values)), len(values)) for (n_envs, count), values in speeds.items()]
-    most = max(timed.speed for timed in found)
-    found.sort(key=lambda timed: (timed.speed < ALIKE * most, timed.n_envs, timed.threads))
-    found[1:] = sorted(found[1:], key=lambda timed: -timed.speed)
-    best = configs[found[0].n_envs]
-    return best, found, besides_learning(best, facts)
+        threads.learn_with(threads_before)
+    timed_candidates = [
+        Timed(n_envs, count, float(np.median(values)), len(values)) for (n_envs, count), values in speeds.items()
+    ]
+    most = max(timed.speed for timed in timed_candidates)
+    timed_candidates.sort(key=lambda timed: (timed.speed < ALIKE * most, timed.n_envs, timed.threads))
+    timed_candidates[1:] = sorted(timed_candidates[1:], key=lambda timed: -timed.speed)
+    best = configs[timed_candidates[0].n_envs]
+    return best, timed_candidates, besides_learning(best, properties)
 
 
 def _turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
@@ -202,16 +204,16 @@ def speed(config: RunConfig) -> float:
     return try_out(config, 1, 0.0, time.process_time)[1][0].speed
 
 
-def besides_learning(config: ResolvedConfig, facts: Facts) -> float:
+def besides_learning(config: ResolvedConfig, properties: TaskProperties) -> float:
     """Return the expected seconds of a run besides learning: start, and evaluations from the number of steps.
 
     Args:
         config: complete.
-        facts: known properties of the task.
+        properties: known properties of the task.
     """
     steps, every = config.timesteps, config.evaluation.every
     count = 1 + (steps - 1) // every if every and steps else 1
-    return START + count * config.evaluation.trials * max(facts.trial_steps, 1) * 2 * STEP
+    return START + count * config.evaluation.trials * max(properties.trial_steps, 1) * 2 * STEP
 
 
 def bench(request: BenchRequest) -> dict[str, object]:
@@ -271,21 +273,21 @@ def measure_device(config: ResolvedConfig, cpu: float, card: str, device: str = 
     return crossover
 
 
-def print_timed(found: Mapping[str, Any]) -> None:
+def print_timed(outcome: Mapping[str, Any]) -> None:
     """Print the results of ``ngym_cli.training.timing.bench``."""
-    steps = int(found["timesteps"])
+    steps = int(outcome["timesteps"])
     rows = [
         (str(row["n_envs"]), str(row["threads"]), f"{row['speed']:,.0f}", in_words(steps / row["speed"]))
-        for row in found["tried"]
+        for row in outcome["tried"]
     ]
     print_columns(rows, ("environments", "threads", "steps a second", f"{steps:,} steps"), right=4)
     out = terminal.console()
-    whole, learning = in_words(found["expected_seconds"]), in_words(found["learning_seconds"])
-    about = f"{steps:,} steps take about {whole}, of which learning {learning}"
-    out.print(f"\nbest: {found['flags']}; {about}", soft_wrap=True)
-    if device := found["device"]:
+    total, learning = in_words(outcome["expected_seconds"]), in_words(outcome["learning_seconds"])
+    about = f"{steps:,} steps take about {total}, of which learning {learning}"
+    out.print(f"\nbest: {outcome['flags']}; {about}", soft_wrap=True)
+    if device := outcome["device"]:
         speeds = f"{device['gpu']:,.0f} steps a second on {device['card']}, {device['cpu']:,.0f} on the CPU"
         out.print(f"{speeds}; --device auto follows this from now on", soft_wrap=True)
-    if len({row["n_envs"] for row in found["tried"]}) > 1:
+    if len({row["n_envs"] for row in outcome["tried"]}) > 1:
         more = "More environments mean longer rollouts and fewer updates in as many steps"
         out.print(f"{more}; the number of threads changes nothing but time.", soft_wrap=True)

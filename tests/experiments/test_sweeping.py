@@ -7,7 +7,7 @@ import pytest
 from experiments.records import registry, sweeping
 from experiments.records.record import Record
 from ngym_cli import runs
-from ngym_cli.sweeps.recipe import LaunchSettings
+from ngym_cli.config.launch import LaunchSettings
 
 SMALL = {"task": "GoNogo-v0", "units": 4, "timesteps": 100, "n_envs": 2, "evaluation": {"every": 0, "trials": 4}}
 

@@ -49,7 +49,7 @@ def test_a_trial_has_as_many_rows_everywhere():
     bare = rdm()  # nothing shows what the agent did: all rows can be kept
     assert set(Dataset(bare, batch_size=8, aligned=True, seed=0).sample().mask.sum(0)) == {25}
     assert set(TrialStream(bare, 0, row_weights).trials(2000).length) == {25}
-    assert set(TrialStream(bare, 0, row_weights, whole=False).trials(2000).length) == {22}
+    assert set(TrialStream(bare, 0, row_weights, keep_rows=False).trials(2000).length) == {22}
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -87,9 +87,9 @@ def learn(belief: Belief, x: FloatArray, choice: np.ndarray) -> Belief:
     mean = (p * points).sum(1)
     after = (p * (points - mean[:, None]) ** 2).sum(1)
     valid = choice >= 0
-    available = np.maximum(variance, 1e-12)
-    gain = np.where(valid, (mean - logit) / available, 0.0)
-    shrink = np.where(valid, (variance - after) / available**2, 0.0)
+    floor_variance = np.maximum(variance, 1e-12)
+    gain = np.where(valid, (mean - logit) / floor_variance, 0.0)
+    shrink = np.where(valid, (variance - after) / floor_variance**2, 0.0)
     return Belief(
         belief.mean + px * gain[:, None], belief.covariance - shrink[:, None, None] * px[:, :, None] * px[:, None, :]
     )
@@ -254,7 +254,7 @@ class Drifting(OneByOne):
         flat, chosen = x[choice >= 0], choice[choice >= 0]
         scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
         mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
-        walk, result = fit_walk(x, choice, Walk(mean, (0.5 / scale) ** 2, (0.02 / scale) ** 2))
+        walk, smoothed = fit_walk(x, choice, Walk(mean, (0.5 / scale) ** 2, (0.02 / scale) ** 2))
         means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("choice") >= 0))
         estimates = dict(zip(features.names, means, strict=True))
         for k, name in enumerate(features.names):
@@ -264,10 +264,10 @@ class Drifting(OneByOne):
             self.name,
             DriftingPolicy(features, walk),
             estimates,
-            result.log_likelihood,
+            smoothed.log_likelihood,
             {
-                "weights": result.mean,
-                "weights_sd": np.sqrt(np.diagonal(result.covariance, 0, 2, 3)),
+                "weights": smoothed.mean,
+                "weights_sd": np.sqrt(np.diagonal(smoothed.covariance, 0, 2, 3)),
                 "names": features.names,
                 "lengths": [len(each) for each in table.sessions],
             },

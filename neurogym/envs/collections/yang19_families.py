@@ -119,11 +119,12 @@ class Decide(YangTask):
         if len(set(self.cohs)) < 1 + delayed:
             raise ValueError(f"cohs must list at least {1 + delayed} different values, got {cohs!r}")
         if delayed:
-            values: list = list(permutations(self.cohs, 2))
+            values: list[object] = list(permutations(self.cohs, 2))
             self.strengths = np.array(values)
         else:
-            values = sorted({sign * coh for coh in self.cohs for sign in (-1, 1)})
-            self.strengths = 0.5 + np.outer(values, (0.5, -0.5))
+            signed = sorted({sign * coh for coh in self.cohs for sign in (-1, 1)})
+            values = list(signed)
+            self.strengths = 0.5 + np.outer(signed, (0.5, -0.5))
         names = [f"{'pair' if delayed else 'coh'}_mod{m}" for m in shown]
         self.conditions = {"ground_truth": np.arange(self.dim_ring), **dict.fromkeys(names, values)}
         self._names, self._values = names, values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -89,7 +90,9 @@ class Subject:
         return finished
 
 
-def random_steps_of(env: gym.Env, steps: int, seed: int, seed_of_actions: int | None = None) -> Iterator[tuple]:
+def random_steps_of(
+    env: gym.Env, steps: int, seed: int, seed_of_actions: int | None = None
+) -> Iterator[tuple[Any, ...]]:
     """Results of random steps in a new session; after the end of an episode the next begins.
 
     Args:
@@ -107,7 +110,7 @@ def random_steps_of(env: gym.Env, steps: int, seed: int, seed_of_actions: int | 
             env.reset()
 
 
-def random_actions(space: gym.Space, rng: np.random.Generator, n: int) -> np.ndarray:
+def random_actions(space: gym.Space[Any], rng: np.random.Generator, n: int) -> np.ndarray:
     """``n`` random actions of a space, shape (n, ...)."""
     if isinstance(space, gym.spaces.Discrete):
         return rng.integers(space.n, size=n)

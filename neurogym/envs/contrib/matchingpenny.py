@@ -65,7 +65,7 @@ class MatchingPenny(TrialEnv):
         self.mean_action = 0.0
         self._last_opponent: int | None = None
         self._recent: list[int] = []  # the last trials, latest first
-        self._counts: dict[tuple, list[int]] = {}  # what followed each pattern: how often 0, how often 1
+        self._counts: dict[tuple[int, ...], list[int]] = {}  # what followed each pattern: how often 0, how often 1
 
     def next_trial_depends_on(self) -> str:
         """Return a constant: the next trial depends only on requests of the session at description time."""
@@ -88,7 +88,7 @@ class MatchingPenny(TrialEnv):
             return float(round(self.mean_action) == 0)
         return 1.0 - self._predicted()
 
-    def _patterns(self) -> list[tuple]:
+    def _patterns(self) -> list[tuple[int, ...]]:
         """The last 0, 1, ... trials, as keys of ``_counts``."""
         return [tuple(self._recent[:n]) for n in range(min(len(self._recent), LONGEST_PATTERN) + 1)]
 

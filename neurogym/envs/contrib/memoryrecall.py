@@ -55,7 +55,7 @@ class MemoryRecall(TrialEnv):
         p_recall: Half = 0.1,
         chance: UpperHalf = 0.7,
         balanced: bool = True,
-        rewards: dict | None = None,
+        rewards: dict[str, float] | None = None,
     ):
         super().__init__(dt=dt, rewards=rewards)
         t_max = t_min if t_max is None else t_max

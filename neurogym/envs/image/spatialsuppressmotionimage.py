@@ -49,8 +49,8 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
         self,
         dt: float = FRAME,
         win_kwargs: Mapping[str, object] | None = None,
-        timing: dict | None = None,
-        rewards: dict | None = None,
+        timing: dict[str, object] | None = None,
+        rewards: dict[str, float] | None = None,
         diameter: Positive = 1.0,
     ):
         self.diameter = diameter

@@ -91,7 +91,7 @@ class RuleInput:
         self.rows = None if instructions is None else read_instructions(instructions, n)
         self.n, self.first = n, first
 
-    def appended_to(self, space: gym.Space) -> spaces.Box:
+    def appended_to(self, space: gym.Space[object]) -> spaces.Box:
         """Space with the channels, named ``task``."""
         if self.rows is None:
             return spaces.append_channels(space, "task", self.n, 0, 1)

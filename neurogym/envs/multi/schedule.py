@@ -298,7 +298,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         wrong = set(range(n_actions)) - {hold, int(task.gt_now)} if task.cursor.gt is not None else set()
         return min(wrong, default=hold)
 
-    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
         """Report the results of the task and inner wrappers for the trial that ended."""
         if info["new_trial"]:
             info.update(self._said)

@@ -60,7 +60,7 @@ class AnnubesEnv(TrialEnv):
         tau: Positive = 100,
         output_behavior: Numbers | None = None,
         noise_std: NonNegative = 0.01,
-        rewards: dict | None = None,
+        rewards: dict[str, float] | None = None,
         random_seed: Whole | None = None,
         frozen_seed: bool = False,
         stim_intensities: Sequence[float] | None = None,

@@ -21,7 +21,7 @@ class GoNogo(ChoiceTask):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -0.5, "miss": -0.5, "withhold": 0.0}
 
     @usual_arguments()
-    def __init__(self):
+    def __init__(self) -> None:
         self.actions = [0, 1]
         self.conditions = {"ground_truth": (0, 1)}
         self.observation_space = spaces.channels({"fixation": 0, "nogo": 1, "go": 2})

@@ -42,7 +42,7 @@ class HierarchicalReasoning(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
 
     @usual_arguments()
-    def __init__(self):
+    def __init__(self) -> None:
         intervals = possible_durations(self.timing["delay"], self.dt)
         kind, values = Distribution.of(self.timing["delay"])
         if kind == "callable":

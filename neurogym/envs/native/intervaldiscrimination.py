@@ -31,7 +31,7 @@ class IntervalDiscrimination(ChoiceTask):
     }
 
     @usual_arguments(dt=80)
-    def __init__(self):
+    def __init__(self) -> None:
         self.conditions = {
             "ground_truth": (1, 2),
             "duration1": possible_durations(self.timing["stim1"], self.dt),

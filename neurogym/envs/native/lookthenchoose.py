@@ -41,7 +41,7 @@ class LookThenChoose(TrialEnv):
     )
 
     @usual_arguments(abort=False)
-    def __init__(self):
+    def __init__(self) -> None:
         self.conditions = {"ground_truth": (LEFT, RIGHT), "place": (LEFT, RIGHT)}
         self.observation_space = spaces.channels({"fixation": 0, "cue": [1, 2], "stimulus": [3, 4]})
         self.action_space = spaces.Discrete(3, name={"fixation": HOLD, "choice": [LEFT, RIGHT]})

@@ -57,7 +57,7 @@ class NAltConditionalVisuomotor(ChoiceTask):
         self.patterns = distinct_patterns(rng, n_stims, n_ch)
         self.mapping = tuple(int(action) for action in rng.permutation(n_stims) + 1)
         actions = range(1, n_stims + 1)
-        few: Sequence = (self.mapping, self.mapping[::-1])
+        few: Sequence[tuple[int, ...]] = (self.mapping, self.mapping[::-1])
         self.conditions = {
             "ground_truth": tuple(actions),
             "stims": tuple(range(n_stims)),

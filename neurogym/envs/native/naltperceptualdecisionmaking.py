@@ -63,7 +63,7 @@ class NAltPerceptualDecisionMaking(ChoiceTask):
             "sel_chs": subsets,
             "curr_block": range(BLOCKS),
         }
-        names: dict = {"fixation": 0, "stimulus": list(everything)}
+        names: dict[str, object] = {"fixation": 0, "stimulus": list(everything)}
         for label, is_shown in (("n_choices", ob_nch), ("block", ob_histblock)):
             if is_shown:
                 names[label] = 1 + self.n_ch + ("n_choices" in names)

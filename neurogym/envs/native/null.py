@@ -12,7 +12,7 @@ class Null(TrialEnv):
     rule = Rule(fixate=(), answer=None)
 
     @usual_arguments(tables=(), abort=False)
-    def __init__(self):
+    def __init__(self) -> None:
         self.observation_space = spaces.channels({"fixation": 0})
         self.action_space = spaces.Discrete(1, name={"fixation": 0})
 

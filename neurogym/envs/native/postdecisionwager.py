@@ -44,7 +44,7 @@ class PostDecisionWager(ChoiceTask):
     wagers = ConditionValues("wager")
 
     @usual_arguments()
-    def __init__(self, rewards: dict | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):
+    def __init__(self, rewards: dict[str, float] | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):
         if "sure" not in (rewards or {}):
             self.rewards["sure"] = 0.7 * self.rewards["correct"]
         self.sigma, self.dim_ring, self.theta = step_noise(sigma, self.dt), dim_ring, ring(dim_ring)

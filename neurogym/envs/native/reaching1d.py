@@ -116,7 +116,7 @@ class Reaching1D(TrialEnv):
         """A reward on a scale from 0 (``fail``) to 1 (``correct``)."""
         return (paid - self.rewards["fail"]) / (self.rewards["correct"] - self.rewards["fail"])
 
-    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> tuple:
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
         """Show the agent's own angle in place of the angle on the shortest path."""
         planned = self.field("angle")
         if not info["new_trial"] and planned != self._angle:

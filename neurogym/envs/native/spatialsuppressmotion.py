@@ -50,7 +50,7 @@ class SpatialSuppressMotion(TrialEnv):
     default_rewards = {"correct": 1.0, "fail": 0.0}
 
     @usual_arguments(dt=FRAME, tables=("timing", "rewards"), abort=False)
-    def __init__(self):
+    def __init__(self) -> None:
         self.theta = ANGLES.copy()
         self.conditions = {
             "direction": (1, 2, 3, 4),

@@ -246,7 +246,9 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
     )
 
 
-def check_pairing(algorithm: str, network: str | None, observation_space: Space, action_space: Space) -> None:
+def check_pairing(
+    algorithm: str, network: str | None, observation_space: Space[object], action_space: Space[object]
+) -> None:
     """Refuse incompatible combinations of algorithm, network and task before anything is built.
 
     Args:

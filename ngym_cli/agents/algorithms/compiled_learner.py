@@ -69,9 +69,11 @@ class CompiledPolicy:
         flat = flat and policy.features_extractor_class is FlattenExtractor
         simple = isinstance(actions, spaces.Discrete) or (isinstance(actions, spaces.Box) and len(actions.shape) == 1)
         network, weight = policy.networks[0], next(policy.parameters())
-        own = compiled.obstacle(network.cell, network.num_layers, _hidden(policy), policy.activation_fn.__name__)
+        agent_obstacle = compiled.obstacle(
+            network.cell, network.num_layers, _hidden(policy), policy.activation_fn.__name__
+        )
         obstacles = {
-            own: bool(own),
+            agent_obstacle: bool(agent_obstacle),
             "the critic reads the activity of the actor": policy.chained and has_values,
             "observations are not flat": not flat,
             "actions have several dimensions": not simple,

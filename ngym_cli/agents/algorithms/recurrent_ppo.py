@@ -153,7 +153,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return RolloutAgent(self.policy, rollout, self.rng, self.compiled)
 
     def _finish_episodes(
-        self, agent: RolloutAgent | DeviceRolloutAgent, t: int, dones: np.ndarray, infos: list[dict]
+        self, agent: RolloutAgent | DeviceRolloutAgent, t: int, dones: np.ndarray, infos: list[dict[str, Any]]
     ) -> None:
         """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
         ended = np.flatnonzero(dones)
@@ -196,24 +196,24 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return minibatches(segments, n, self.rng)
 
     def _epoch(
-        self, parts: Minibatches, find: Callable[[PackedRollout], GradientAndStatistics], statistics: list[Tensor]
+        self, dealt: Minibatches, find: Callable[[PackedRollout], GradientAndStatistics], statistics: list[Tensor]
     ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
         compiled = self.compiled
         numbers = None
         if compiled is not None and not self.consolidation:
-            numbers = compiled.apply(parts, self.coefficients(), most_kl, self.max_grad_norm)
+            numbers = compiled.apply(dealt, self.coefficients(), most_kl, self.max_grad_norm)
         if numbers is not None:
             statistics.append(numbers)
             return most_kl == inf or not (numbers[:, KL] > most_kl).any()
-        for part in parts:
-            found = find(part)
-            if found is None:
+        for minibatch in dealt:
+            result = find(minibatch)
+            if result is None:
                 continue
-            gradient, one = found
-            statistics.append(one[None])
-            if most_kl < inf and one[KL] > most_kl:
+            gradient, row = result
+            statistics.append(row[None])
+            if most_kl < inf and row[KL] > most_kl:
                 return False
             if self.consolidation:
                 slope, penalty = self.consolidation()

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ngym_cli.agents.algorithms.objective import Minibatch
 from ngym_cli.agents.algorithms.sequences import PackedRollout, PackedSteps, pack
-from ngym_cli.agents.networks.base import ArrayState, RecurrentNetwork
+from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import PackedSequences
 from ngym_cli.agents.penalties import silent_units
 
@@ -66,7 +67,7 @@ class Rollout:
 
     def state(self, t: int) -> ArrayState:
         """Views of all states before step t."""
-        return tuple(part[t] for part in self.states)
+        return tuple(array[t] for array in self.states)
 
     def begin(self, t: int, obs: np.ndarray, starts: np.ndarray) -> None:
         """Record the observations of step t; states are zeroed where `starts` is true."""
@@ -77,8 +78,8 @@ class Rollout:
         """Zero the states of step t where `starts` is true."""
         self.starts[t] = starts
         if self.starts[t].any():
-            for part in self.states:
-                part[t][:, self.starts[t]] = 0
+            for array in self.states:
+                array[t][:, self.starts[t]] = 0
 
     @property
     def carried_states(self) -> list[np.ndarray]:
@@ -100,8 +101,8 @@ class Rollout:
 
     def carry_over(self) -> None:
         """Start from the final states of the last rollout."""
-        for part in self.states:
-            part[0] = part[-1]
+        for array in self.states:
+            array[0] = array[-1]
 
     def estimate_advantages(self, last_values: np.ndarray, gamma: float, gae_lambda: float, trial_gamma: float) -> None:
         """Generalised advantage estimation (Schulman et al. 2016, arXiv:1506.02438); nothing flows over a start.
@@ -159,8 +160,8 @@ class Experience:
         all_columns = np.empty_like(self.columns)
         all_columns[:, packed.steps] = columns
         for k in range(n_parts):
-            part = segments[slice(k, None, n_parts)]
-            packed = pack(part.length, part.first(self.n_envs), self.n_envs)
+            chosen = segments[slice(k, None, n_parts)]
+            packed = pack(chosen.length, chosen.first(self.n_envs), self.n_envs)
             yield self._gather(packed, all_columns.take(packed.steps, axis=1))
 
     def _gather(self, packed: PackedSteps, columns: np.ndarray) -> Minibatch:
@@ -170,9 +171,9 @@ class Experience:
 
     def _sequences(self, packed: PackedSteps) -> PackedSequences:
         begin, env = np.divmod(packed.first, self.n_envs)
-        time, place = np.divmod(packed.steps, self.n_envs)
-        noise = [None if part is None else self._tensor(part[time, :, place]) for part in self.rollout.noise]
-        state = tuple(self._tensor(part[begin, :, env].swapaxes(0, 1)) for part in self.rollout.states)
+        time, column = np.divmod(packed.steps, self.n_envs)
+        noise = [None if array is None else self._tensor(array[time, :, column]) for array in self.rollout.noise]
+        state = tuple(self._tensor(array[begin, :, env].swapaxes(0, 1)) for array in self.rollout.states)
         obs = self.rollout.obs.reshape(-1, *self.rollout.obs.shape[2:]).take(packed.steps, axis=0)
         return PackedSequences(self._tensor(obs), packed.counts.tolist(), state, noise)
 

@@ -52,7 +52,7 @@ class RolloutAgent:
     def _act_in_numpy(self, t: int) -> None:
         """Take step t from the present observations and states."""
         rollout, actor = self.rollout, self.actor
-        noise = [None if part is None else part[t] for part in rollout.noise]
+        noise = [None if draws is None else draws[t] for draws in rollout.noise]
         activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
         rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
         rollout.actions[t] = actor.choose(logits, self._draws[t])

@@ -202,8 +202,8 @@ def set_progress(model: BaseAlgorithm, counters: dict[str, object], episodes: di
         raise ValueError("the statistics of episodes are damaged")
     if not all(map(_is_number, successes)):
         raise ValueError("the successes of episodes are damaged")
-    kept = {name: deque(episodes[name], maxlen=model._stats_window_size) for name in EPISODES}
-    for name, value in {**counters, **kept}.items():
+    queues = {name: deque(episodes[name], maxlen=model._stats_window_size) for name in EPISODES}
+    for name, value in {**counters, **queues}.items():
         setattr(model, name, value)
 
 

@@ -88,10 +88,10 @@ def cut(starts: np.ndarray, bptt: int | None = None) -> PackedRollout:
     first = np.flatnonzero(cuts)
     length = np.diff(np.append(first, n_steps * n_envs))
     if bptt is not None:
-        parts = -(-length // bptt)
-        offset = (np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)) * bptt
-        first = np.repeat(first, parts) + offset
-        length = np.minimum(np.repeat(length, parts) - offset, bptt)
+        pieces = -(-length // bptt)
+        offset = (np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)) * bptt
+        first = np.repeat(first, pieces) + offset
+        length = np.minimum(np.repeat(length, pieces) - offset, bptt)
     return PackedRollout(first // n_steps, first % n_steps, length)
 
 

@@ -105,21 +105,21 @@ def join(tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, list[
     Returns:
         The arrays, and for each small array its location: the name of the joint array, the offset and the shape.
     """
-    kept: dict[str, Tensor] = {}
-    parts: dict[str, list[np.ndarray]] = {}
+    large: dict[str, Tensor] = {}
+    pieces: dict[str, list[np.ndarray]] = {}
     ends: dict[str, int] = {}
     places: dict[str, list[Any]] = {}
     for name, value in tensors.items():
         array = value.numpy()
         if array.nbytes > SMALL:
-            kept[name] = value
+            large[name] = value
             continue
-        whole = f"joined/{array.dtype.name}"
-        begin = ends.get(whole, 0)
-        ends[whole] = begin + array.size
-        parts.setdefault(whole, []).append(array.ravel())
-        places[name] = [whole, begin, list(array.shape)]
-    return {**kept, **{name: torch.from_numpy(np.concatenate(arrays)) for name, arrays in parts.items()}}, places
+        joint = f"joined/{array.dtype.name}"
+        begin = ends.get(joint, 0)
+        ends[joint] = begin + array.size
+        pieces.setdefault(joint, []).append(array.ravel())
+        places[name] = [joint, begin, list(array.shape)]
+    return {**large, **{name: torch.from_numpy(np.concatenate(arrays)) for name, arrays in pieces.items()}}, places
 
 
 def split(tensors: dict[str, Tensor], places: dict[str, list[Any]]) -> dict[str, Tensor]:
@@ -128,14 +128,14 @@ def split(tensors: dict[str, Tensor], places: dict[str, list[Any]]) -> dict[str,
     Raises:
         ValueError: if a part lies outside of what it is said to be part of.
     """
-    whole = {name: tensors[name].numpy() for name in {place[0] for place in places.values()}}
-    found = {name: value for name, value in tensors.items() if name not in whole}
+    joint = {name: tensors[name].numpy() for name in {location[0] for location in places.values()}}
+    arrays = {name: value for name, value in tensors.items() if name not in joint}
     for name, (of, begin, shape) in places.items():
         size = math.prod(shape)
-        if begin < 0 or min(shape, default=0) < 0 or begin + size > whole[of].size:
+        if begin < 0 or min(shape, default=0) < 0 or begin + size > joint[of].size:
             raise ValueError(f"{name} lies outside of {of}")
-        found[name] = torch.from_numpy(whole[of][begin : begin + size].reshape(shape))
-    return found
+        arrays[name] = torch.from_numpy(joint[of][begin : begin + size].reshape(shape))
+    return arrays
 
 
 Tensors = dict[str, Tensor]
@@ -157,10 +157,10 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, PlainState]:
     if isinstance(model, sb3.Learner):
         for i, state in enumerate(model.carried_states):
             tensors[f"recurrent/{i}"] = torch.from_numpy(state.copy())
-        if own := model.own_state():
-            info["own"] = flatten_tree(copy.deepcopy(own), "own", tensors)
-        if kept := model.consolidation.state():
-            info["consolidation"] = flatten_tree(kept, "consolidation", tensors)
+        if learner_state := model.own_state():
+            info["own"] = flatten_tree(copy.deepcopy(learner_state), "own", tensors)
+        if anchors := model.consolidation.state():
+            info["consolidation"] = flatten_tree(anchors, "consolidation", tensors)
     info["replay"] = _save_replay(_replay(model), tensors)
     info["generators"] = _save_generators(model, tensors)
     return tensors, plain(info)
@@ -202,7 +202,7 @@ def _save_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> Plain
 def _load_optimizer(optimizer: torch.optim.Optimizer, info: PlainState, tensors: Tensors) -> None:
     state = optimizer.state_dict()
     state["state"] = {}
-    weights = [part for group in optimizer.param_groups for part in group["params"]]
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     for index, name in info["entries"]:
         value = tensors[f"optimizer/{index}/{name}"]
         if not 0 <= int(index) < len(weights) or (value.ndim and value.shape != weights[int(index)].shape):
@@ -244,10 +244,10 @@ def _load_replay(replay: ReplayBuffer | None, info: PlainState | None, tensors: 
 
 def _numpy_generators(model: BaseAlgorithm) -> dict[str, np.random.Generator]:
     """Random generators of the model, of the policy and of the action space (random exploration)."""
-    found = {"model": model.rng} if isinstance(model, sb3.Learner) else {}
+    generators = {"model": model.rng} if isinstance(model, sb3.Learner) else {}
     if isinstance(model.policy, RecurrentPolicy):
-        found["policy"] = model.policy.rng
-    return {**found, "action_space": model.action_space.np_random}
+        generators["policy"] = model.policy.rng
+    return {**generators, "action_space": model.action_space.np_random}
 
 
 def _save_generators(model: BaseAlgorithm, tensors: Tensors) -> PlainState:

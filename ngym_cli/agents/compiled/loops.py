@@ -69,8 +69,8 @@ def run(
         h, and for the LSTM c, after each step (step, unit).
     """
     loop = PackedLoop(CELLS.index(cell), alpha, np.asarray(counts, np.int64))
-    found = _Run.apply(loop, noise, seq, *weights, *state)
-    return found if isinstance(found, tuple) else (found,)
+    results = _Run.apply(loop, noise, seq, *weights, *state)
+    return results if isinstance(results, tuple) else (results,)
 
 
 def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
@@ -90,10 +90,10 @@ def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
     return list(zip(bounds, bounds[1:], strict=False))
 
 
-def _call(name: str, loop: PackedLoop, given: Sequence[Tensor | None], matrix: tuple[int, int]) -> None:
+def _call(name: str, loop: PackedLoop, tensors: Sequence[Tensor | None], matrix: tuple[int, int]) -> None:
     """Call a compiled loop with several threads, given the shape of the weight matrix."""
     compiled = kernels.require(name)
-    arrays = [None if part is None else part.detach().numpy() for part in given]
+    arrays = [None if tensor is None else tensor.detach().numpy() for tensor in tensors]
     ranges = shares(loop.counts, prod(matrix) * int(loop.counts.sum()))
     panels = np.empty((len(ranges), packed_size(*matrix)), np.float32)
     cell, alpha, counts = loop
@@ -102,14 +102,14 @@ def _call(name: str, loop: PackedLoop, given: Sequence[Tensor | None], matrix: t
 
 def _gradient_of_weights(gates: Tensor, rows: Tensor) -> Tensor:
     """The product of the transpose of (step, wide) with (step, depth)."""
-    found = gates.new_empty(gates.shape[1], rows.shape[1])
+    product = gates.new_empty(gates.shape[1], rows.shape[1])
 
     def find(begin: int) -> None:
         end = begin + ROWS_OF_GRADIENT
-        torch.mm(gates[:, begin:end].t(), rows, out=found[begin:end])
+        torch.mm(gates[:, begin:end].t(), rows, out=product[begin:end])
 
-    threads.share(find, range(0, len(found), ROWS_OF_GRADIENT))
-    return found
+    threads.share(find, range(0, len(product), ROWS_OF_GRADIENT))
+    return product
 
 
 class _Run(torch.autograd.Function):
@@ -128,8 +128,8 @@ class _Run(torch.autograd.Function):
         c, squashed = (torch.empty_like(h), torch.empty_like(h)) if lstm else (None, None)
         left = [h0, c0, seq.new_empty(steps, depth), seq.new_empty(steps, wide), c, squashed, h]
         draws = None if noise is None else noise.contiguous()
-        given = [seq.contiguous(), draws, weight, *left]
-        _call("forward", loop, given, (depth, wide))
+        tensors = [seq.contiguous(), draws, weight, *left]
+        _call("forward", loop, tensors, (depth, wide))
         ctx.loop = loop
         ctx.save_for_backward(weight, *left)
         ctx.set_materialize_grads(False)
@@ -143,10 +143,10 @@ class _Run(torch.autograd.Function):
         ctx.spent = True
         weight, h0, c0, rows, gates, _, _, h = saved = ctx.saved_tensors
         units = h.shape[1]
-        first = [torch.zeros_like(part) for part in (h0, c0) if part is not None]
-        given = [torch.zeros_like(h) if dh is None else dh.contiguous(), None if dc is None else dc.contiguous()]
-        given += [*first, *[None] * (2 - len(first))]
-        _call("backward", ctx.loop, [*saved, *given], (len(weight), units))
+        first = [torch.zeros_like(initial) for initial in (h0, c0) if initial is not None]
+        gradients = [torch.zeros_like(h) if dh is None else dh.contiguous(), None if dc is None else dc.contiguous()]
+        gradients += [*first, *[None] * (2 - len(first))]
+        _call("backward", ctx.loop, [*saved, *gradients], (len(weight), units))
         d_seq = gates @ weight[:, units:-1] if ctx.needs_input_grad[2] else None
         d_weight = _gradient_of_weights(gates, rows)
         d_bias = d_weight[:, -1]

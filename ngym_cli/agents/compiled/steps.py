@@ -50,12 +50,20 @@ def unpack_weights(library: ModuleType, units: int, weights: Sequence[Array]) ->
         candidate's part from the inputs, that from h.
     """
     gates, (w_hh, w_ih, b_ih, b_hh) = 2 * units, weights
-    none = [library.zeros_like(part[gates:]) for part in (w_hh, w_ih, b_ih)]
-    from_h = [
-        library.concatenate([part[:gates], zero, part[gates:]]) for part, zero in ((w_hh, none[0]), (b_hh, none[2]))
-    ]
-    from_inputs: list[Array] = [library.concatenate([part, zero]) for part, zero in ((w_ih, none[1]), (b_ih, none[2]))]
-    return from_h[0], *from_inputs, from_h[1]
+    no_h, no_inputs, no_bias = (library.zeros_like(weight[gates:]) for weight in (w_hh, w_ih, b_ih))
+
+    def split_candidate_of_h(weight: Array, none: Array) -> Array:
+        return library.concatenate([weight[:gates], none, weight[gates:]])
+
+    def split_candidate_of_inputs(weight: Array, none: Array) -> Array:
+        return library.concatenate([weight, none])
+
+    return (
+        split_candidate_of_h(w_hh, no_h),
+        split_candidate_of_inputs(w_ih, no_inputs),
+        split_candidate_of_inputs(b_ih, no_bias),
+        split_candidate_of_h(b_hh, no_bias),
+    )
 
 
 def leak(dt: float, tau: float) -> float:
@@ -132,10 +140,10 @@ class Stepper:
             self._prepare(len(x))
         for layer, (rows, gates, squashed, panels) in enumerate(self._buffers):
             draws = None if noise is None else self._noise_scale * noise[layer]
-            given = (x, draws, *(part[layer] for part in state))
-            read = [None if part is None else np.ascontiguousarray(part, np.float32) for part in given]
+            inputs = (x, draws, *(array[layer] for array in state))
+            read = [None if array is None else np.ascontiguousarray(array, np.float32) for array in inputs]
             h0, c0 = (*read[2:], None)[:2]
-            h, c = (*(part[layer] for part in out), None)[:2]
+            h, c = (*(array[layer] for array in out), None)[:2]
             weight = None if self._packed else self.weights[layer]
             arrays = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
             self._forward(CELLS.index(str(self.cell)), self.alpha, 0, len(x), *arrays)

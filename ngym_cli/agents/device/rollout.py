@@ -108,7 +108,7 @@ class DeviceRollout(Rollout):
         single = torch.float32 if obs.dtype.kind == "f" else torch.int64
         shape = (n_steps, n_envs) if self.images else (n_steps, *obs.shape)
         self.obs_on_device = torch.zeros(shape, dtype=torch.int64 if self.images else single, device=device)
-        self.present = [part for network in networks for part in network.initial_state(n_envs)]
+        self.present = [initial for network in networks for initial in network.initial_state(n_envs)]
         steps = n_steps if keep_states else 1
         self._kept = [torch.zeros(steps, *state.shape, device=device) for state in self.present]
         self._largest = torch.zeros(networks[0].hidden_size, device=device)
@@ -142,8 +142,8 @@ class DeviceRollout(Rollout):
         """Record the states before step t, zeroed where `starts` is true; `record` records observations."""
         self.mark_starts(t, starts)
         if t < len(self._kept[0]):
-            for kept, state in zip(self._kept, self.present, strict=True):
-                kept[t].copy_(state)
+            for stored, state in zip(self._kept, self.present, strict=True):
+                stored[t].copy_(state)
 
     def count_active(self, t: int) -> None:
         """Take the activity after step t into the search for silent units."""
@@ -163,9 +163,9 @@ class DeviceRollout(Rollout):
         environments = self.upload(env)
         if len(self._kept[0]) == self.n_steps:
             times = self.upload(begin)
-            return tuple(kept[times, :, environments].swapaxes(0, 1) for kept in self._kept)
+            return tuple(stored[times, :, environments].swapaxes(0, 1) for stored in self._kept)
         first = self.upload((begin == 0).astype(np.float32))[None, :, None]
-        return tuple(kept[0].index_select(1, environments) * first for kept in self._kept)
+        return tuple(stored[0].index_select(1, environments) * first for stored in self._kept)
 
 
 class DeviceExperience(Experience):

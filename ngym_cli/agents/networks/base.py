@@ -91,11 +91,11 @@ class RecurrentNetwork(nn.Module):
         after = []
         for layer in range(self.num_layers):
             draws = None if noise is None else self.noise_scale * noise[:, layer]
-            before = [part[layer] for part in state]
-            found = loops.run(self.cell, seq, counts, self.weights(layer), before, draws, self.alpha)
-            seq = found[0]
+            before = [array[layer] for array in state]
+            results = loops.run(self.cell, seq, counts, self.weights(layer), before, draws, self.alpha)
+            seq = results[0]
             if last:
-                after.append([last_steps(part, counts) for part in found])
+                after.append([last_steps(array, counts) for array in results])
         return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
 
     def in_torch(
@@ -105,14 +105,14 @@ class RecurrentNetwork(nn.Module):
         after = []
         for layer in range(self.num_layers):
             draws = [None] * len(counts) if noise is None else noise[:, layer].split(list(counts))
-            now, tops, ended = tuple(part[layer] for part in state), list[Tensor](), list[State]()
+            now, tops, ended = tuple(array[layer] for array in state), list[Tensor](), list[State]()
             for x, draw in zip(seq.split(list(counts)), draws, strict=True):
                 if len(x) < len(now[0]):  # the last of the sequences have ended
-                    ended.append(tuple(part[len(x) :] for part in now))
-                    now = tuple(part[: len(x)] for part in now)
+                    ended.append(tuple(array[len(x) :] for array in now))
+                    now = tuple(array[: len(x)] for array in now)
                 now = self.layer_step(layer, x, now, draw)
                 tops.append(now[0])
-            after.append([torch.cat(parts) for parts in zip(now, *reversed(ended), strict=True)])
+            after.append([torch.cat(arrays) for arrays in zip(now, *reversed(ended), strict=True)])
             seq = torch.cat(tops)
         return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
 
@@ -130,7 +130,7 @@ class RecurrentNetwork(nn.Module):
         after = []
         for layer in range(self.num_layers):
             draws = None if noise is None else noise[:, layer]
-            after.append(self.layer_step(layer, x, tuple(part[layer] for part in state), draws))
+            after.append(self.layer_step(layer, x, tuple(array[layer] for array in state), draws))
             x = after[-1][0]
         return x, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
 
@@ -169,7 +169,7 @@ class RecurrentNetwork(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move or convert the weights; torch keeps lists of these, which must not hold computed weights' graphs."""
         with torch.no_grad():
-            return super()._apply(fn, recurse)
+            return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
 
     def stepper(self) -> Stepper:
         """Return the present weights as a network that steps in NumPy; call again after each update."""
@@ -218,9 +218,9 @@ class TorchStepper(Stepper):
         """Advance by a single step, see `Stepper.step`."""
         like = any_weight(self.net)
         draws = None if noise is None else torch.from_numpy(noise).to(like).transpose(0, 1)
-        before = tuple(torch.from_numpy(part).to(like) for part in state)
+        before = tuple(torch.from_numpy(array).to(like) for array in state)
         with torch.no_grad():
             _, after = self.net.one_step(torch.from_numpy(x).to(like), before, draws)
-        for part, new in zip(out, after, strict=True):
-            part[...] = new.cpu().numpy()
+        for array, new in zip(out, after, strict=True):
+            array[...] = new.cpu().numpy()
         return out[0][-1]

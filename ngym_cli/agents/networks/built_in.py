@@ -88,24 +88,24 @@ class GatedNetwork(RecurrentNetwork):
         exists = torch.arange(counts[0])[None, :] < torch.tensor(counts)[:, None]
         steps = exists.flatten().nonzero()[:, 0].to(seq.device)
         block = seq.new_zeros(exists.numel(), seq.shape[1]).index_copy(0, steps, seq).view(*exists.shape, -1)
-        given = self._checked(block, counts[0], [part.contiguous() for part in state])
-        top = self.function(block, given, self.flat_weights(), True, self.num_layers, 0.0, False, False, False)[0]
+        initial = self._checked(block, counts[0], [array.contiguous() for array in state])
+        top = self.function(block, initial, self.flat_weights(), True, self.num_layers, 0.0, False, False, False)[0]
         return top.flatten(0, 1).index_select(0, steps)
 
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
     ) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.in_torch`; torch's own function takes packed sequences as a whole."""
-        given = self._checked(seq, counts[0], [part.contiguous() for part in state])
+        initial = self._checked(seq, counts[0], [array.contiguous() for array in state])
         weights, n = self.flat_weights(), self.num_layers
-        top, *after = self.function(seq, torch.tensor(counts), given, weights, True, n, 0.0, False, False)
+        top, *after = self.function(seq, torch.tensor(counts), initial, weights, True, n, 0.0, False, False)
         return top, tuple(after)
 
     def one_step(self, x: Tensor, state: State, noise: Tensor | None = None) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.one_step`."""
-        given = self._checked(x, x.shape[0], list(state))
+        initial = self._checked(x, x.shape[0], list(state))
         weights, n = self.flat_weights(), self.num_layers
-        top, *after = self.function(x[None], given, weights, True, n, 0.0, False, False, False)
+        top, *after = self.function(x[None], initial, weights, True, n, 0.0, False, False, False)
         return top[0], tuple(after)
 
     def _checked(self, inputs: Tensor, n: int, state: list[Tensor]) -> list[Tensor] | Tensor:
@@ -344,9 +344,9 @@ class EIRNN(LeakyNetwork):
 
 def _connections(units: int, density: float, mask: Sequence[Sequence[float]] | None) -> Tensor:
     if mask is None:
-        given = (torch.rand(units, units) < density).float()
+        connections = (torch.rand(units, units) < density).float()
     else:
-        given = torch.as_tensor(mask, dtype=torch.float32)
-        if given.shape != (units, units):
-            raise ValueError(f"mask must be {units} x {units} (to, from), got {tuple(given.shape)}")
-    return given * (1 - torch.eye(units))
+        connections = torch.as_tensor(mask, dtype=torch.float32)
+        if connections.shape != (units, units):
+            raise ValueError(f"mask must be {units} x {units} (to, from), got {tuple(connections.shape)}")
+    return connections * (1 - torch.eye(units))

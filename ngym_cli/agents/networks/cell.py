@@ -73,14 +73,14 @@ def sizes_of(cell: object, units: int) -> tuple[int, ...]:
     Raises:
         StateError: if ``state_sizes`` is not a list of positive whole numbers that begins with ``units``.
     """
-    found = getattr(cell, "state_sizes", None)
-    sizes = (units,) if found is None else (found,) if isinstance(found, int) else found
+    declared = getattr(cell, "state_sizes", None)
+    sizes = (units,) if declared is None else (declared,) if isinstance(declared, int) else declared
     try:
         sizes = tuple(int(size) for size in sizes)
     except (TypeError, ValueError):
-        raise StateError(f"state_sizes must be a list of whole numbers, as in (units, 8), not {found!r}") from None
+        raise StateError(f"state_sizes must be a list of whole numbers, as in (units, 8), not {declared!r}") from None
     if not sizes or min(sizes) < 1:
-        raise StateError(f"state_sizes must be positive whole numbers, not {found!r}")
+        raise StateError(f"state_sizes must be positive whole numbers, not {declared!r}")
     if sizes[0] != units:
         first = f"the first of state_sizes is the activity and must be units ({units}), not {sizes[0]}"
         raise StateError(f"{first}; put the other arrays after it")
@@ -103,13 +103,13 @@ def check_state(after: object, sizes: Sequence[int], n: int) -> None:
         raise StateError("step returned nothing; it must return the new state, a tuple of arrays")
     if isinstance(after, Tensor):
         raise StateError("step must return a tuple of arrays, as in `return (h,)`, not a single array")
-    if not isinstance(after, tuple | list) or not all(isinstance(part, Tensor) for part in after):
+    if not isinstance(after, tuple | list) or not all(isinstance(array, Tensor) for array in after):
         raise StateError(f"step must return a tuple of torch tensors, not {type(after).__name__}")
-    shapes = ", ".join(str(tuple(part.shape)) for part in after)
+    shapes = ", ".join(str(tuple(array.shape)) for array in after)
     if len(after) != len(sizes):
-        whole = f"{len(sizes)} array{'s' * (len(sizes) != 1)} of shape {expected}"
-        raise StateError(f"step must return the whole state, {whole}; it returned {len(after)} of shape {shapes}")
-    if any(tuple(part.shape) != (n, size) for part, size in zip(after, sizes, strict=True)):
+        description = f"{len(sizes)} array{'s' * (len(sizes) != 1)} of shape {expected}"
+        raise StateError(f"step must return the whole state, {description}; it returned {len(after)} of shape {shapes}")
+    if any(tuple(array.shape) != (n, size) for array, size in zip(after, sizes, strict=True)):
         raise StateError(f"step must return arrays of shape {expected}, not {shapes} ({n} environments)")
 
 
@@ -143,10 +143,10 @@ class CellNetwork(RecurrentNetwork):
         if not any(weight.requires_grad for weight in self.parameters()):
             raise StateError("the cell has no parameters; make them in __init__ with nn.Parameter or nn.Linear")
         for width, cell in zip(widths, self.cells, strict=True):
-            own = next(cell.parameters(), next(self.parameters()))
+            like = next(cell.parameters(), next(self.parameters()))
             step: Any = cell.step
             with torch.no_grad():
-                after = step(own.new_zeros(TRIED, width), tuple(own.new_zeros(TRIED, size) for size in self._sizes))
+                after = step(like.new_zeros(TRIED, width), tuple(like.new_zeros(TRIED, size) for size in self._sizes))
             check_state(after, self._sizes, TRIED)
 
     @property
@@ -162,14 +162,16 @@ class CellNetwork(RecurrentNetwork):
     def connections(self) -> Iterator[ConstrainedWeights]:
         """See ``RecurrentNetwork.connections``; the shape of a parameter says what kind it is."""
         if self._connections is None:  # found once, before constraints rename parameters
-            self._connections = [part for layer, cell in enumerate(self.cells) for part in self._parts(layer, cell)]
+            self._connections = [
+                weights for layer, cell in enumerate(self.cells) for weights in self._parts(layer, cell)
+            ]
         return iter(self._connections)
 
     def _parts(self, layer: int, cell: nn.Module) -> Iterator[ConstrainedWeights]:
         inputs = self.hidden_size + 1  # differs from the number of units, so that shapes tell
         with torch.random.fork_rng(devices=()):
             probe = dict(self._build(inputs, self.hidden_size).named_parameters())
-        flipped = any(part.ndim == 2 and part.shape[0] == inputs for part in probe.values())
+        flipped = any(weight.ndim == 2 and weight.shape[0] == inputs for weight in probe.values())
         for path, parameter in probe.items():
             owner, _, name = path.rpartition(".")
             kind: WeightKind = "bias" if parameter.ndim < 2 else "recurrent"
@@ -179,7 +181,7 @@ class CellNetwork(RecurrentNetwork):
 
     def matrices(self) -> Iterator[Tensor]:
         """See ``RecurrentNetwork.matrices``."""
-        return (part.tensor for part in self.connections() if part.kind != "bias")
+        return (weights.tensor for weights in self.connections() if weights.kind != "bias")
 
 
 def build_network(cls: type, name: str, input_size: int, units: int, layers: int, **options: object) -> CellNetwork:

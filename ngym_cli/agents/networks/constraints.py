@@ -40,8 +40,8 @@ class ConstrainedWeights(NamedTuple):
     @property
     def tensor(self) -> Tensor:
         """Effective weights (to, from), or the bias."""
-        found: Tensor = getattr(self.module, self.name)
-        return found.t() if self.transposed else found
+        weights: Tensor = getattr(self.module, self.name)
+        return weights.t() if self.transposed else weights
 
 
 class Constrained(nn.Module):
@@ -82,8 +82,8 @@ class LowRank(nn.Module):
 
     def forward(self, m: Tensor, n: Tensor) -> Tensor:
         """Return the effective weights."""
-        found = m @ n.t() / self.units
-        return found if self.chi is None else found + self.chi
+        product = m @ n.t() / self.units
+        return product if self.chi is None else product + self.chi
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Draw the first m and n, whatever the weights."""
@@ -106,22 +106,22 @@ def impose(network: Any, structure: Structure) -> None:
     if network.signed and (structure.blocks or structure.rank):
         raise UserError("ei_rnn has signs of its own, without areas or rank; ctrnn has inhibitory, areas and rank")
     rng, units = generator(), network.hidden_size
-    found = list(network.connections())
+    connections = list(network.connections())
     signs = structure.signs(units)
     for layer in range(network.num_layers):
-        mine = [part for part in found if part.layer == layer]
-        recurrent = [part for part in mine if part.kind == "recurrent"]
-        inputs = [part for part in mine if part.kind == "input"]
+        in_layer = [weights for weights in connections if weights.layer == layer]
+        recurrent = [weights for weights in in_layer if weights.kind == "recurrent"]
+        inputs = [weights for weights in in_layer if weights.kind == "input"]
         _shape_recurrent(recurrent, structure, units, signs, rng)
         mask = structure.inputs(units, network.input_size, rng) if layer == 0 else None
         if mask is not None:
-            for part in _blocks(inputs, units, "inputs"):
-                _constrain(part, _stacked(mask, part), False)
+            for weights in _blocks(inputs, units, "inputs"):
+                _constrain(weights, _stacked(mask, weights), False)
     for kind in [kind for kind in ("input", "recurrent", "bias") if kind in structure.fixed]:
-        chosen = [part for part in found if part.kind == kind]
+        chosen = [weights for weights in connections if weights.kind == kind]
         if not chosen:
             raise UserError(f"fixed={kind}: the network has no such weights")
-        fix((part.module, part.name) for part in chosen)
+        fix((weights.module, weights.name) for weights in chosen)
     if not any(True for _ in network.parameters()) and "output" in structure.fixed:
         raise UserError("fixed: nothing would be trained; leave out one of the parts")
 
@@ -136,7 +136,7 @@ def impose_on_outputs(policy: Any, structure: Structure) -> None:
     rng, units = generator(), policy.lstm_actor.hidden_size
     hidden = policy.mlp_extractor
     for head, before in ((policy.action_net, hidden.policy_net), (policy.value_net, hidden.value_net)):
-        layers = [part for part in before.modules() if isinstance(part, nn.Linear)]
+        layers = [module for module in before.modules() if isinstance(module, nn.Linear)]
         first: nn.Linear = [*layers, head][0]
         fixed = "output" in structure.fixed and head is policy.action_net
         if fixed:  # outputs begin small, so that actions are random: too small for outputs that cannot grow
@@ -145,7 +145,7 @@ def impose_on_outputs(policy: Any, structure: Structure) -> None:
         if mask is not None:
             _constrain(ConstrainedWeights("input", first, "weight", 0), torch.from_numpy(mask), False)
         if fixed:
-            fix((part, name) for part in [*layers, head] for name in ("weight", "bias"))
+            fix((module, name) for module in [*layers, head] for name in ("weight", "bias"))
 
 
 def generator() -> np.random.Generator:
@@ -180,7 +180,7 @@ def fix(weights: Iterable[tuple[nn.Module, str]]) -> None:
         names = [name]
         if parametrize.is_parametrized(module, name):
             owner = module.parametrizations[name]  # type: ignore[index]
-            names = [own for own, _ in owner.named_parameters(recurse=False)]
+            names = [parameter_name for parameter_name, _ in owner.named_parameters(recurse=False)]
         for each in names:
             value = getattr(owner, each)
             if isinstance(value, nn.Parameter):
@@ -189,7 +189,7 @@ def fix(weights: Iterable[tuple[nn.Module, str]]) -> None:
 
 
 def _shape_recurrent(
-    parts: list[ConstrainedWeights],
+    connections: list[ConstrainedWeights],
     structure: Structure,
     units: int,
     signs: np.ndarray | None,
@@ -200,33 +200,33 @@ def _shape_recurrent(
     plain = mask is None and signs is None
     if plain and structure.rank is None and structure.radius is None:
         return
-    for part in _blocks(parts, units, "recurrent activity"):
+    for weights in _blocks(connections, units, "recurrent activity"):
         if structure.rank is not None:
-            _reduce(part, structure, units)
+            _reduce(weights, structure, units)
         if not plain:
-            whole = np.ones((units, units), np.float32) if mask is None else mask
-            _constrain(part, _stacked(whole if signs is None else whole * signs, part), signs is not None)
+            allowed = np.ones((units, units), np.float32) if mask is None else mask
+            _constrain(weights, _stacked(allowed if signs is None else allowed * signs, weights), signs is not None)
         if signs is not None:
-            constraint: Any = part.module.parametrizations[part.name][-1]  # type: ignore[index]
-            factors = (constraint.factor.t() if part.transposed else constraint.factor).split(units)
+            constraint: Any = weights.module.parametrizations[weights.name][-1]  # type: ignore[index]
+            factors = (constraint.factor.t() if weights.transposed else constraint.factor).split(units)
             populations = torch.from_numpy(signs > 0), torch.from_numpy(signs < 0)
-            for (strengths, _), factor in zip(_square(part, units), factors, strict=True):
+            for (strengths, _), factor in zip(_square(weights, units), factors, strict=True):
                 balance(strengths, *populations, factor, structure.radius or 1.0)
         elif structure.radius is not None:
             with torch.no_grad():
-                for strengths, effective in _square(part, units):
+                for strengths, effective in _square(weights, units):
                     _scale(strengths, effective, structure.radius)
 
 
-def _square(part: ConstrainedWeights, units: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _square(weights: ConstrainedWeights, units: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Trained strengths and effective weights of each gate (unit, unit)."""
-    trained: Any = getattr(part.module, part.name)
-    if parametrize.is_parametrized(part.module, part.name):
-        computed: Any = part.module.parametrizations
-        trained = computed[part.name].original
-    trained, module = trained.detach(), part.module
-    effective: Tensor = module.recurrent_weight(part.layer) if getattr(module, "signed", False) else part.tensor  # type: ignore[operator]
-    yield from zip((trained.t() if part.transposed else trained).split(units), effective.split(units), strict=True)
+    trained: Any = getattr(weights.module, weights.name)
+    if parametrize.is_parametrized(weights.module, weights.name):
+        computed: Any = weights.module.parametrizations
+        trained = computed[weights.name].original
+    trained, module = trained.detach(), weights.module
+    effective: Tensor = module.recurrent_weight(weights.layer) if getattr(module, "signed", False) else weights.tensor  # type: ignore[operator]
+    yield from zip((trained.t() if weights.transposed else trained).split(units), effective.split(units), strict=True)
 
 
 def _scale(strengths: Tensor, effective: Tensor, radius: float) -> None:
@@ -235,35 +235,35 @@ def _scale(strengths: Tensor, effective: Tensor, radius: float) -> None:
     strengths *= radius / spectrum.clamp_min(1e-6)
 
 
-def _reduce(part: ConstrainedWeights, structure: Structure, units: int) -> None:
+def _reduce(weights: ConstrainedWeights, structure: Structure, units: int) -> None:
     """Replace a matrix by one of low rank."""
-    weight = getattr(part.module, part.name)
+    weight = getattr(weights.module, weights.name)
     if structure.rank is not None and structure.rank > units:
         raise UserError(f"rank={structure.rank} is more than the {units} units")
     sd = structure.random * units**-0.5
     chi = torch.empty_like(weight.detach()).normal_(0, sd) if structure.random else None
-    parametrize.register_parametrization(part.module, part.name, LowRank(int(structure.rank or 1), units, chi))
+    parametrize.register_parametrization(weights.module, weights.name, LowRank(int(structure.rank or 1), units, chi))
 
 
-def _constrain(part: ConstrainedWeights, factor: Tensor, signed: bool) -> None:
-    factor = factor.t().contiguous() if part.transposed else factor
-    parametrize.register_parametrization(part.module, part.name, Constrained(factor, signed))
+def _constrain(weights: ConstrainedWeights, factor: Tensor, signed: bool) -> None:
+    factor = factor.t().contiguous() if weights.transposed else factor
+    parametrize.register_parametrization(weights.module, weights.name, Constrained(factor, signed))
 
 
-def _stacked(mask: np.ndarray, part: ConstrainedWeights) -> Tensor:
+def _stacked(mask: np.ndarray, weights: ConstrainedWeights) -> Tensor:
     """Return the mask of all gates, one below the other."""
-    return torch.from_numpy(np.tile(mask, (len(part.tensor) // len(mask), 1)).astype(np.float32))
+    return torch.from_numpy(np.tile(mask, (len(weights.tensor) // len(mask), 1)).astype(np.float32))
 
 
-def _blocks(parts: list[ConstrainedWeights], units: int, what: str) -> list[ConstrainedWeights]:
+def _blocks(connections: list[ConstrainedWeights], units: int, noun: str) -> list[ConstrainedWeights]:
     """Matrices (gate * unit, from) among some weights.
 
     Raises:
         UserError: if there are none.
     """
-    high = [part for part in parts if len(part.tensor) % units == 0]
-    found = [part for part in high if part.kind == "input" or part.tensor.shape[1] == units]
-    if not found:
+    high = [weights for weights in connections if len(weights.tensor) % units == 0]
+    blocks = [weights for weights in high if weights.kind == "input" or weights.tensor.shape[1] == units]
+    if not blocks:
         shape = "of shape (units, sources) or gates times as high"
-        raise UserError(f"the cell has no matrix of its own for {what}, {shape}")
-    return found
+        raise UserError(f"the cell has no matrix of its own for {noun}, {shape}")
+    return blocks

@@ -71,16 +71,16 @@ def distinct(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         >>> first.tolist(), which.tolist()
         ([0, 1], [0, 1, 0])
     """
-    found: dict[bytes, int] = {}
+    numbers: dict[bytes, int] = {}
     first: list[int] = []
-    which = np.empty(len(images), np.int64)
+    index = np.empty(len(images), np.int64)
     for row, image in enumerate(images):
         key = image.tobytes()
-        place = found.setdefault(key, len(first))
-        if place == len(first):
+        number = numbers.setdefault(key, len(first))
+        if number == len(first):
             first.append(row)
-        which[row] = place
-    return np.array(first), which
+        index[row] = number
+    return np.array(first), index
 
 
 class FeatureCache:

@@ -33,10 +33,10 @@ def without_compiler(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim
         optimizer: a class of `torch.optim`, such as Adam.
     """
     step = _inner(optimizer.step)
-    found = {name: _inner(getattr(optimizer, name)) for name in HIDDEN}
+    methods = {name: _inner(getattr(optimizer, name)) for name in HIDDEN}
     if step is not optimizer.step:
-        found["step"] = torch.no_grad()(step)
-    return type(optimizer.__name__, (optimizer,), {"__doc__": optimizer.__doc__, "__module__": __name__, **found})
+        methods["step"] = torch.no_grad()(step)
+    return type(optimizer.__name__, (optimizer,), {"__doc__": optimizer.__doc__, "__module__": __name__, **methods})
 
 
 def _inner(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,10 +88,10 @@ class Optimizer:
 
     def _place(self) -> None:
         """Make the weights views of the vector; needed for new weights and after a move to another device."""
-        if [part.data_ptr() for part in self.weights] != self._places:
+        if [weight.data_ptr() for weight in self.weights] != self._places:
             self.vector.data = parameters_to_vector(self.weights).detach()
             vector_to_parameters(self.vector, self.weights)
-            self._places = [part.data_ptr() for part in self.weights]
+            self._places = [weight.data_ptr() for weight in self.weights]
 
     def compiled(self, optimizer: torch.optim.Optimizer) -> dict[str, object] | None:
         """Arguments of the compiled Adam step by name: the vector, means of gradient and square, step, coefficients.
@@ -102,13 +102,18 @@ class Optimizer:
             optimizer: optimiser of the vector.
         """
         self._place()
-        known = optimizer.state.get(self.vector, {}) if type(optimizer) in (Adam, torch.optim.Adam) else {}
-        if {part.numel() for name, part in known.items() if name != "step"} != {self.vector.numel()}:
+        moments = optimizer.state.get(self.vector, {}) if type(optimizer) in (Adam, torch.optim.Adam) else {}
+        if {tensor.numel() for name, tensor in moments.items() if name != "step"} != {self.vector.numel()}:
             return None
         group = optimizer.param_groups[0]
         if self.vector.device.type != "cpu" or any(group[name] for name in SPECIAL) or not kernels.available():
             return None
-        parts = {"vector": self.vector, "mean": known["exp_avg"], "square": known["exp_avg_sq"], "step": known["step"]}
+        tensors = {
+            "vector": self.vector,
+            "mean": moments["exp_avg"],
+            "square": moments["exp_avg_sq"],
+            "step": moments["step"],
+        }
         numbers = dict(zip(("keep_mean", "keep_square"), group["betas"], strict=True))
-        arrays = {name: part.detach().numpy() for name, part in parts.items()}
+        arrays = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
         return {**arrays, **numbers, "rate": group["lr"], "small": group["eps"]}

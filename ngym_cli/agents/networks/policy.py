@@ -17,7 +17,8 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from ngym_cli.agents.acting import Actor, ArrayState, Layer, ReadOut
+from ngym_cli.agents.acting import Actor, Layer, ReadOut
+from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.networks import constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
@@ -110,8 +111,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def __init__(
         self,
-        observation_space: spaces.Space,
-        action_space: spaces.Space,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
         lr_schedule: Schedule,
         network: str = "lstm",
         units: int = 64,
@@ -184,16 +185,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def gradient(self, loss: Tensor) -> Tensor:
         """Return the gradient of a loss with respect to all weights, as a vector in the order of `parameters`."""
-        parts = torch.autograd.grad(loss, self.vector_optimizer.weights, materialize_grads=True)
-        return torch.cat([part.flatten() for part in parts])
+        gradients = torch.autograd.grad(loss, self.vector_optimizer.weights, materialize_grads=True)
+        return torch.cat([gradient.flatten() for gradient in gradients])
 
     def features(self, obs: Tensor) -> Tensor:
         """Return the inputs of the recurrent network for observations (step, ...); equal images are computed once."""
         find: Any = self.extract_features
         if not is_image_space(self.observation_space) or obs.device.type != "cpu":
             return find(obs)
-        first, which = (torch.from_numpy(part).to(obs.device) for part in distinct(obs.cpu().numpy()))
-        return find(obs[first])[which]
+        first, index = (torch.from_numpy(array).to(obs.device) for array in distinct(obs.cpu().numpy()))
+        return find(obs[first])[index]
 
     def evaluate_sequences(self, sequences: PackedSequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
@@ -280,7 +281,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def initial_state(self, n_envs: int) -> ArrayState:
         """Zero state of every network, arrays (layer, environment, unit)."""
-        return tuple(part.cpu().numpy() for network in self.networks for part in network.initial_state(n_envs))
+        return tuple(state.cpu().numpy() for network in self.networks for state in network.initial_state(n_envs))
 
     def predict(
         self,
@@ -303,11 +304,11 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 def _layers(module: nn.Module) -> list[Layer]:
     """Weight, bias and following activation of each linear layer."""
     layers: list[Layer] = []
-    for part in module if isinstance(module, nn.Sequential) else [module]:
-        if isinstance(part, nn.Linear):
-            layers.append((to_numpy(part.weight.t()), to_numpy(part.bias), ""))
-        elif isinstance(part, nn.Tanh | nn.ReLU):
-            layers[-1] = (*layers[-1][:2], type(part).__name__)
+    for layer in module if isinstance(module, nn.Sequential) else [module]:
+        if isinstance(layer, nn.Linear):
+            layers.append((to_numpy(layer.weight.t()), to_numpy(layer.bias), ""))
+        elif isinstance(layer, nn.Tanh | nn.ReLU):
+            layers[-1] = (*layers[-1][:2], type(layer).__name__)
         else:
-            raise ValueError(f"read-out layers must be linear, tanh or relu, not {type(part).__name__}")
+            raise ValueError(f"read-out layers must be linear, tanh or relu, not {type(layer).__name__}")
     return layers

@@ -143,9 +143,11 @@ class Supervised(Learner):
         self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
         self.carried = trials_of(self.env).reset_state != "trial"
         self._begin_streams()
-        own = self.penalties.participation or type(self).loss is not Supervised.loss
+        unusual = self.penalties.participation or type(self).loss is not Supervised.loss
         self.in_torch = (
-            "the objective is not the usual one" if own else SupervisedKernel.obstacle(self.policy, has_values=False)
+            "the objective is not the usual one"
+            if unusual
+            else SupervisedKernel.obstacle(self.policy, has_values=False)
         )
         rates = self.penalties.l1_rate, self.penalties.l2_rate
         self.split, self._upload = BatchSplitter(), Upload(self.device)
@@ -309,7 +311,7 @@ class Supervised(Learner):
         layout = pack(sequences.length, sequences.first(self._sessions), self._sessions)
         rows = layout.steps
         order = self._tensor(layout.first)  # of sessions, where their states are carried
-        before = self.carried_state and tuple(part[:, order] for part in self.carried_state)
+        before = self.carried_state and tuple(state[:, order] for state in self.carried_state)
         rates, after = self._rates(material.ob, rows, layout.counts.tolist(), noise, before)
         if self.carried_state is not None:
             states = zip(self.carried_state, after, strict=True)
@@ -327,19 +329,19 @@ class Supervised(Learner):
 
     def drawn_losses(self) -> Iterator[Tensor]:
         """See `Learner`: the mean square of the gradients is the curvature of the loss where answers are learned."""
-        given = 0
-        while given < SEQUENCES:
+        n_sequences = 0
+        while n_sequences < SEQUENCES:
             material, sequences = self.batch()
             weight = np.sqrt(material.weight * (len(sequences) / material.total_weight))
             noise = self._draw_noise(material)
             for k, first in enumerate(sequences.first(self._sessions)):
                 rows = first + self._sessions * np.arange(sequences.length[k])
-                carry = self.carried_state and tuple(part[:, k : k + 1] for part in self.carried_state)
+                carry = self.carried_state and tuple(states[:, k : k + 1] for states in self.carried_state)
                 rates, _ = self._rates(material.ob, rows, [1] * len(rows), noise, carry)
                 outputs = self._outputs(rates)
                 answers = drawn_answers(outputs, self.discrete, self.rng)
                 yield losses(outputs, answers, self.discrete).dot(self._tensor(weight[rows]))
-            given += len(sequences)
+            n_sequences += len(sequences)
             if self.carried:
                 self.gradient(material, sequences)  # sessions continue from the states that follow
 
@@ -362,12 +364,12 @@ class Supervised(Learner):
         begin = network.initial_state(counts[0]) if state is None else state
         with self.policy.autocast():
             if self.learns_on_device and is_image_space(self.policy.observation_space):
-                first, which = distinct(ob)
-                features = self.policy.features(self._tensor(ob[first]))[self._tensor(which)]
+                first, index = distinct(ob)
+                features = self.policy.features(self._tensor(ob[first]))[self._tensor(index)]
             else:
                 features = self.policy.features(self._tensor(ob))
             rates, after = network.sequence(features, counts, begin, draws, last=state is not None)
-        return rates.to(begin[0].dtype), tuple(part.to(begin[0].dtype) for part in after)
+        return rates.to(begin[0].dtype), tuple(array.to(begin[0].dtype) for array in after)
 
     def _outputs(self, rates: Tensor) -> Tensor:
         """Action preferences or values (step, action) of rates (step, unit)."""
@@ -389,14 +391,14 @@ class Supervised(Learner):
 
     def own_state(self) -> dict[str, object]:
         """State that training depends on, besides the common state of all algorithms: plain data and arrays."""
-        carry = [] if self.carried_state is None else [part.cpu().numpy() for part in self.carried_state]
+        carry = [] if self.carried_state is None else [state.cpu().numpy() for state in self.carried_state]
         streams = [stream.state() for stream in self.streams]
         return {"acting": list(self.agent.state), "carry": carry, "streams": streams}
 
     def set_own_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `own_state`."""
-        self.agent.state = tuple(np.array(part) for part in state["acting"])
+        self.agent.state = tuple(np.array(array) for array in state["acting"])
         if self.carried_state is not None:
-            self.carried_state = tuple(self._tensor(np.array(part)) for part in state["carry"])
+            self.carried_state = tuple(self._tensor(np.array(array)) for array in state["carry"])
         for stream, saved in zip(self.streams, state["streams"], strict=True):
             stream.set_state(saved)

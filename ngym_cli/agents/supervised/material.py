@@ -154,21 +154,23 @@ class TrialBuffer:
         )
 
 
-def join(parts: list[TrialBuffer]) -> TrialBuffer:
+def join(blocks: list[TrialBuffer]) -> TrialBuffer:
     """Concatenate batches of trials."""
-    return parts[0] if len(parts) == 1 else TrialBuffer(
-        **{name: np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])}
+    return blocks[0] if len(blocks) == 1 else TrialBuffer(
+        **{name: np.concatenate([vars(block)[name] for block in blocks]) for name in vars(blocks[0])}
     )  # fmt: skip
 
 
-def side_by_side(parts: list[TrialBuffer]) -> TrialBuffer:
+def side_by_side(blocks: list[TrialBuffer]) -> TrialBuffer:
     """The first row of each part, then the second of each, and so on; shorter parts end with rows of zeros."""
-    rows = max(map(len, parts))
-    columns = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
+    rows = max(map(len, blocks))
+    columns = {name: [vars(block)[name] for block in blocks] for name in vars(blocks[0])}
     length = np.concatenate(columns.pop("length"))
     woven = {}
     for name, column in columns.items():
-        filled = [np.concatenate([part, np.zeros((rows - len(part), *part.shape[1:]), part.dtype)]) for part in column]
+        filled = [
+            np.concatenate([block, np.zeros((rows - len(block), *block.shape[1:]), block.dtype)]) for block in column
+        ]
         woven[name] = np.stack(filled, 1).reshape(-1, *column[0].shape[1:])
     return TrialBuffer(**woven, length=length)
 
@@ -210,7 +212,7 @@ class TrialStream:
         env: A task with its wrappers; the stream works on a copy of it.
         seed: Of the session.
         weigh: Gives the weight of each row.
-        whole: Keep the rows after the answer. If not, a trial ends where the right answer ends it, as in a session;
+        keep_rows: Keep the rows after the answer. If not, a trial ends where the right answer ends it, as in a session;
             what wrappers show (last action, last reward) is only right then.
         draw: Selects the task of each trial, for environments of several tasks.
         block_rows: Rows to make at a time.
@@ -225,7 +227,7 @@ class TrialStream:
         env: gym.Env,
         seed: int,
         weigh: Weigh,
-        whole: bool = True,
+        keep_rows: bool = True,
         draw: TaskDraw | None = None,
         block_rows: int = ROWS_PER_BLOCK,
         unit: str | None = None,
@@ -234,7 +236,7 @@ class TrialStream:
         self.env = copy.deepcopy(env)
         self.task: TrialEnv = self.env.unwrapped  # type: ignore[assignment]
         self.weigh, self.draw = weigh, draw
-        self._right = GroundTruthStream(self.env, whole)
+        self._right = GroundTruthStream(self.env, keep_rows)
         self._right.restart(seed)
         self.weigh(self._right.make(1).trials, None)
         self._right.forget()
@@ -253,8 +255,8 @@ class TrialStream:
         left = self._at_least(rows + 1)
         ends = np.cumsum(left.length)
         n = max(1, int(np.searchsorted(ends, rows, side="right")))
-        taken, self._left = left.split(int(ends[n - 1]), n)
-        return taken
+        material, self._left = left.split(int(ends[n - 1]), n)
+        return material
 
     @property
     def begins(self) -> bool:
@@ -271,15 +273,15 @@ class TrialStream:
         """
         self._left = self._at_least(rows)
         later = np.flatnonzero(self._left.begins[1:rows])
-        taken, self._left = self._left.split(int(later[0]) + 1 if len(later) else rows, len(self._left.length))
-        return taken
+        material, self._left = self._left.split(int(later[0]) + 1 if len(later) else rows, len(self._left.length))
+        return material
 
     def _at_least(self, rows: int) -> TrialBuffer:
-        parts, have = ([], 0) if self._left is None else ([self._left], len(self._left))
+        blocks, have = ([], 0) if self._left is None else ([self._left], len(self._left))
         while have < rows:
-            parts.append(self._make())
-            have += len(parts[-1])
-        return join(parts)
+            blocks.append(self._make())
+            have += len(blocks[-1])
+        return join(blocks)
 
     # -- making -------------------------------------------------------------------------------------------------------
 
@@ -287,32 +289,34 @@ class TrialStream:
         task = self.task
         if not self._right.makes_blocks:
             return join([self._material(self._right.make(1)) for _ in range(TRIALS_ONE_BY_ONE)])
-        given = {}
+        conditions = {}
         if self.draw is not None:
-            given["task"] = self.draw(self._n, task.np_random) if self._now is None else np.repeat(self._now, self._n)
-        shown = self._right.make(self._n, given)
-        rows = min(self._block_rows, BYTES_PER_BLOCK // max(1, shown.trials.ob[0].nbytes))
-        self._n = max(1, round(rows / max(1.0, float(shown.trials.length.mean()))))
-        return self._material(shown)
+            conditions["task"] = (
+                self.draw(self._n, task.np_random) if self._now is None else np.repeat(self._now, self._n)
+            )
+        frame = self._right.make(self._n, conditions)
+        rows = min(self._block_rows, BYTES_PER_BLOCK // max(1, frame.trials.ob[0].nbytes))
+        self._n = max(1, round(rows / max(1.0, float(frame.trials.length.mean()))))
+        return self._material(frame)
 
-    def _material(self, shown: Frame) -> TrialBuffer:
-        trials, rows = shown.trials, shown.rows
+    def _material(self, frame: Frame) -> TrialBuffer:
+        trials, rows = frame.trials, frame.rows
         keep = None
         if len(rows) < trials.total:
             keep = np.zeros(trials.total, bool)
             keep[rows] = True
         weight, due = self.weigh(trials, keep)[rows], answer_rows(trials)[rows]
-        return TrialBuffer(shown.ob, shown.gt, weight, due, self._beginnings(shown), shown.length)
+        return TrialBuffer(frame.ob, frame.gt, weight, due, self._beginnings(frame), frame.length)
 
-    def _beginnings(self, shown: Frame) -> np.ndarray:
+    def _beginnings(self, frame: Frame) -> np.ndarray:
         """Whether a session or block begins with each row, bool (rows,)."""
-        found = np.zeros(len(shown.rows), bool)
+        begin_here = np.zeros(len(frame.rows), bool)
         if self._unit is not None:
-            named = labels(shown.trials.info, self._unit, len(shown.length))
-            for label, first in zip(named, np.cumsum(shown.length) - shown.length, strict=True):
-                found[first] = self._label is not None and begins(self._unit, self._label, label)
+            named = labels(frame.trials.info, self._unit, len(frame.length))
+            for label, first in zip(named, np.cumsum(frame.length) - frame.length, strict=True):
+                begin_here[first] = self._label is not None and begins(self._unit, self._label, label)
                 self._label = label
-        return found
+        return begin_here
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 

@@ -37,8 +37,8 @@ def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
 def right_when_due(outputs: Tensor, targets: Tensor, due: Tensor) -> Tensor:
     """Fraction of correct answers where an answer is due; for continuous actions the negative mean squared error."""
     discrete = not targets.is_floating_point()
-    found = (outputs.argmax(-1) == targets).float() if discrete else -losses(outputs, targets, False)
-    return found[due].sum() / due.sum().clamp_min(1)
+    correct = (outputs.argmax(-1) == targets).float() if discrete else -losses(outputs, targets, False)
+    return correct[due].sum() / due.sum().clamp_min(1)
 
 
 def drawn_answers(outputs: Tensor, discrete: bool, rng: np.random.Generator) -> Tensor:
@@ -97,7 +97,7 @@ class SupervisedKernel(CompiledPolicy):
             "chosen" if discrete else "moved": answers[..., 0] if discrete else answers,
             "weight": material.weight.reshape(shape),
             "due": material.due.reshape(shape),
-            **{name: part.numpy()[None] for name, part in zip(("h", "c"), carry or (), strict=False)},
+            **{name: state.numpy()[None] for name, state in zip(("h", "c"), carry or (), strict=False)},
         }
         longest_first = sequences[np.argsort(-sequences.length, kind="stable")]
         minibatch = Sequences(longest_first.first(n_envs), longest_first.length, np.array([0, len(sequences)]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError, unknown
-from ngym_cli.sweeps.recipe import LaunchSettings
 
 #: Launchers with description, required packages, and the full form of the name where there is one.
 MEANING = {

@@ -38,7 +38,7 @@ class Local:
         for job in order.jobs:
             waiting.put(job)
         count = min(self.workers, len(order.jobs))
-        threads.one()
+        threads.limit_libraries()
         with ThreadPoolExecutor(max(count, 1), thread_name_prefix="worker") as pool:
             futures = [pool.submit(self._work, order, waiting) for _ in range(count)]
             try:

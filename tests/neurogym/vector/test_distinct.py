@@ -1,6 +1,5 @@
 """Tables that hold each distinct row once say what the rows say, to the bit."""
 
-
 import numpy as np
 import pytest
 

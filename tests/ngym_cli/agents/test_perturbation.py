@@ -87,7 +87,7 @@ def test_noise_has_its_standard_deviation():
     ("kind", "text", "message"),
     [
         ("lesion", "2", "between 0 and 1"),
-        ("lesion", "units=a", "whole numbers"),
+        ("lesion", "units=a", "whole number"),
         ("silence", "period=delay", "needs units"),
         ("silence", "units=1 perid=delay", "did you mean 'period'"),
         ("silence", "units=1 fraction=0.2", "not both"),

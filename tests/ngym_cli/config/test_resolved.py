@@ -7,7 +7,7 @@ import pytest
 from neurogym.envs import registration
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.facts import inspect
+from ngym_cli.environments.properties import inspect
 
 FEW = (
     "PerceptualDecisionMaking-v0",

@@ -87,15 +87,15 @@ def test_a_restored_batch_resets_where_the_saved_batch_would(given):
 
 @pytest.mark.parametrize(("word", "alike"), [("session", True), ("never", False)])
 def test_an_agent_begins_every_session_in_the_same_state(word, alike):
-    config, facts = resolve(from_dict({**BANDIT, "reset_state": word}))
-    config = complete(config, facts)
+    config, properties = resolve(from_dict({**BANDIT, "reset_state": word}))
+    config = complete(config, properties)
     policy = build_model(config, build_venv(config, 1)).policy
     venv = build_batch(config, 2)
     venv.seed(0)
     steps = list(islice(rollout(venv, agent_for(policy, 2, 0, True)), 20))
     first = [np.array(step.act.activity[0]) for step in steps[::5]]
     assert all(np.array_equal(one, first[0]) for one in first) is alike
-    found = fresh_trials.evaluate(policy, config, facts, fresh_trials.EvaluationSettings(400))
+    found = fresh_trials.evaluate(policy, config, properties, fresh_trials.EvaluationSettings(400))
     assert found.summary["reset_state"] == word and found.table["linked"].all()
 
 
@@ -109,9 +109,9 @@ def test_the_state_resets_at_the_sessions_of_the_present_stage(tmp_path):
 
 @pytest.mark.parametrize("network", ["lstm", "gru"])
 def test_supervised_sequences_end_at_blocks_and_states_begin_anew(network):
-    config, facts = resolve(from_dict({**BIASED, **RAGGED, "network": network, "units": 8}))
+    config, properties = resolve(from_dict({**BIASED, **RAGGED, "network": network, "units": 8}))
     small = {"batch_size": 5, "seq_len": 50, "n_updates": 1}
-    config = complete(config.model_copy(update={"hyperparameters": small}), facts)
+    config = complete(config.model_copy(update={"hyperparameters": small}), properties)
     model = build_model(config, build_venv(config, 2))
     steps, ended = np.zeros(5, int), 0
     for _ in range(8):

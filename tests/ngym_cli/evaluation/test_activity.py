@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ngym_cli.agents.saving import load_policy
-from ngym_cli.environments import facts as of_task
+from ngym_cli.environments import properties as of_task
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import RunFolder

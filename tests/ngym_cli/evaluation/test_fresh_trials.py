@@ -10,7 +10,7 @@ from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.facts import inspect
+from ngym_cli.environments.properties import inspect
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.reading import read_json

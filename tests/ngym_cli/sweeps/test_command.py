@@ -128,12 +128,12 @@ def test_a_dry_run_measures_each_kind_of_run_once(ngym, monkeypatch):
 
 
 def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, monkeypatch):
-    from ngym_cli.environments import facts
+    from ngym_cli.environments import properties
 
     asked = []
     for name in ("chance", "blind", "verdict"):
-        find = getattr(facts, name)
-        monkeypatch.setattr(facts, name, lambda *given, name=name, find=find: asked.append(name) or find(*given))
+        find = getattr(properties, name)
+        monkeypatch.setattr(properties, name, lambda *given, name=name, find=find: asked.append(name) or find(*given))
     result = ngym("sweep", *FLAGS, "--units", "8,16", "--seed", "0:2", "--dry-run")
     assert result.code == 0, result.err
     assert "4 runs of 512 steps on average" in result.out
@@ -158,10 +158,10 @@ def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_p
     )
     made = ngym("sweep", *asked, *small, "--name", "d", "--json")
     assert made.code == 0, made.err
-    from ngym_cli.environments import facts
+    from ngym_cli.environments import properties
 
     asked: list[str] = []
-    monkeypatch.setattr(facts, "chance_of", lambda env: asked.append("chance"))
+    monkeypatch.setattr(properties, "chance_of", lambda env: asked.append("chance"))
     drawn = ngym("plot", "sweeps/d", "degeneracy", "--json")
     assert drawn.code == 0, drawn.err
     assert len(asked) <= 4  # for the recording of each run, not for changed conditions

@@ -11,11 +11,11 @@ import sys
 
 import pytest
 
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import launchers, status
 from ngym_cli.sweeps.launchers import JobSpec
 from ngym_cli.sweeps.launchers.local import Local
-from ngym_cli.sweeps.recipe import LaunchSettings
 
 KILLER = """
 import os, pathlib, signal

@@ -53,15 +53,15 @@ def test_a_shortfall_is_relative_to_chance_and_ceiling(found, text):
     ids=str,
 )
 def test_what_to_try_follows_the_run(settings, words, absent):
-    config, facts = resolve(from_dict(settings))
-    said = advice(complete(config, facts), facts, summary(0.1))
+    config, properties = resolve(from_dict(settings))
+    said = advice(complete(config, properties), properties, summary(0.1))
     assert all(word in said for word in words) and absent not in said.partition("; try")[2]
     assert "\n" not in said
 
 
 def test_an_agent_that_is_not_shown_its_reward_is_told_how_to_see_it():
-    config, facts = resolve(from_dict({"task": "ReversalLearning-v0"}))
-    assert "try --recommended" in advice(complete(config, facts), facts, summary(0.5, ceiling=0.5))
+    config, properties = resolve(from_dict({"task": "ReversalLearning-v0"}))
+    assert "try --recommended" in advice(complete(config, properties), properties, summary(0.5, ceiling=0.5))
 
 
 BAD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=0, performance=0.1, target=0.95)

@@ -11,7 +11,7 @@ import pytest
 from ngym_cli.agents.from_config import build_model
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.facts import inspect
+from ngym_cli.environments.properties import inspect
 from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
@@ -56,8 +56,8 @@ class Heard(Display):
 
 
 def course(*stages, **more):
-    config, facts = resolve(from_dict({**BASE, **more, "stages": list(stages)}))
-    return Curriculum(stages_of(config, facts))
+    config, properties = resolve(from_dict({**BASE, **more, "stages": list(stages)}))
+    return Curriculum(stages_of(config, properties))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
 from ngym_cli.config import from_dict, streams
-from ngym_cli.environments.facts import inspect
+from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_table import read_trials

@@ -10,25 +10,25 @@ import numpy as np
 import pytest
 
 from ngym_cli.config import from_dict
-from ngym_cli.environments.facts import Facts, inspect
+from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import UserError
 from ngym_cli.training.stopping import Until
 
 QUICK = ("--timing", "stimulus=300", "--n-envs", "16", "--set", "n_steps=64", "--eval-trials", "200", "--json")
 
 
-def facts(*wrappers: str) -> Facts:
+def properties(*wrappers: str) -> TaskProperties:
     return inspect(from_dict({"task": "RDM-v0", "wrappers": [{"name": name} for name in wrappers]}))
 
 
 def test_target_is_of_the_ceiling_or_as_asked():
-    until = Until.asked(0.9, None, facts(), 1000)
+    until = Until.asked(0.9, None, properties(), 1000)
     assert until.target == pytest.approx(0.9 * 0.8957, abs=1e-4)
     assert until.record()["of"] == "ceiling"
-    assert Until.asked(None, 0.7, facts("shaping"), 1000).target == 0.7
-    assert Until.asked(None, None, facts(), 1000) is None
+    assert Until.asked(None, 0.7, properties("shaping"), 1000).target == 0.7
+    assert Until.asked(None, None, properties(), 1000) is None
     with pytest.raises(UserError, match="shaping.*--until-performance"):
-        Until.asked(0.9, None, facts("shaping"), 1000)
+        Until.asked(0.9, None, properties("shaping"), 1000)
 
 
 def test_only_the_first_time_counts():

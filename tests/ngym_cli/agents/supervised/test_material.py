@@ -25,9 +25,9 @@ def stream(env, seed=0, **kwargs):
 @pytest.mark.parametrize("task", TASKS)
 def test_a_session_of_right_actions_shows_the_same(task):
     env = wrapped(task, "pass_reward", "pass_action")
-    material = stream(env, seed=5, whole=False).rows(300)
+    material = stream(env, seed=5, keep_rows=False).rows(300)
     # The stream and the session make trials in other blocks, so the session is fed the stream's own ones.
-    copy_ = stream(env, seed=5, whole=False)
+    copy_ = stream(env, seed=5, keep_rows=False)
     block = copy_.task.make_trials(copy_._n)
     inner = env.unwrapped
     inner.make_trials = lambda n, **given: block
@@ -54,9 +54,9 @@ def test_trials_are_whole_and_in_order():
 
 def test_the_state_of_a_stream_is_all_that_matters():
     env = wrapped("PerceptualDecisionMaking-v0", "pass_action")
-    first = stream(env, seed=1, whole=False)
+    first = stream(env, seed=1, keep_rows=False)
     first.rows(77)
-    second = stream(env, seed=2, whole=False)
+    second = stream(env, seed=2, keep_rows=False)
     second.set_state(first.state())
     ahead, behind = first.rows(5000), second.rows(5000)
     assert np.array_equal(ahead.ob, behind.ob) and np.array_equal(ahead.gt, behind.gt)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from ngym_cli.config import from_dict
-from ngym_cli.environments import defaults, facts
-from ngym_cli.environments.facts import inspect
+from ngym_cli.environments import defaults, properties
+from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 
 
 def test_scores_are_found_when_asked_for_and_only_once(monkeypatch):
     asked = []
-    real = facts.chance
-    monkeypatch.setattr(facts, "chance", lambda env: asked.append(env) or real(env))
+    real = properties.chance
+    monkeypatch.setattr(properties, "chance", lambda env: asked.append(env) or real(env))
     known = inspect(from_dict({"task": "GoNogo-v0"}))
     assert known.trial_steps > 1 and known.labels["action"] and not asked
     assert known.chance == known.chance == known.references["chance"] and len(asked) == 1
