@@ -52,7 +52,7 @@ def hooks(progress: bool) -> Hooks:
         total = resolved.timesteps
         if not progress:
             return Display()
-        taught = find_algorithm(resolved.alg).needs_truth
+        taught = find_algorithm(resolved.alg).supervised
         return LiveDisplay(terminal.console(stderr=True), total, facts.references, taught)
 
     return Hooks(lambda resolved, facts: threads.one_in_torch(), display)

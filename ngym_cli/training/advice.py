@@ -127,7 +127,7 @@ def _has(config: ResolvedConfig, needed: Recommended) -> bool:
 
 def _other_signal(config: ResolvedConfig, properties: TaskProperties) -> Iterator[str]:
     """Yield an algorithm that learns from another signal, unless measured not to learn the task."""
-    taught = find_algorithm(config.alg).needs_truth
+    taught = find_algorithm(config.alg).supervised
     other = "recurrent_ppo" if taught else "supervised"
     if other not in ALGORITHMS or (
         other == "supervised" and "supervised" not in properties.task.metadata.get("tags", ())
