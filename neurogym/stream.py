@@ -47,7 +47,7 @@ class GroundTruthStream:
 
     Args:
         env: A task with its wrappers; the session is its own.
-        whole: Whether rows after the right answer are kept, where wrappers let them be.
+        after_answer: Whether rows after the right answer are kept, where wrappers let them be.
 
     Attributes:
         task: The innermost environment.
@@ -57,13 +57,13 @@ class GroundTruthStream:
         TypeError: If the environment is not trial-based.
     """
 
-    def __init__(self, env: gym.Env, whole: bool = True):
+    def __init__(self, env: gym.Env, after_answer: bool = True):
         if not isinstance(env.unwrapped, TrialEnv):
             raise TypeError(f"a Dataset needs a trial-based task, not {env.unwrapped}")
         self.env: Any = env
         self.task: TrialEnv = env.unwrapped
         self._stack = Stack(env)
-        self.whole = whole and not self._stack.shows
+        self.after_answer = after_answer and not self._stack.shows
         other_layers = [w for w in layers(env) if not isinstance(w, (TrialWrapper, OrderEnforcing, *PASSIVE))]
         steps = bool(other_layers) or any(w.hooks.own_step for w in self._stack.wrappers)
         steps |= self.task.observation_depends_on_step
@@ -99,26 +99,26 @@ class GroundTruthStream:
         if self._steps:
             return self._stepped(conditions)
         if self.makes_blocks:
-            trials = make_trials(self.task, n, conditions, answered=not self.whole)
+            trials = make_trials(self.task, n, conditions, answered=not self.after_answer)
         else:
             self.env.new_trial(**conditions)
             self.task.settle()
             trials = self.task.this_trial
         if not trials.has_gt:
             raise self._no_truth()
-        if self.whole and _follow_each_other(trials):
+        if self.after_answer and _follow_each_other(trials):
             return Frame(trials.ob, trials.gt, trials.rows().index, trials.length, trials)
-        rows, length = self._kept(trials)
+        rows, length = self._rows_seen(trials)
         ob = self._observed(trials, rows) if self._stack.shows else trials.ob[rows]
         return Frame(ob, trials.gt[rows], rows, length, trials)
 
     def _no_truth(self) -> ValueError:
         return ValueError(f"{type(self.task).__name__} has no ground truth, so that nothing can be learned from it")
 
-    def _kept(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+    def _rows_seen(self, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
         """Rows that belong to the trials (some may have been shortened) and that a right agent sees; how many each."""
         rows, length = trials.rows_of(np.arange(trials.n)), trials.length
-        if self.whole or "event" not in trials.fields:
+        if self.after_answer or "event" not in trials.fields:
             return rows, length
         right = trials.fields["event"][rows, trials.gt[rows]] >= END
         before = np.cumsum(right) - right  # ends before this row, over all trials

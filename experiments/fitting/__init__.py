@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.fitting import animals, simulated
+from experiments.fitting import animals, simulated, timed
 from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 
@@ -31,6 +31,12 @@ ITEMS: dict[str, Callable[[int], Row]] = {
     "speed, gru of 2 units": simulated.speed,
     "trained agent on a bandit": animals.trained_agent,
     "monkeys, ddm": animals.monkeys,
+    "ddm, 50 subjects": timed.diffusion,
+    "ddm, two anticipations": timed.anticipations,
+    "ddm, omissions at a deadline": timed.omissions,
+    "q-learning with times, 50 subjects": timed.learner,
+    "gru with times on a q-learner": timed.network,
+    **{f"{name}, 50 subjects": timed.learners(name) for name in timed.LEARNERS},
     **{f"rat, {model}": animals.rat(model) for model in animals.RAT},
 }
 
@@ -46,6 +52,15 @@ TARGETS: dict[str, dict[str, tuple[float, str]]] = {
     "drifting weights": {"coverage": (0.9, ">=")},
     "gru of 2 units on q-learners with forgetting": {"nats below the true model": (0.002, "<=")},
     "speed, gru of 2 units": {"seconds on one core": (60.0, "<=")},
+    "ddm, 50 subjects": {
+        **{f"correlation {name}": (0.95, ">=") for name in ("k", "A", "t_R")},
+        **{f"correlation {name}": (0.9, ">=") for name in ("z", "x0", "lapse")},
+        "coverage": (0.90, ">="), "seconds per subject": (1.0, "<="), "seconds, hierarchical": (60.0, "<="),
+    },
+    "ddm, two anticipations": {"largest shift (s.e.), as anticipations": (1.0, "<=")},
+    "ddm, omissions at a deadline": {"largest bias (s.e.), counted": (1.0, "<=")},
+    "q-learning with times, 50 subjects": {"coverage": (0.90, ">=")},
+    "gru with times on a q-learner": {"nats below the true model": (0.004, "<=")},
     **{f"rat, {model}": {"log-likelihood": (anchor, ">=")} for model, anchor in animals.RAT.items()},
 }  # fmt: skip
 

@@ -37,14 +37,18 @@ def rat(model: str) -> Callable[[int], Row]:
 
 
 def monkeys(seed: int) -> Row:
-    """Fit drift diffusion to both monkeys."""
+    """Fit drift diffusion to each monkey, without and with variability over trials."""
+    with_variability = "ddm:drift_sd=true,time_range=true"
     with tempfile.TemporaryDirectory() as runs:
-        fitted = fit(DATA / "roitman_shadlen_2002.csv", "ddm", seed=seed, runs=runs, subjects="pooled")
-    parameters = fitted["models"]["ddm"]["parameters"]["all"]
-    return {name: round(parameters[name]["value"], 4) for name in ("k", "A", "t_R")} | {
-        f"interval of {name}": [round(parameters[name][end], 4) for end in ("low", "high")]
-        for name in ("k", "A", "t_R")
-    }
+        record = fit(DATA / "roitman_shadlen_2002.csv", f"ddm,{with_variability}", seed=seed, runs=runs)
+    row: Row = {}
+    for label, words in (("ddm", ""), (with_variability, ", variability")):
+        model = record["models"][label]
+        row[f"nats per trial{words}"] = round(model["time_score"]["together"]["value"], 4)
+        for monkey, parameters in model["parameters"].items():
+            for name in ("k", "A", "t_R"):
+                row[f"monkey {monkey}, {name}{words}"] = round(parameters[name]["value"], 4)
+    return row
 
 
 def trained_agent(seed: int) -> Row:

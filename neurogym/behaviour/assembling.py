@@ -9,9 +9,11 @@ import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import codings
-from neurogym.behaviour.codings import BadEntry, Choices, Times, Witness
+from neurogym.behaviour.choices import Choices, Witness, map_truth, read_choices
+from neurogym.behaviour.codings import BadEntry, Times
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.orientation import ENOUGH_TRIALS, falls, minus, within_states
 from neurogym.behaviour.roles import MISSED, MOST_CHOICES, STIMULUS_OR_TRUTH, is_flag
 from neurogym.behaviour.table import Session
 
@@ -19,7 +21,6 @@ ROLES_OF_MISSES = ("correct", "reward", "outcome")
 MOST_LEVELS, MOST_CONDITIONS = 30, 16  #: of a further column that is kept, and most such columns
 #: Choices of the International Brain Laboratory: a clockwise turn of the wheel reports the left.
 WHEEL = {"1": "left", "-1": "right"}
-TOO_FEW = 30  #: trials below which nothing is concluded from what goes together
 
 
 @dataclass
@@ -49,15 +50,15 @@ class Assembler:
     Args:
         columns: the table.
         roles: column of each role; ``stimuli`` a tuple.
-        given: roles that the user named, which are not dropped.
+        named: roles that the user named, which are not dropped.
         settings: order of the options, codes of misses, unit of times, and stimuli to turn.
         rows: number of each row in the source, for messages.
     """
 
     def __init__(
-        self, columns: Columns, roles: dict[str, object], given: Sequence[str], settings: ColumnMap, rows: IntArray
+        self, columns: Columns, roles: dict[str, object], named: Sequence[str], settings: ColumnMap, rows: IntArray
     ):
-        self.columns, self.roles, self.given, self.settings, self.rows = columns, roles, given, settings, rows
+        self.columns, self.roles, self.named, self.settings, self.rows = columns, roles, named, settings, rows
         self.n = rows_of(columns)
         self.words: dict[str, str] = {}
         self.left_out: dict[str, int] = {}
@@ -132,12 +133,12 @@ class Assembler:
         """Return the index of each entry among the entries of a column in order; negative numbers are missing."""
         name, column = self.column(role)
         words, index = column.levels
-        kept = [k for k, word in enumerate(words) if not word.startswith("-")]
-        if len(kept) > MOST_CHOICES:
-            raise TableError(f"column {name!r}: found {len(kept)} values, expected at most {MOST_CHOICES}")
+        retained = [k for k, word in enumerate(words) if not word.startswith("-")]
+        if len(retained) > MOST_CHOICES:
+            raise TableError(f"column {name!r}: found {len(retained)} values, expected at most {MOST_CHOICES}")
         lookup = np.full(len(words) + 1, -1)
-        lookup[kept] = np.arange(len(kept))
-        self.words[name] = ", ".join(words[k] for k in kept)
+        lookup[retained] = np.arange(len(retained))
+        self.words[name] = ", ".join(words[k] for k in retained)
         return lookup[index].astype(np.int64)
 
     def marked_as_missed(self) -> BoolArray:
@@ -174,9 +175,7 @@ class Assembler:
         name, column = self.column("choice")
         gone = self.marked_as_missed()
         try:
-            choices = codings.read_choices(
-                column, self.witness(correct), gone, self.settings.missed, self.settings.choices
-            )
+            choices = read_choices(column, self.witness(correct), gone, self.settings.missed, self.settings.choices)
         except TableError as error:
             raise TableError(f"column {name!r}: {error}; --choice names another column") from None
         if not choices.words:
@@ -206,7 +205,7 @@ class Assembler:
         if "ground_truth" not in self.roles:
             return np.full(self.n, -1, np.int64)
         name, column = self.column("ground_truth")
-        result = codings.map_truth(column, choices, correct)
+        result = map_truth(column, choices, correct)
         if result is not None and self.is_unrelated(name, result[0], choices.index):
             result = None
         if result is not None:
@@ -217,7 +216,7 @@ class Assembler:
                 self.roles["stimuli"] = (name,)
             return result[0]
         listed = ", ".join(column.levels[0][:6])
-        if "ground_truth" in self.given:
+        if "ground_truth" in self.named:
             raise TableError(f"column {name!r}: found {listed}, expected one of {', '.join(choices.words)}")
         del self.roles["ground_truth"]
         self.notes.append(f"{name} ({listed}) is not read as the correct choice: the choices do not depend on it")
@@ -226,7 +225,7 @@ class Assembler:
     def is_unrelated(self, name: str, truth: IntArray, choice: IntArray) -> bool:
         """Return whether a column that need not name the correct choice agrees with the choices by chance only."""
         both = (truth >= 0) & (choice >= 0)
-        if "ground_truth" in self.given or plain(name) not in STIMULUS_OR_TRUTH or not both.any():
+        if "ground_truth" in self.named or plain(name) not in STIMULUS_OR_TRUTH or not both.any():
             return False
         agreement = float(np.mean(truth[both] == choice[both]))
         return abs(agreement - 1 / len(self.choices.words)) < 2 / np.sqrt(both.sum())
@@ -234,7 +233,7 @@ class Assembler:
     def stimuli(self, truth: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the stimuli; trials that lack one are not scored."""
         names = [str(name) for name in self.roles["stimuli"]]  # type: ignore[attr-defined]
-        columns, kept = [], []
+        columns, retained = [], []
         for name in names:
             if name == self.roles.get("ground_truth"):
                 values = np.where(truth < 0, np.nan, 2.0 * truth - 1)
@@ -243,7 +242,7 @@ class Assembler:
                 values = self.numbers(name)
             answered = self.choices.index >= 0
             gaps = answered & np.isnan(values)
-            if gaps.sum() > 0.5 * answered.sum() and "stimuli" not in self.given:
+            if gaps.sum() > 0.5 * answered.sum() and "stimuli" not in self.named:
                 self.notes.append(f"{name} is not read as a stimulus: {gaps.sum():,} trials lack it")
                 continue
             if gaps.any():
@@ -251,28 +250,28 @@ class Assembler:
                 self.left_out[reason] = int(gaps.sum())
                 self.choices.index = np.where(gaps, -1, self.choices.index)
             columns.append(values)
-            kept.append(name)
-        self.roles["stimuli"] = tuple(kept)
+            retained.append(name)
+        self.roles["stimuli"] = tuple(retained)
         stimuli = np.stack(columns, 1) if columns else np.zeros((self.n, 0))
-        return self.with_sign(stimuli, tuple(kept), truth)
+        return self.with_sign(stimuli, tuple(retained), truth)
 
     def with_sign(
         self, stimuli: FloatArray, names: tuple[str, ...], truth: IntArray
     ) -> tuple[FloatArray, tuple[str, ...]]:
         """Give a single strength without a side the side of the correct choice, where there are two choices."""
         strength = stimuli[:, 0] if stimuli.shape[1] == 1 else None
-        known = truth >= 0
-        if strength is None or len(self.choices.words) != 2 or not known.any() or not np.isfinite(strength).any():
+        valid = truth >= 0
+        if strength is None or len(self.choices.words) != 2 or not valid.any() or not np.isfinite(strength).any():
             return stimuli, names
         if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:
             return stimuli, names
         with np.errstate(invalid="ignore", divide="ignore"):  # of constant columns, which encode nothing
-            encodes_side = np.corrcoef(np.nan_to_num(strength[known]), truth[known])[0, 1] ** 2 > 0.01
+            encodes_side = np.corrcoef(np.nan_to_num(strength[valid]), truth[valid])[0, 1] ** 2 > 0.01
         if encodes_side:
             return stimuli, names
         second = self.choices.words[1]
         self.words[names[0]] = f"strength; positive where {second} is correct"
-        signed = np.where(known, np.where(truth == 1, strength, -strength), np.where(strength == 0, 0.0, np.nan))
+        signed = np.where(valid, np.where(truth == 1, strength, -strength), np.where(strength == 0, 0.0, np.nan))
         lost = (self.choices.index >= 0) & np.isnan(signed[:]) & np.isfinite(strength)
         if lost.any():
             self.left_out[f"trials whose {names[0]} has no side, which are not scored"] = int(lost.sum())
@@ -288,16 +287,16 @@ class Assembler:
                 self.words.setdefault(name, "stimulus")
             return stimuli, names
         name = names[0]
-        falls = _falls(stimuli[:, 0], choice)
+        turned = falls(stimuli[:, 0], choice)
         if self.settings.turned is not None:
-            falls = name in self.settings.turned or name.removeprefix("signed ") in self.settings.turned
+            turned = name in self.settings.turned or name.removeprefix("signed ") in self.settings.turned
         first, second = self.choices.words
-        if not falls:
+        if not turned:
             meaning = f"evidence for {second}"
             self.words[name] = meaning if name not in self.words else self.words[name]
             return stimuli, names
         self.turned.append(name)
-        new = _minus(name)
+        new = minus(name)
         self.words[name] = f"{new}: evidence for {first} is turned into evidence for {second}"
         self.notes.append(
             f"P({second}) falls with {name}: its sign is turned, so that curves rise; {new} is evidence for {second}"
@@ -363,17 +362,17 @@ class Assembler:
             self.notes.append(f"{name} is not used: no column says the state; --state names it")
             return none, none
         if choice2.max(initial=-1) > 1:
-            choice2 = _within_states(choice2, state)
+            choice2 = within_states(choice2, state)
         return state.astype(np.int64), choice2.astype(np.int64)
 
     def check_accuracy(self, correct: FloatArray, words: tuple[str, ...]) -> None:
         """Say that accuracy is clearly below one half."""
-        known = correct[np.isfinite(correct)]
-        if len(words) == 2 and len(known) >= TOO_FEW and {"correct", "ground_truth"} & set(self.roles):
-            if known.mean() + 2 * np.sqrt(0.25 / len(known)) < 0.5:
+        valid = correct[np.isfinite(correct)]
+        if len(words) == 2 and len(valid) >= ENOUGH_TRIALS and {"correct", "ground_truth"} & set(self.roles):
+            if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
                 names = ", ".join(str(self.roles[role]) for role in ("correct", "ground_truth") if role in self.roles)
                 self.notes.append(
-                    f"accuracy is {known.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
+                    f"accuracy is {valid.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
                     "way round; nothing is changed"
                 )
 
@@ -385,30 +384,6 @@ class Assembler:
         ]
         names = [*requested, *(name for name in names if name not in requested)][: MOST_CONDITIONS + len(requested)]
         return {name: self.columns[name].values() for name in names}
-
-
-def _minus(name: str) -> str:
-    """Return the name of a stimulus with the sign turned; a difference is turned round."""
-    first, sign, second = name.partition("-")
-    return f"{second}-{first}" if first and sign and "-" not in second else f"-{name}"
-
-
-def _falls(stimulus: FloatArray, choice: IntArray) -> bool:
-    """Return whether the second choice is less frequent for larger stimuli, beyond chance."""
-    known = (choice >= 0) & np.isfinite(stimulus)
-    if known.sum() < TOO_FEW or np.ptp(stimulus[known]) == 0 or np.ptp(choice[known]) == 0:
-        return False
-    r = np.corrcoef(stimulus[known], choice[known])[0, 1]
-    return bool(r * np.sqrt(known.sum()) < -3)
-
-
-def _within_states(choice2: IntArray, state: IntArray) -> IntArray:
-    """Return second-stage choices as numbers within the state."""
-    within = np.full(len(choice2), -1)
-    for k in np.unique(state[state >= 0]):
-        rows = (state == k) & (choice2 >= 0)
-        within[rows] = np.unique(choice2[rows], return_inverse=True)[1]
-    return within
 
 
 def sessions_of(

@@ -2,225 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from neurogym.array_types import BoolArray, FloatArray, IntArray
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
-from neurogym.behaviour.roles import MISSED, MOST_CHOICES, MOST_LETTERS, NO, YES
+from neurogym.behaviour.roles import MISSED, NO, YES
 
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 MILLISECONDS = 30.0  #: median from which times are milliseconds
-RARE = 0.02  #: share of all answers below which keys other than the usual ones count as hit by mistake
-#: Words of which the first comes first as an option, whatever the alphabet says.
-ORDERED = (("left", "right"), ("l", "r"), ("arrowleft", "arrowright"), ("leftarrow", "rightarrow"), ("no", "yes"),
-           ("false", "true"), ("down", "up"), ("arrowdown", "arrowup"), ("absent", "present"), ("old", "new"),
-           ("first", "second"), ("a", "b"), ("low", "high"), ("short", "long"), ("ccw", "cw"))  # fmt: skip
-
-
-@dataclass
-class Choices:
-    """Choices of all rows.
-
-    Attributes:
-        index: index of each choice, -1 for no answer, shape (rows,).
-        words: the options in order.
-        missed: entries that mean no answer, with the number of rows.
-        note: remark on a reading that other values would allow; empty if there is none.
-    """
-
-    index: IntArray
-    words: tuple[str, ...]
-    missed: dict[str, int] = field(default_factory=dict)
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Witness:
-    """Other columns of the rows, by which codes of a choice are judged.
-
-    Attributes:
-        correct: 1, 0 or nan, shape (rows,).
-        reward: shape (rows,).
-        rt: shape (rows,); nan where there is none.
-        stimulus: a stimulus with a sign; None if there is none.
-        truth: entries of the column of correct choices; empty if there is none.
-    """
-
-    correct: FloatArray
-    reward: FloatArray
-    rt: FloatArray
-    stimulus: FloatArray | None = None
-    truth: tuple[str, ...] = ()
 
 
 def is_missed_word(word: str) -> bool:
     """Return whether a word means that there was no answer."""
     return plain(word) in MISSED
-
-
-def read_choices(
-    column: Column, witness: Witness, gone: BoolArray, missed: Sequence[str] = (), order: Sequence[str] = ()
-) -> Choices:
-    """Return the choices that a column holds.
-
-    Args:
-        column: the column.
-        witness: other columns of the same rows.
-        gone: rows without an answer by another column, shape (rows,).
-        missed: entries that mean no answer, if the user says so.
-        order: the options in order, if the user says so; other entries mean no answer.
-
-    Raises:
-        TableError: if there are too many options, or an option of ``order`` does not occur.
-    """
-    words, index = column.without(gone).levels
-    counts = np.bincount(index[index >= 0], minlength=len(words))
-    if order:
-        absent = [word for word in order if word not in words]
-        if absent and len(absent) == len(order):
-            raise TableError(f"found none of the options {', '.join(order)}; the entries are {', '.join(words[:12])}")
-        keep, note = [words.index(word) if word in words else -1 for word in order], ""
-        lookup = np.full(len(words) + 1, -1)
-        for position, k in enumerate(keep):
-            if k >= 0:
-                lookup[k] = position
-        named = {words[k]: int(counts[k]) for k in range(len(words)) if k not in keep and counts[k]}
-        return Choices(lookup[index], tuple(order), named)
-    codes, note = _missed_codes(words, index, counts, witness, missed)
-    options = [k for k in range(len(words)) if k not in codes and counts[k]]
-    if len(options) > MOST_CHOICES:
-        raise TableError(f"found {len(options)} different values, expected 2 to {MOST_CHOICES} choices")
-    options = _ordered(words, options)
-    lookup = np.full(len(words) + 1, -1)
-    lookup[options] = np.arange(len(options))
-    return Choices(
-        lookup[index].astype(np.int64),
-        tuple(words[k] for k in options),
-        {words[k]: int(counts[k]) for k in codes if counts[k]},
-        note,
-    )
-
-
-def _ordered(words: Sequence[str], options: list[int]) -> list[int]:
-    """Return two options in the order of left and right, no and yes; others stay in the order of the alphabet."""
-    pair = tuple(plain(words[k]) for k in options)
-    return options[::-1] if pair[::-1] in ORDERED and pair not in ORDERED else options
-
-
-def _missed_codes(
-    words: Sequence[str],
-    index: IntArray,
-    counts: np.ndarray,
-    witness: Witness,
-    missed: Sequence[str],
-) -> tuple[list[int], str]:
-    """Return the indices of the entries that mean no answer, and a remark where another reading is possible."""
-    if missed:
-        return [k for k, word in enumerate(words) if word in missed or is_missed_word(word)], ""
-    gone = [k for k, word in enumerate(words) if is_missed_word(word)]
-    numbers = [parse_number(word) for word in words]
-    if words and all(number is not None for number in numbers):
-        more, note = _missed_numbers([float(n) for n in numbers if n is not None], index, counts, witness)
-        return gone + more, note
-    return gone + _stray_keys(words, counts, gone, witness.truth), ""
-
-
-def _stray_keys(words: Sequence[str], counts: np.ndarray, gone: Sequence[int], truth: Sequence[str]) -> list[int]:
-    """Return keys that are not allowed: rare beside two frequent ones, or no possible answer."""
-    rest = [k for k in range(len(words)) if k not in gone]
-    if len(rest) < 3:
-        return [k for k in rest if len(words[k]) > MOST_LETTERS]
-    allowed = [k for k in rest if words[k] in truth]
-    if len(allowed) >= 2 and counts[allowed].sum() > 0.7 * counts[rest].sum():
-        return [k for k in rest if k not in allowed]
-    total = counts[rest].sum()
-    usual = [k for k in rest if counts[k] > RARE * total]
-    rare = [k for k in rest if k not in usual]
-    return rare if len(usual) >= 2 and counts[rare].sum() < 0.1 * total and counts[usual].min() > 20 else []
-
-
-def _missed_numbers(
-    numbers: Sequence[float], index: IntArray, counts: np.ndarray, witness: Witness
-) -> tuple[list[int], str]:
-    """Return the indices of the numbers that mean no answer, and a remark where another reading is possible."""
-    values = set(numbers)
-    if values == {-1.0, 0.0, 1.0}:
-        return _among_three(numbers, index, counts, witness)
-    if len(values) > 1 and min(values) < 0 and {v for v in values if v >= 0} and values != {-1.0, 1.0}:
-        if min(v for v in values if v >= 0) >= 0 and not any(-v in values for v in values if v < 0 and v != -1):
-            return [k for k, number in enumerate(numbers) if number < 0], ""
-    regular = [v for v in values if v not in (9, 99, 999, 9999)]
-    if len(regular) >= 2 and max(regular) < 8 and len(regular) < len(values):
-        return [k for k, number in enumerate(numbers) if number not in regular], ""
-    if values in ({0.0, 1.0, 2.0}, {0.0, 1.0, 2.0, 3.0}, {0.0, 1.0, 2.0, 3.0, 4.0}):
-        return _zero_or_last(numbers, index, counts, witness)
-    return [], ""
-
-
-def _among_three(
-    numbers: Sequence[float], index: IntArray, counts: np.ndarray, witness: Witness
-) -> tuple[list[int], str]:
-    """Decide whether 0 is missed between -1 and 1, or -1 is missed beside 0 and 1."""
-    zero, minus = numbers.index(0.0), numbers.index(-1.0)
-    score = {k: _unanswered(index == k, index >= 0, witness) for k in (zero, minus)}
-    if score[zero] == score[minus]:
-        separation = {k: _separation(index, numbers.index(1.0), minus + zero - k, witness) for k in (zero, minus)}
-        score = {k: separation[k] for k in score} if abs(separation[zero] - separation[minus]) > 0.05 else score
-    if score[zero] == score[minus]:
-        fewer = min((zero, minus), key=lambda k: counts[k])
-        score[fewer] += float(counts[fewer] < 0.5 * counts[zero + minus - fewer])
-    gone = minus if score[minus] > score[zero] else zero
-    if score[minus] != score[zero]:
-        return [gone], ""
-    return [gone], "0 between -1 and 1 is read as no answer; --missed -1 if -1 means no answer and 0 is a choice"
-
-
-def _zero_or_last(
-    numbers: Sequence[float], index: IntArray, counts: np.ndarray, witness: Witness
-) -> tuple[list[int], str]:
-    """Decide whether 0, or the highest of three numbers (ignored trials), is a choice."""
-    ends = [0.0, 2.0] if max(numbers) == 2 else [0.0]
-    for number in ends:
-        k = numbers.index(number)
-        rare = counts[k] < 0.5 * counts.sum() / len(numbers)
-        if _unanswered(index == k, index >= 0, witness) >= (1.0 if rare else 2.0):
-            return [k], f"{label(number)} is read as no answer; --missed none if it is a choice"
-    return [], ""
-
-
-def _unanswered(rows: BoolArray, answered: BoolArray, witness: Witness) -> float:
-    """Return how much speaks for rows without an answer: times that are absent count most, then success."""
-    rest, score = answered & ~rows, 0.0
-    if not rows.any() or not rest.any():
-        return score
-    timed = np.isfinite(witness.rt) & (witness.rt > 0)
-    if timed[rest].mean() > 0.5:
-        score += 2.0 * (timed[rows].mean() < 0.05) - 1.0 * (timed[rows].mean() > 0.5)
-    for success in (witness.correct, witness.reward):
-        known, others = success[rows], success[rest]
-        if not np.isfinite(others).any() or len(np.unique(others[np.isfinite(others)])) < 2:
-            continue
-        best = np.nanmax(others)
-        share = np.mean(others[np.isfinite(others)] == best)
-        never = not np.any(known == best) and (1 - share) ** len(known) < 0.01
-        score += float(never)
-    return score
-
-
-def _separation(index: IntArray, one: int, partner: int, witness: Witness) -> float:
-    """Return how well a stimulus, or correctness, separates two entries of a choice (0 to 1)."""
-    pair = (index == one) | (index == partner)
-    if witness.stimulus is None or pair.sum() < 5:
-        return 0.0
-    known = pair & np.isfinite(witness.stimulus)
-    a, b = witness.stimulus[known], index[known] == one
-    if len(np.unique(a)) < 2 or b.all() or not b.any():
-        return 0.0
-    return float(abs(np.corrcoef(a, b)[0, 1]))
 
 
 def read_flags(column: Column) -> tuple[FloatArray, str]:
@@ -231,15 +28,15 @@ def read_flags(column: Column) -> tuple[FloatArray, str]:
     """
     if column.codes is None or (column.is_numeric and not column.is_truth and not len(column.damaged())):
         values = column.numbers
-        known = np.unique(values[np.isfinite(values)])
-        low = set(known.tolist()) if len(known) < 10 else set()
+        valid = np.unique(values[np.isfinite(values)])
+        low = set(valid.tolist()) if len(valid) < 10 else set()
         if low <= {0.0, 1.0}:
             return values, "1 correct, 0 error"
         if low <= {-1.0, 1.0} or low == {-1.0, 0.0, 1.0}:
             return np.where(np.isnan(values), np.nan, (values > 0).astype(float)), "1 correct, -1 error"
         if low <= {0.0, 100.0}:
             return values / 100, "100 correct, 0 error"
-        if known.min() >= 0 and known.max() <= 1:
+        if valid.min() >= 0 and valid.max() <= 1:
             return np.where(np.isnan(values), np.nan, (values > 0.5).astype(float)), "correct above 0.5"
         row = int(np.flatnonzero(np.isfinite(values) & ((values < 0) | (values > 1)))[0])
         raise _Entry(row, column.entry(row), "0 or 1")
@@ -341,68 +138,9 @@ def read_times(values: FloatArray, name: str = "", choice: IntArray | None = Non
     rows = np.isin(values, candidates[code])
     times.negative = int((negative & ~rows).sum())
     values = np.where(rows | (values < 0), np.nan, values)
-    known = values[np.isfinite(values)]
+    valid = values[np.isfinite(values)]
     short = plain(name)
     says_ms = short.endswith(("ms", "msec", "millis")) and not short.endswith("times")
-    times.unit = unit or ("ms" if len(known) and (np.median(known) > MILLISECONDS or says_ms) else "s")
+    times.unit = unit or ("ms" if len(valid) and (np.median(valid) > MILLISECONDS or says_ms) else "s")
     times.seconds = values / 1000 if times.unit == "ms" else values
     return times
-
-
-def map_truth(column: Column, choices: Choices, correct: FloatArray) -> tuple[IntArray, str] | None:
-    """Return the index of the correct choice in each row, -1 if unknown, and the reading; None if labels do not match.
-
-    Args:
-        column: the column of correct choices, or of stimulus categories.
-        choices: the choices of the same rows.
-        correct: 1, 0 or nan.
-    """
-    words, index = column.levels
-    spelled = {word.lower(): k for k, word in enumerate(choices.words)}
-    numbers = {parse_number(word): k for k, word in enumerate(choices.words) if parse_number(word) is not None}
-    lookup = np.full(len(words) + 1, -1)
-    for k, word in enumerate(words):
-        number = parse_number(word)
-        match = spelled.get(word.lower(), numbers.get(number) if number is not None else None)
-        match = _abbreviated(word, choices.words) if match is None else match
-        lookup[k] = -1 if match is None else match
-    counts = np.bincount(index[index >= 0], minlength=len(words))
-    matched = counts[(lookup[:-1] >= 0)].sum() if len(words) else 0
-    distinct = set(lookup[:-1][counts > 0].tolist())
-    if matched > 0.9 * counts.sum() and (distinct >= set(range(len(choices.words))) or len(distinct) == len(words)):
-        return lookup[index].astype(np.int64), "the correct choice"
-    real = [k for k in range(len(words)) if counts[k] and not is_missed_word(words[k])]
-    if len(real) != 2 or len(choices.words) != 2:
-        return None
-    lookup = np.full(len(words) + 1, -1)
-    lookup[real] = [0, 1]
-    truth = lookup[index]
-    answered = (truth >= 0) & (choices.index >= 0)
-    if not answered.any():
-        return None
-    agreement = float(np.mean(truth[answered] == choices.index[answered]))
-    known = answered & np.isfinite(correct)
-    by_correct = float(np.mean((truth == choices.index)[known] == (correct[known] > 0.5))) if known.any() else 0.5
-    judged = abs(by_correct - 0.5) > 0.1
-    agreement = by_correct if judged else agreement
-    if abs(agreement - 0.5) < 2 / np.sqrt(answered.sum()):  # by chance
-        return None
-    pairs = [0, 1] if agreement > 0.5 else [1, 0]
-    lookup[real] = pairs
-    named = ", ".join(f"{words[k]} = {choices.words[at]}" for k, at in zip(real, pairs, strict=True))
-    reason = "by the column of correctness" if judged else "by what goes together"
-    return lookup[index].astype(np.int64), f"the correct choice: {named}, {reason}"
-
-
-def _abbreviated(word: str, options: Sequence[str]) -> int | None:
-    """Return the option that a word abbreviates (``l`` or ``arrowleft`` for ``left``), or None."""
-    short = plain(word).removeprefix("arrow").removesuffix("arrow")
-    fits = [k for k, option in enumerate(options) if _same_side(short, plain(option))]
-    return fits[0] if len(fits) == 1 and short else None
-
-
-def _same_side(a: str, b: str) -> bool:
-    b = b.removeprefix("arrow").removesuffix("arrow")
-    return a == b or (a in ("l", "r") and b in ("left", "right") and b[0] == a) or (
-        b in ("l", "r") and a in ("left", "right") and a[0] == b
-    )  # fmt: skip

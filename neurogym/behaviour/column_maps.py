@@ -73,21 +73,21 @@ class ColumnMap:
 
     def apply(self, columns: Columns) -> tuple[Columns, Roles]:
         """Return the table with the columns of the rules, and the roles that their names stand for."""
-        made: Columns = {}
+        result: Columns = {}
         roles: dict[str, Any] = {}
         stimuli: list[str] = []
         for name, rule in self.rules.items():
             if name == "stimuli" and isinstance(rule, list | tuple):
-                made |= {str(each): mapped(str(each), str(each), columns) for each in rule}
+                result |= {str(each): mapped(str(each), str(each), columns) for each in rule}
                 stimuli += map(str, rule)
                 continue
-            made[name] = mapped(name, rule, columns)
+            result[name] = mapped(name, rule, columns)
             role = TRIAL_ROW.get(name, name)
             if role in NAMES and role not in roles:
                 roles[role] = name
-            elif name not in ("task", "rt_from") and made[name].is_numeric:
+            elif name not in ("task", "rt_from") and result[name].is_numeric:
                 stimuli.append(name)
-        return made | {k: v for k, v in columns.items() if k not in made}, {**roles, "stimuli": tuple(stimuli)}
+        return result | {k: v for k, v in columns.items() if k not in result}, {**roles, "stimuli": tuple(stimuli)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the file of this map."""

@@ -129,8 +129,8 @@ class Column:
         """Whether the column holds numbers, or mostly numbers, if some entries are damaged."""
         if self.codes is None:
             return bool(np.isfinite(self.numbers).any())
-        known = int((self.codes >= 0).sum())
-        return known > 0 and int(np.isfinite(self.numbers).sum()) > 0.5 * known
+        present = int((self.codes >= 0).sum())
+        return present > 0 and int(np.isfinite(self.numbers).sum()) > 0.5 * present
 
     @cached_property
     def is_truth(self) -> bool:
@@ -160,8 +160,8 @@ class Column:
         """Labels in the order of numbers or of the alphabet, and the index of each row's label, -1 if missing."""
         if self.codes is None or (self.words and np.isfinite(self.parsed).all() and not self.is_truth):
             values, index = np.unique(self.numbers, return_inverse=True)
-            known = int((~np.isnan(values)).sum())
-            return tuple(map(label, values[:known])), np.where(index < known, index, -1).astype(np.int64)
+            present = int((~np.isnan(values)).sum())
+            return tuple(map(label, values[:present])), np.where(index < present, index, -1).astype(np.int64)
         order = sorted(range(len(self.words)), key=lambda k: self.words[k].lower())
         rank = np.full(len(order) + 1, -1)
         rank[order] = np.arange(len(order))

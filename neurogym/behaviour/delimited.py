@@ -101,12 +101,15 @@ def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
 def _left_out(columns: Columns, form: TextForm) -> dict[str, int]:
     n = len(next(iter(columns.values()), ()))
     if (bad := sum(form.damaged.values())) > MOST_DAMAGED * (n + bad):
-        found, count = max(form.damaged.items(), key=lambda item: item[1])
+        entries_found, count = max(form.damaged.items(), key=lambda item: item[1])
         raise TableError(
-            f"found {count:,} lines with {found} entries separated by {SEPARATORS[form.separator]}, expected "
+            f"found {count:,} lines with {entries_found} entries separated by {SEPARATORS[form.separator]}, expected "
             f"{len(form.header)} as in the first line ({', '.join(form.header[:6])}); remove or complete the lines"
         )
-    reasons = {f"lines with {found} of {len(form.header)} entries": count for found, count in form.damaged.items()}
+    reasons = {
+        f"lines with {entries_found} of {len(form.header)} entries": count
+        for entries_found, count in form.damaged.items()
+    }
     return {**reasons, **({"lines of comments": form.comments} if form.comments else {})}
 
 
@@ -158,8 +161,8 @@ def _form(text: str, encoding: str) -> TextForm:
 
 def _is_decimal(entries: Sequence[str]) -> bool:
     """Return whether entries are different decimal numbers, or missing."""
-    known = [entry for entry in entries if not is_missing(entry)]
-    return len(set(known)) > 15 and all(map(_is_number, known)) and any("." in entry for entry in known)
+    present = [entry for entry in entries if not is_missing(entry)]
+    return len(set(present)) > 15 and all(map(_is_number, present)) and any("." in entry for entry in present)
 
 
 def _is_number(word: str) -> bool:

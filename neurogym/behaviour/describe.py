@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.intervals import mean_interval
+from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.metacognition import ConfidenceNumbers, confidence_numbers
@@ -32,6 +33,7 @@ from neurogym.behaviour.table import Behaviour
 
 HISTORY = 5  #: previous trials whose weights are estimated
 MANY = 12  #: subjects above which parameters of each get no interval and weights a prior of fixed width
+WIDE = 10.0  #: s.d. of the prior of weights of one of many subjects
 ENOUGH = 5  #: subjects from which numbers of all are means over subjects
 GROUP = "all"  #: name of all subjects together
 
@@ -114,12 +116,14 @@ def describe(table: Behaviour, by: str | None = None) -> list[SubjectDescription
         ValueError: if the column has too many values.
     """
     many = len(table.subjects) > MANY
-    each = [describe_pooled(own, name, None if many else by, fast=many) for name, own in table.by_subject().items()]
+    each = [
+        describe_pooled(member, name, None if many else by, fast=many) for name, member in table.by_subject().items()
+    ]
     return each if len(each) == 1 else [_group(table, each, by, many), *each]
 
 
 def describe_pooled(
-    table: Behaviour, name: str = GROUP, by: str | None = None, fast: bool = False
+    table: Behaviour, name: str = GROUP, by: str | None = None, fast: bool = False, history: bool = True
 ) -> SubjectDescription:
     """Return the statistics of a table as of one subject.
 
@@ -127,24 +131,25 @@ def describe_pooled(
         table: the table.
         name: of the subject.
         by: further column to split psychometric functions by.
-        fast: leave out intervals of psychometric parameters, and give weights a prior of fixed width.
+        fast: leave out intervals of psychometric parameters and the choice of a prior.
+        history: whether weights of previous trials are estimated.
     """
     choice = table.join("choice")
     valid = choice >= 0
     groups = table.interval_groups(valid) if valid.any() else None
 
     def mean(values: FloatArray, bounded: bool) -> Estimate | None:
-        known = np.isfinite(values[valid])
-        if not known.any():
+        present = np.isfinite(values[valid])
+        if not present.any():
             return None
-        return mean_interval(values[valid][known], None if groups is None else groups[known], bounded=bounded)
+        return mean_interval(values[valid][present], None if groups is None else groups[present], bounded=bounded)
 
     reward = table.join("reward")
-    known = reward[np.isfinite(reward) & valid]
-    bounded = bool(known.size) and known.min() >= 0 and known.max() <= 1
+    present = reward[np.isfinite(reward) & valid]
+    bounded = bool(present.size) and present.min() >= 0 and present.max() <= 1
     rewarded = not table.roles or bool({"reward", "gain"} & set(table.roles))
     shares = {word: mean((choice == k).astype(float), True) for k, word in enumerate(table.choices)}
-    found = SubjectDescription(
+    description = SubjectDescription(
         name,
         len(table.sessions),
         len(choice),
@@ -159,16 +164,19 @@ def describe_pooled(
         confidence=confidence_numbers(table),
     )
     if valid.sum() < TOO_FEW or len(np.unique(choice[valid])) < 2:
-        return found
-    return replace(found, **_fitted(table, by, fast))
+        return description
+    weights: dict[str, Any] = {}
+    if history:
+        weights = {"history": _reached(table, _quick_weights(table, HISTORY))} if fast else _history(table)
+    return replace(description, **weights, **_fitted(table, by, fast))
 
 
 def _fitted(table: Behaviour, by: str | None, fast: bool) -> dict[str, Any]:
     """Return the fields that come from regressions."""
-    out = _history(table, fast)
+    out: dict[str, Any] = {}
     if len(table.choices) != 2:
         return out
-    plain = Logistic(0).fit([Problem(table)])[0].parameters
+    plain = _quick_weights(table, 0) if fast else dict(Logistic(0).fit([Problem(table)])[0].parameters)
     out["bias"] = plain["bias"]
     if not table.stimuli:
         return out
@@ -195,18 +203,26 @@ def evidence_of(table: Behaviour, weights: Mapping[str, Estimate]) -> tuple[Floa
     return stimuli @ values, f"{words} (logit)"
 
 
-def _history(table: Behaviour, fast: bool) -> dict[str, Any]:
+def _history(table: Behaviour) -> dict[str, Any]:
     """Return the weights of previous trials; those of lags that no session reaches are left out."""
-    model = Logistic(HISTORY, past_stimuli=False)
-    problem = Problem(table)
-    if fast:
-        names = Features.of(table, HISTORY, past_stimuli=False, plain_outcomes=True).names
-        size = len(names) * (len(table.choices) - 1)
-        problem = Problem(table, prior=(np.zeros(size), np.ones(size)))
+    fit = Logistic(HISTORY, past_stimuli=False).fit([Problem(table)])[0]
+    return {"history": _reached(table, fit.parameters), "separable": fit.details["separable"]}
+
+
+def _reached(table: Behaviour, weights: Mapping[str, Estimate]) -> dict[str, Estimate]:
     longest = max(len(each) for each in table.sessions)
-    fit = model.fit([problem])[0]
-    weights = {name: value for name, value in fit.parameters.items() if _lag(name) < longest}
-    return {"history": weights, "separable": fit.details["separable"]}
+    return {name: value for name, value in weights.items() if _lag(name) < longest}
+
+
+def _quick_weights(table: Behaviour, history: int) -> dict[str, Estimate]:
+    """Return the weights of a logistic regression with a wide prior, for one of many subjects."""
+    features, n = Features.of(table, history, past_stimuli=False, plain_outcomes=True), len(table.choices)
+    choice = table.join("choice")
+    rows = np.concatenate([features.matrix(each) for each in table.sessions])[choice >= 0]
+    weights, information = fit_weights(rows, choice[choice >= 0], n, np.full(rows.shape[1], WIDE))
+    errors = np.sqrt(np.diag(np.linalg.inv(information))).reshape(n - 1, -1)
+    names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
+    return dict(zip(names, map(Estimate.normal, weights[1:].ravel(), errors.ravel()), strict=True))
 
 
 def _lag(name: str) -> int:
@@ -216,26 +232,26 @@ def _lag(name: str) -> int:
 
 def _group(table: Behaviour, each: Sequence[SubjectDescription], by: str | None, many: bool) -> SubjectDescription:
     """Return the statistics of all subjects: means over subjects, and curves of all trials."""
-    pooled = describe_pooled(table, GROUP, by, fast=many)
+    pooled = describe_pooled(table, GROUP, by, fast=many, history=len(each) < ENOUGH)
     if len(each) < ENOUGH:
         return pooled
     changes: dict[str, Any] = {
-        name: _mean([getattr(own, name) for own in each], bounded=name in SHARES) for name in SCALARS
+        name: _mean([getattr(member, name) for member in each], bounded=name in SHARES) for name in SCALARS
     }
-    words = {word: _mean([own.choices.get(word) for own in each], bounded=True) for word in table.choices}
+    words = {word: _mean([member.choices.get(word) for member in each], bounded=True) for word in table.choices}
     changes["choices"] = {word: share for word, share in words.items() if share is not None}
-    names = [name for own in each for name in own.history or {}]
-    history = {name: _mean([(own.history or {}).get(name) for own in each]) for name in dict.fromkeys(names)}
+    names = [name for member in each for name in member.history or {}]
+    history = {name: _mean([(member.history or {}).get(name) for member in each]) for name in dict.fromkeys(names)}
     changes["history"] = {name: weight for name, weight in history.items() if weight is not None} or None
     return replace(pooled, **changes)
 
 
 def _mean(values: Sequence[Estimate | None], bounded: bool = False) -> Estimate | None:
     """Return the mean over subjects that have a number, with the interval over these."""
-    known = [value.value for value in values if value is not None and np.isfinite(value.value)]
-    if known and np.ptp(known) == 0:  # subjects that do not differ say nothing about others
-        return Estimate(known[0], np.nan, np.nan, np.nan)
-    mean = Estimate.mean(known) if known else None
+    present = [value.value for value in values if value is not None and np.isfinite(value.value)]
+    if present and np.ptp(present) == 0:  # subjects that do not differ say nothing about others
+        return Estimate(present[0], np.nan, np.nan, np.nan)
+    mean = Estimate.mean(present) if present else None
     if mean is None or not bounded:
         return mean
     return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0))

@@ -124,12 +124,12 @@ def derived(columns: Columns, formulas: Iterable[str] | Mapping[str, str]) -> tu
         if not match:
             raise TableError(f"formula {text!r}: expected NAME=FORMULA, as in signed=contrastRight-contrastLeft")
         pairs.append((match[1], match[2]))
-    made, notes = dict(columns), []
+    extended, notes = dict(columns), []
     for name, formula in pairs:
-        values, note = _evaluated(made, str(formula))
-        made[name] = Column(floats=values)
+        values, note = _evaluated(extended, str(formula))
+        extended[name] = Column(floats=values)
         notes += [f"{name}: {note}"] if note else []
-    return made, notes
+    return extended, notes
 
 
 def _evaluated(columns: Columns, formula: str) -> tuple[FloatArray, str]:
@@ -218,8 +218,8 @@ class _Formula:
             name = node.func.id
             if name in _FUNCTIONS and len(node.args) == (2 if name in ("min", "max") else 1):
                 return _FUNCTIONS[name](*map(self.value, node.args))
-        known = f"columns, numbers, + - * / ** %, comparisons, {', '.join(_FUNCTIONS)}"
-        raise TableError(f"formula {self.text!r}: expected {known}")
+        allowed = f"columns, numbers, + - * / ** %, comparisons, {', '.join(_FUNCTIONS)}"
+        raise TableError(f"formula {self.text!r}: expected {allowed}")
 
     def relation(self, left: ast.expr, sign: str, right: ast.expr) -> Any:
         """Return 1 where a comparison holds and 0 where not, nan where an entry is missing."""

@@ -217,24 +217,24 @@ def _add_names(source: Source, path: Path, alone: bool) -> None:
     """Add subject and session that the name of a file says, where the table does not say them."""
     n = rows_of(source.columns)
     folder = path if path.is_dir() else path.parent if path.name.startswith(ALF) else None
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     if folder is not None:
         where = folder.resolve()
         match = ALF_FOLDER.search(str(where.parent if where.name == "alf" else where))
         if match:
-            found = {"subject": match[2], "session": f"{match[3]}/{match[4]}"}
+            labels = {"subject": match[2], "session": f"{match[3]}/{match[4]}"}
     else:
         entities = {key.lower(): value for key, value in _ENTITY.findall(path.name.split(".")[0])}
         if "sub" in entities:
-            found["subject"] = entities["sub"]
+            labels["subject"] = entities["sub"]
             runs = [entities[key] for key in ("ses", "run") if key in entities]
             if runs:
-                found["session"] = "/".join(runs)
+                labels["session"] = "/".join(runs)
             if "task" in entities and not alone:
-                found["task"] = entities["task"]
+                labels["task"] = entities["task"]
             _add_participant(source, path, entities["sub"])
     names = {plain(name) for name in source.columns}
-    for name, word in found.items():
+    for name, word in labels.items():
         if name not in names:
             source.columns[name] = _constant(word, n)
             source.names = (*source.names, name)
@@ -273,24 +273,26 @@ def _joined(read: list[tuple[Path, Source]]) -> Source:
         for reason, count in source.left_out.items():
             left_out[reason] = left_out.get(reason, 0) + count
     forms = dict.fromkeys(source.form for source in sources)
-    said = dict.fromkeys(name for source in sources for name in source.names)
+    naming = dict.fromkeys(name for source in sources for name in source.names)
     lacking = [name for name in names if any(name not in source.columns for source in sources)]
     notes = [f"columns that some files lack: {', '.join(lacking[:8])}"] if lacking else []
-    return Source(columns, f"{len(read)} files, {'; '.join(forms)}", left_out, notes, tuple(said))
+    return Source(columns, f"{len(read)} files, {'; '.join(forms)}", left_out, notes, tuple(naming))
 
 
-def _concatenated(parts: Sequence[Column | None], counts: Sequence[int]) -> Column:
+def _concatenated(entries: Sequence[Column | None], counts: Sequence[int]) -> Column:
     """Return one column from those of several files."""
-    if all(part is None or part.codes is None for part in parts):
-        floats = [np.full(n, np.nan) if part is None else part.numbers for part, n in zip(parts, counts, strict=True)]
+    if all(entry is None or entry.codes is None for entry in entries):
+        floats = [
+            np.full(n, np.nan) if entry is None else entry.numbers for entry, n in zip(entries, counts, strict=True)
+        ]
         return Column(floats=np.concatenate(floats))
     index: dict[str, int] = {}
     codes = []
-    for part, n in zip(parts, counts, strict=True):
-        if part is None:
+    for entry, n in zip(entries, counts, strict=True):
+        if entry is None:
             codes.append(np.full(n, -1, np.int32))
             continue
-        words, at = part.texts
+        words, at = entry.texts
         lookup = np.array([*(index.setdefault(word, len(index)) for word in words), -1], np.int32)
         codes.append(lookup[at])
     return Column(tuple(index), np.concatenate(codes))

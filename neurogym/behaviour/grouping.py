@@ -45,14 +45,14 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray) -> Groups:
     Raises:
         TableError: if a trial number occurs twice in a session.
     """
-    found = Groups([])
-    _by_files(columns, roles, found)
+    groups = Groups([])
+    _by_files(columns, roles, groups)
     n = rows_of(columns)
     subjects: tuple[str, ...] = ("subject",)
     subject = np.zeros(n, np.int64)
     if "subject" in roles:
         subjects, subject = columns[str(roles["subject"])].texts
-        found.words[str(roles["subject"])] = _count(len(subjects), "subject")
+        groups.words[str(roles["subject"])] = _count(len(subjects), "subject")
     trial = np.full(n, np.nan)
     if "trial" in roles and columns[str(roles["trial"])].is_numeric:
         trial = columns[str(roles["trial"])].numbers
@@ -61,41 +61,41 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray) -> Groups:
     else:
         session = _counted(subject, trial)
         names = tuple(str(k + 1) for k in range(int(session.max(initial=0)) + 1))
-        _say_blocks(columns, roles, session, subject, found)
+        _say_blocks(columns, roles, session, subject, groups)
     valid = (subject >= 0) & (session >= 0)
-    found.rows_left_out = int((~valid).sum())
+    groups.rows_left_out = int((~valid).sum())
     key = subject * (len(names) + 1) + session
-    kept = np.flatnonzero(valid)
-    _, first, index = np.unique(key[kept], return_index=True, return_inverse=True)
+    valid_rows = np.flatnonzero(valid)
+    _, first, index = np.unique(key[valid_rows], return_index=True, return_inverse=True)
     appearance = np.argsort(np.argsort(first))[index]
-    order = kept[np.argsort(appearance, kind="stable")]
+    order = valid_rows[np.argsort(appearance, kind="stable")]
     counts = np.bincount(appearance)
     restarted = 0
-    for part in np.split(order, np.cumsum(counts)[:-1]):
-        who, name = subjects[subject[part[0]]], names[session[part[0]]]
-        ordered, again = _in_order(part, trial, rows, who, name, str(roles.get("trial")))
+    for members in np.split(order, np.cumsum(counts)[:-1]):
+        who, name = subjects[subject[members[0]]], names[session[members[0]]]
+        ordered, again = _in_order(members, trial, rows, who, name, str(roles.get("trial")))
         restarted += again
-        found.sessions.append((who, name, ordered))
-    found.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
-    lengths = np.array([len(rows) for _, _, rows in found.sessions])
+        groups.sessions.append((who, name, ordered))
+    groups.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
+    lengths = np.array([len(rows) for _, _, rows in groups.sessions])
     short = int((lengths < SHORTEST).sum())
     if short and lengths.max() >= 4 * SHORTEST:
-        found.notes.append(
+        groups.notes.append(
             f"{short:,} of {len(lengths):,} sessions have fewer than {SHORTEST} trials: held out, they say little, and "
             "they have no history"
         )
     if "session" in roles:
-        found.words[str(roles["session"])] = _count(len(found.sessions), "session")
-    elif "trial" in roles and len(found.sessions) > len(set(subject[valid].tolist())):
-        found.words[str(roles["trial"])] = f"a session begins where it falls: {len(found.sessions):,} sessions"
+        groups.words[str(roles["session"])] = _count(len(groups.sessions), "session")
+    elif "trial" in roles and len(groups.sessions) > len(set(subject[valid].tolist())):
+        groups.words[str(roles["trial"])] = f"a session begins where it falls: {len(groups.sessions):,} sessions"
     if "trial" in roles:
-        found.words.setdefault(str(roles["trial"]), "order within the session")
+        groups.words.setdefault(str(roles["trial"]), "order within the session")
     if restarted:
-        found.notes.append(
+        groups.notes.append(
             f"{roles['trial']} begins anew within {_count(restarted, 'session')}: trials are in the order of the rows; "
             "if what was learned is lost there, --session names the column of blocks or games"
         )
-    return found
+    return groups
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
@@ -108,14 +108,14 @@ def _count(n: int, word: str) -> str:
     return f"{n:,} {word}{'s' * (n != 1)}"
 
 
-def _by_files(columns: Columns, roles: dict[str, object], found: Groups) -> None:
+def _by_files(columns: Columns, roles: dict[str, object], groups: Groups) -> None:
     """Read each file as a subject, or as a session of the subject that the table names."""
     if FILE not in columns or len(columns[FILE].words) < 2 or FILE in roles.values():
         return
     n = len(columns[FILE].words)
     if "subject" not in roles:
         roles["subject"] = FILE
-        found.notes.append(f"each of {n} files is read as a subject; --session {FILE} if they are sessions of one")
+        groups.notes.append(f"each of {n} files is read as a subject; --session {FILE} if they are sessions of one")
     elif "session" not in roles:
         subject, file = columns[str(roles["subject"])].texts[1], columns[FILE].texts[1]
         if len(np.unique(file)) > len(np.unique(subject)):
@@ -145,7 +145,7 @@ def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:
 
 
 def _say_blocks(
-    columns: Columns, roles: dict[str, object], session: IntArray, subject: IntArray, found: Groups
+    columns: Columns, roles: dict[str, object], session: IntArray, subject: IntArray, groups: Groups
 ) -> None:
     """Say whether a column of blocks or games agrees with the sessions."""
     named = [name for name in columns if plain(name) in BLOCKS and name not in roles.values()]
@@ -156,12 +156,12 @@ def _say_blocks(
         if len(np.unique(block)) < 2:
             continue
         if np.any((block[1:] != block[:-1]) & same):
-            found.notes.append(f"{name} is not read as a session; --session {name} if what was learned is lost there")
+            groups.notes.append(f"{name} is not read as a session; --session {name} if what was learned is lost there")
         else:
             pairs = len(np.unique(np.stack([subject, block], 1), axis=0))
             if pairs == len(np.unique(np.stack([subject, session], 1), axis=0)):
                 roles["session"] = name
-            found.notes.append(
+            groups.notes.append(
                 f"{name} is read as a session, because trials are numbered anew in each; --session none if blocks "
                 "continue what was learned"
             )
@@ -185,9 +185,9 @@ def _in_order(
     if len(doubled):
         row = int(rows[doubled[0] + 1])
         number = float(trial[row])
-        shown = int(number) if number.is_integer() else number
+        written = int(number) if number.is_integer() else number
         raise TableError(
-            f"column {column!r}, row {int(numbers[row]) + 1}: found {shown} again, expected each trial number once in "
-            f"session {name} of {who}; --trial none takes the order of the rows"
+            f"column {column!r}, row {int(numbers[row]) + 1}: found {written} again, expected each trial number once "
+            f"in session {name} of {who}; --trial none takes the order of the rows"
         )
     return rows, True

@@ -10,7 +10,7 @@ import numpy as np
 from neurogym.behaviour.columns import Column, Columns, TableError
 
 TRIALS = "intervals/trials"
-DEEPEST = 6  #: levels of groups that are read
+DEEPEST_GROUP = 6  #: levels of groups that are read
 
 
 def read_trials(path: Path) -> Columns | None:
@@ -102,7 +102,7 @@ def _structure(group: Any, file: Any, depth: int) -> dict[str, Any]:
     import h5py
 
     content: dict[str, Any] = {}
-    for name in group if depth <= DEEPEST else ():
+    for name in group if depth <= DEEPEST_GROUP else ():
         member = None if name.startswith("#") else _member(group, name)
         if isinstance(member, h5py.Group):
             content[name] = _structure(member, file, depth + 1)
@@ -125,7 +125,7 @@ def _entry(data: Any, file: Any, depth: int) -> Any:
             target = file[reference] if reference else None
             if isinstance(target, h5py.Dataset) and h5py.check_ref_dtype(target.dtype) is None:
                 cells.append(_entry(target, file, depth + 1))
-            elif isinstance(target, h5py.Group) and depth < DEEPEST:
+            elif isinstance(target, h5py.Group) and depth < DEEPEST_GROUP:
                 cells.append(_structure(target, file, depth + 1))
             else:
                 cells.append(None)

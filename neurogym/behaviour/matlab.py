@@ -76,8 +76,8 @@ def _joined(records: list[Mapping[str, Any]]) -> Iterator[Columns]:
     names = dict.fromkeys(name for table in tables if table for name in table)
     columns: Columns = {}
     for name in names:
-        parts = [table[name].values() if name in table else np.full(_rows(table), np.nan) for table in tables if table]
-        columns[name] = Column.of_values(np.concatenate([np.asarray(part, object) for part in parts]))
+        pieces = [table[name].values() if name in table else np.full(_rows(table), np.nan) for table in tables if table]
+        columns[name] = Column.of_values(np.concatenate([np.asarray(piece, object) for piece in pieces]))
     counts = [_rows(table) for table in tables if table]
     columns.setdefault("element", Column(floats=np.repeat(np.arange(1.0, len(counts) + 1), counts)))
     yield columns

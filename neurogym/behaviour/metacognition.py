@@ -17,7 +17,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.table import Behaviour
 
 MOST_RATINGS, BINS = 8, 4  #: most ratings that are not binned, and bins of finer scales
-TOO_FEW = 100  #: trials below which meta-d' is not estimated
+FEWEST_JUDGEMENTS = 100  #: trials below which meta-d' is not estimated
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ def confidence_numbers(table: Behaviour) -> ConfidenceNumbers | None:
         return None
     levels, rating = ratings(confidence[rows])
     calibration = proportion_curve(levels, rating, correct[rows], table.interval_groups(rows))
-    known = truth[rows] >= 0
-    if known.sum() < TOO_FEW or len(table.choices) != 2 or len(np.unique(truth[rows][known])) < 2:
+    judged = truth[rows] >= 0
+    if judged.sum() < FEWEST_JUDGEMENTS or len(table.choices) != 2 or len(np.unique(truth[rows][judged])) < 2:
         return ConfidenceNumbers(calibration)
-    d, meta, ratio = meta_d_prime(truth[rows][known], choice[rows][known], rating[known], len(levels))
+    d, meta, ratio = meta_d_prime(truth[rows][judged], choice[rows][judged], rating[judged], len(levels))
     return ConfidenceNumbers(calibration, d, meta, ratio)
 
 

@@ -81,14 +81,14 @@ def psychometric_numbers(
     x, index = levels_of(evidence[rows])
     chosen = choice[rows]
     curve = proportion_curve(x, index, chosen, groups)
-    found: dict[str, Curve | Estimate] = {**_by_size(table, evidence, rows, groups), "psychometric": curve}
+    results: dict[str, Curve | Estimate] = {**_by_size(table, evidence, rows, groups), "psychometric": curve}
     if len(x) >= 3:
         fit = fit_psychometric(
             x[index], chosen, model="logistic", n_boot=0, max_lapse=MAX_LAPSE, groups=groups, profile=intervals
         )
-        found |= {"pse": fit.threshold, "slope": fit.slope, "lapse_low": fit.guess, "lapse_high": fit.lapse}
-        found["threshold"] = _three_quarters(fit.slope)
-    return PsychometricNumbers(int(rows.sum()), **found)  # type: ignore[arg-type]
+        results |= {"pse": fit.threshold, "slope": fit.slope, "lapse_low": fit.guess, "lapse_high": fit.lapse}
+        results["threshold"] = _three_quarters(fit.slope)
+    return PsychometricNumbers(int(rows.sum()), **results)  # type: ignore[arg-type]
 
 
 def _three_quarters(slope: Estimate) -> Estimate:
@@ -99,19 +99,19 @@ def _three_quarters(slope: Estimate) -> Estimate:
 
 
 def _by_size(table: Behaviour, evidence: FloatArray, rows: np.ndarray, groups: IntArray | None) -> dict[str, Curve]:
-    found: dict[str, Curve] = {}
+    results: dict[str, Curve] = {}
     size, index = levels_of(np.abs(evidence[rows]))
     correct, rt = table.join("correct")[rows], table.join("rt")[rows]
     for name, values in (("accuracy_by_level", correct), ("chronometric", rt)):
-        known = np.isfinite(values)
-        if not known.any():
+        measured = np.isfinite(values)
+        if not measured.any():
             continue
-        group = None if groups is None else groups[known]
+        group = None if groups is None else groups[measured]
         if name == "accuracy_by_level":
-            found[name] = proportion_curve(size, index[known], values[known], group)
+            results[name] = proportion_curve(size, index[measured], values[measured], group)
         else:
-            found[name] = mean_curve(size, index[known], values[known], group)
-    return found
+            results[name] = mean_curve(size, index[measured], values[measured], group)
+    return results
 
 
 def by_condition(table: Behaviour, evidence: FloatArray, condition: str) -> tuple[ConditionNumbers, ...]:
@@ -135,12 +135,12 @@ def by_condition(table: Behaviour, evidence: FloatArray, condition: str) -> tupl
         raise ValueError(
             f"column {condition!r} has {len(names)} values, expected at most {MOST_CONDITIONS} to split by"
         )
-    found: list[ConditionNumbers] = []
+    results: list[ConditionNumbers] = []
     for name in names:
         numbers = psychometric_numbers(table, evidence, words == name)
-        first = found[0].numbers.pse if found else None
-        found.append(ConditionNumbers(condition, name, numbers, _difference(numbers.pse, first)))
-    return tuple(found)
+        first = results[0].numbers.pse if results else None
+        results.append(ConditionNumbers(condition, name, numbers, _difference(numbers.pse, first)))
+    return tuple(results)
 
 
 def _difference(a: Estimate | None, b: Estimate | None) -> Estimate | None:

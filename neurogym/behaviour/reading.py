@@ -144,7 +144,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         raise TableError("found no rows with a subject and a session")
     words = {**trials.words, **groups.words}
     used = {each for role, value in assigned.items() for each in _names(value)}
-    saved = replace_map(chosen, assigned, assembler)
+    saved = column_map_of(chosen, assigned, assembler)
     reading = Reading(
         source.form, tuple(_reading(columns, assigned, conditions, words)), {**left_out, **trials.left_out},
         tuple(dict.fromkeys([*notes, *trials.notes, *groups.notes, *_offers(columns, assigned)])), saved,
@@ -181,12 +181,12 @@ def _without_screens(
 ) -> tuple[Columns, np.ndarray]:
     """Return the rows that are trials."""
     filtered = [name for name in columns if any(name in condition for condition in chosen.where)]
-    known = {
+    finite = {
         role: value
         for role, value in tentative.items()
         if value is not None and all(name in columns for name in _names(value))
     }
-    trials, reasons = screens.trial_rows(columns, known, filtered)
+    trials, reasons = screens.trial_rows(columns, finite, filtered)
     left_out.update(reasons)
     if trials.all():
         return columns, rows
@@ -250,32 +250,35 @@ def _with_differences(
     columns: Columns, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str]
 ) -> tuple[Columns, dict[str, Any]]:
     """Return the table with signed differences of the left and the right, and times from differences (IBL)."""
-    made = dict(columns)
-    others = [value for role, value in assigned.items() if role != "stimuli"]
-    signed = [name for name in assigned["stimuli"] if np.nanmin(made[name].numbers) < 0]
+    extended = dict(columns)
+    assigned_names = [value for role, value in assigned.items() if role != "stimuli"]
+    signed = [name for name in assigned["stimuli"] if np.nanmin(extended[name].numbers) < 0]
     if "choice2" not in assigned:
-        for left, right in roles.side_pairs(columns, others):
+        for left, right in roles.side_pairs(columns, assigned_names):
             formula = f"`{right}`-`{left}`" if not (left.isidentifier() and right.isidentifier()) else f"{right}-{left}"
             name = f"{right}-{left}"
-            made, remarks = expressions.derived(made, {name: formula})
+            extended, remarks = expressions.derived(extended, {name: formula})
             rest = tuple(each for each in assigned["stimuli"] if each not in (left, right))
-            copies = [each for each in signed if each in rest and _same(made[each], made[name])]
+            copies = [each for each in signed if each in rest and _same(extended[each], extended[name])]
             assigned = {**assigned, "stimuli": rest if copies else (*rest, name)}
             if copies:
-                made.pop(name)
+                extended.pop(name)
                 continue
             chosen.derive[name] = formula
             notes.append(f"{left} and {right} are read as one signed stimulus {name}; --stimuli {left},{right} for two")
             notes += remarks
-    strengths = [name for name in assigned["stimuli"] if any(
-        name != each and _same(made[name], Column(floats=np.abs(made[each].numbers))) for each in assigned["stimuli"]
-    )]  # fmt: skip
+    sizes = {name: Column(floats=np.abs(extended[name].numbers)) for name in assigned["stimuli"]}
+    strengths = [
+        name
+        for name in assigned["stimuli"]
+        if any(name != each and _same(extended[name], size) for each, size in sizes.items())
+    ]
     if strengths and len(strengths) < len(assigned["stimuli"]):
         assigned = {**assigned, "stimuli": tuple(each for each in assigned["stimuli"] if each not in strengths)}
         notes.append(f"{', '.join(strengths)} is the size of {', '.join(assigned['stimuli'])} and not used beside it")
     if "rt" not in assigned:
-        made, assigned = _with_times(made, assigned, chosen)
-    return made, assigned
+        extended, assigned = _with_times(extended, assigned, chosen)
+    return extended, assigned
 
 
 def _with_times(columns: Columns, assigned: dict[str, Any], chosen: ColumnMap) -> tuple[Columns, dict[str, Any]]:
@@ -304,7 +307,7 @@ def _offers(columns: Columns, assigned: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def replace_map(chosen: ColumnMap, assigned: Mapping[str, Any], assembler: assembling.Assembler) -> dict[str, Any]:
+def column_map_of(chosen: ColumnMap, assigned: Mapping[str, Any], assembler: assembling.Assembler) -> dict[str, Any]:
     """Return the content of a column file that reads the table in the same way without a guess."""
     if chosen.rules:
         return replace(chosen, roles=None).to_dict()
@@ -343,11 +346,11 @@ def _values(column: Column, as_written: Collection[str] = ()) -> str:
     words = column.texts[0] if as_written else ()
     numeric = column.codes is None or (column.is_numeric and len(column.words) > MOST_WORDS)
     if numeric and not as_written:
-        known = column.numbers[np.isfinite(column.numbers)]
-        if not len(known):
+        finite = column.numbers[np.isfinite(column.numbers)]
+        if not len(finite):
             return "empty"
         if len(column.distinct) > MOST_WORDS:
-            return f"{known.min():.4g} to {known.max():.4g}"
+            return f"{finite.min():.4g} to {finite.max():.4g}"
     words = words or column.levels[0]
     short = [word if len(word) <= 20 else word[:17] + "..." for word in words[:MOST_WORDS]]
     return ", ".join(short) if len(words) <= MOST_WORDS else f"{len(words):,} words: {', '.join(short[:3])}, ..."

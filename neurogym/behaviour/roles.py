@@ -87,9 +87,9 @@ def guess(columns: Columns) -> dict[str, object]:
         Name of the column of each role that was found, and ``stimuli``, a tuple of names.
     """
     short = {name: plain(name) for name in columns}
-    found: dict[str, object] = {}
+    assigned: dict[str, object] = {}
     for role, words in NAMES.items():
-        named = [name for word in words for name in columns if short[name] == word and name not in found.values()]
+        named = [name for word in words for name in columns if short[name] == word and name not in assigned.values()]
         ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
         named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
         if role == "ground_truth" and len(SCREENS & set(short.values())) >= 2:
@@ -98,16 +98,16 @@ def guess(columns: Columns) -> dict[str, object]:
         if role == "session":
             fits.sort(key=lambda name: len(columns[name].distinct) < 2)
         if fits:
-            found[role] = fits[0]
-    _settle_correct(columns, found)
-    _settle_rewards(columns, found)
-    if "choice" not in found:
-        rest = [name for name in columns if name not in found.values() and _is_choice(columns[name])]
+            assigned[role] = fits[0]
+    _settle_correct(columns, assigned)
+    _settle_rewards(columns, assigned)
+    if "choice" not in assigned:
+        rest = [name for name in columns if name not in assigned.values() and _is_choice(columns[name])]
         if rest:
-            found["choice"] = rest[0]
-    _settle_two_stages(columns, found)
-    found["stimuli"] = () if "choice2" in found else _stimuli(columns, found)
-    return found
+            assigned["choice"] = rest[0]
+    _settle_two_stages(columns, assigned)
+    assigned["stimuli"] = () if "choice2" in assigned else _stimuli(columns, assigned)
+    return assigned
 
 
 def fits_role(role: str, column: Column, short: str = "") -> bool:
@@ -118,8 +118,8 @@ def fits_role(role: str, column: Column, short: str = "") -> bool:
         return False
     if role in ("subject", "session"):
         few = n <= max(1, len(column) / 2) or (len(column) <= 4 and short != "id")
-        whole = not column.is_numeric or not np.any(np.mod(column.numbers[np.isfinite(column.numbers)][:1000], 1))
-        return few and whole
+        integral = not column.is_numeric or not np.any(np.mod(column.numbers[np.isfinite(column.numbers)][:1000], 1))
+        return few and integral
     if role == "trial":
         return column.is_numeric
     if role in ("choice", "choice2", "ground_truth", "state", "cue"):
@@ -160,51 +160,54 @@ def is_flag(column: Column, fractions: bool = False) -> bool:
     return all(word.lower() in YES | NO or plain(word) in MISSED for word in column.words)
 
 
-def _settle_correct(columns: Columns, found: dict[str, object]) -> None:
+def _settle_correct(columns: Columns, assigned: dict[str, object]) -> None:
     """Read a column of correctness that holds labels of choices as the correct choice."""
-    name = found.get("correct")
-    options = set(columns[str(found["choice"])].levels[0]) if "choice" in found else set()
+    name = assigned.get("correct")
+    options = set(columns[str(assigned["choice"])].levels[0]) if "choice" in assigned else set()
     if name is not None and not is_flag(columns[str(name)], plain(str(name)) == "performance"):
         words = set(columns[str(name)].levels[0])
         if 2 * len(words & options) > len(words) or not {word.lower() for word in words} & (YES | NO):
-            del found["correct"]
-            found.setdefault("ground_truth", str(name))
-    stimulus = found.get("ground_truth")
+            del assigned["correct"]
+            assigned.setdefault("ground_truth", str(name))
+    stimulus = assigned.get("ground_truth")
     if stimulus is not None and plain(str(stimulus)) in STIMULUS_OR_TRUTH:
         labels = columns[str(stimulus)].levels[0]
         if not (len(labels) == 2 or (set(labels) <= options and len(labels) <= MOST_CHOICES)):
-            del found["ground_truth"]
+            del assigned["ground_truth"]
 
 
-def _settle_rewards(columns: Columns, found: dict[str, object]) -> None:
+def _settle_rewards(columns: Columns, assigned: dict[str, object]) -> None:
     """Keep gains and losses only together, and read outcomes such as ``error`` as correctness."""
-    if "gain" in found and "loss" not in found:
-        found.setdefault("reward", found["gain"])
-    if "loss" in found and "gain" not in found:
-        found.pop("loss")
-    elif "gain" in found and "loss" in found:
-        if found.get("reward") == found["gain"]:
-            found.pop("reward")
-    if "loss" not in found:
-        found.pop("gain", None)
-    if "reward" in found and "correct" not in found and plain(str(found["reward"])) in ("outcome", "feedback"):
-        words = {word.lower() for word in columns[str(found["reward"])].words}
+    if "gain" in assigned and "loss" not in assigned:
+        assigned.setdefault("reward", assigned["gain"])
+    if "loss" in assigned and "gain" not in assigned:
+        assigned.pop("loss")
+    elif "gain" in assigned and "loss" in assigned:
+        if assigned.get("reward") == assigned["gain"]:
+            assigned.pop("reward")
+    if "loss" not in assigned:
+        assigned.pop("gain", None)
+    if "reward" in assigned and "correct" not in assigned and plain(str(assigned["reward"])) in ("outcome", "feedback"):
+        words = {word.lower() for word in columns[str(assigned["reward"])].words}
         if words & {"correct", "error", "incorrect", "wrong"}:
-            found["correct"] = found.pop("reward")
+            assigned["correct"] = assigned.pop("reward")
 
 
-def _settle_two_stages(columns: Columns, found: dict[str, object]) -> None:
+def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
     """Keep a second stage only with both of its columns, or with four choices that say the state."""
-    if "choice2" in found and "state" not in found:
+    if "choice2" in assigned and "state" not in assigned:
         common = [name for name in columns if plain(name) in MORE["common"] and is_flag(columns[name])]
         if common:
-            found["common"] = common[0]
-    if "choice2" not in found and plain(str(found.get("state", ""))) == "state":
-        found.pop("state")
-    cues = [name for name in columns if plain(name) in MORE["cue"] and name not in found.values()]
-    if cues and "reward" in found and "choice2" not in found and fits_role("cue", columns[cues[0]]):
-        if plain(str(found.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed") or "correct" not in found:
-            found["cue"] = cues[0]
+            assigned["common"] = common[0]
+    if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
+        assigned.pop("state")
+    cues = [name for name in columns if plain(name) in MORE["cue"] and name not in assigned.values()]
+    if cues and "reward" in assigned and "choice2" not in assigned and fits_role("cue", columns[cues[0]]):
+        if (
+            plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
+            or "correct" not in assigned
+        ):
+            assigned["cue"] = cues[0]
 
 
 def _is_choice(column: Column) -> bool:
@@ -212,15 +215,15 @@ def _is_choice(column: Column) -> bool:
     return not column.is_numeric and 2 <= len(column.distinct) <= 4 and _is_label(column) and not is_flag(column)
 
 
-def _stimuli(columns: Columns, found: Mapping[str, object]) -> tuple[str, ...]:
-    free = [name for name in columns if name not in found.values() and columns[name].is_numeric]
+def _stimuli(columns: Columns, assigned: Mapping[str, object]) -> tuple[str, ...]:
+    free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
     free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
     named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
     if not named:
         named = [name for pair in _value_pairs(free) for name in pair]
-    if not named and not {"reward", "gain"} & set(found) and "correct" in found:
+    if not named and not {"reward", "gain"} & set(assigned) and "correct" in assigned:
         rest = [name for name in free if not NOT_STIMULI.search(name.lower())]
-        named = [name for name in rest if _varies_within(columns[name], columns, found)]
+        named = [name for name in rest if _varies_within(columns[name], columns, assigned)]
     return tuple(named)
 
 
@@ -230,11 +233,11 @@ def _value_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(f"{base}1", f"{base}2") for base in bases if f"{base}2" in names]
 
 
-def _varies_within(column: Column, columns: Columns, found: Mapping[str, object]) -> bool:
+def _varies_within(column: Column, columns: Columns, assigned: Mapping[str, object]) -> bool:
     """Return whether a column varies within subjects, as an age does not."""
-    if "subject" not in found:
+    if "subject" not in assigned:
         return True
-    subject = columns[str(found["subject"])].texts[1][: rows_of(columns)]
+    subject = columns[str(assigned["subject"])].texts[1][: rows_of(columns)]
     values = np.nan_to_num(column.numbers)
     order = np.argsort(subject, kind="stable")
     same = (np.diff(subject[order]) == 0) & (np.diff(values[order]) != 0)

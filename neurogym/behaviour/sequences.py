@@ -13,7 +13,7 @@ from neurogym.array_types import BoolArray, FloatArray
 from neurogym.behaviour.psychometrics import session_of
 from neurogym.behaviour.table import Behaviour
 
-TOO_FEW = 20  #: pairs of trials below which nothing is estimated
+FEWEST_PAIRS = 20  #: pairs of trials below which nothing is estimated
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class TwoStepNumbers(Result):
 def wins_of(table: Behaviour) -> FloatArray:
     """Return 1 for a win and 0 for another outcome, nan where it is unknown or there was no answer."""
     reward, choice = table.join("reward"), table.join("choice")
-    known = reward[np.isfinite(reward) & (choice >= 0)]
-    middle = 0.5 * (known.min() + known.max()) if known.size else 0.0
+    finite = reward[np.isfinite(reward) & (choice >= 0)]
+    middle = 0.5 * (finite.min() + finite.max()) if finite.size else 0.0
     return np.where(np.isfinite(reward) & (choice >= 0), (reward > middle).astype(float), np.nan)
 
 
@@ -66,7 +66,7 @@ def stay_numbers(table: Behaviour) -> StayNumbers | None:
     follows, stay = _pairs(table)
     before = np.append(np.nan, wins_of(table)[:-1])
     rows = follows & np.isfinite(before)
-    if rows.sum() < TOO_FEW or len(np.unique(before[rows])) < 2:
+    if rows.sum() < FEWEST_PAIRS or len(np.unique(before[rows])) < 2:
         return None
     groups = table.interval_groups(rows)
     win = before[rows] == 1
@@ -77,7 +77,7 @@ def two_step_numbers(table: Behaviour) -> TwoStepNumbers | None:
     """Return the numbers of a two-step task, or None without second stages."""
     state, choice = table.join("state"), table.join("choice")
     reached = (state >= 0) & (choice >= 0)
-    if reached.sum() < TOO_FEW or not (table.join("choice2") >= 0).any() or len(table.choices) != 2:
+    if reached.sum() < FEWEST_PAIRS or not (table.join("choice2") >= 0).any() or len(table.choices) != 2:
         return None
     session = session_of(table)
     same = state == choice

@@ -205,9 +205,9 @@ def world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Gene
     if np.nan_to_num(table.join("loss").astype(float)).any():
         return gains_and_losses(sessions, trials, len(table.choices), rng)
     truth, stimuli = table.join("truth"), np.nan_to_num(table.join("stimuli"))
-    known = truth >= 0
-    if table.stimuli and known.any():
-        drawn = rng.choice(np.flatnonzero(known), (sessions, trials))
+    labelled = truth >= 0
+    if table.stimuli and labelled.any():
+        drawn = rng.choice(np.flatnonzero(labelled), (sessions, trials))
         return Decisions(stimuli[drawn], truth[drawn])
     return ReversingBandit(sessions, trials, len(table.choices), rng)
 

@@ -84,7 +84,7 @@ def session(choice: Sequence[int] | IntArray, subject: str = "subject", name: st
     """
     chosen = np.asarray(choice, np.int64)
     n, unknown = len(chosen), np.full(len(chosen), -1, np.int64)
-    found: dict[str, np.ndarray] = {
+    content: dict[str, np.ndarray] = {
         "reward": np.full(n, np.nan),
         "correct": np.full(n, np.nan),
         "rt": np.full(n, np.nan),
@@ -96,8 +96,8 @@ def session(choice: Sequence[int] | IntArray, subject: str = "subject", name: st
     }
     conditions = columns.pop("conditions", {})
     for key, values in columns.items():
-        found[key] = np.asarray(values, found[key].dtype)
-    return Session(subject, name, chosen, conditions=conditions, **found)  # type: ignore[arg-type]
+        content[key] = np.asarray(values, content[key].dtype)
+    return Session(subject, name, chosen, conditions=conditions, **content)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -211,15 +211,15 @@ class Behaviour:
         if len(self.sessions) >= n:
             return self
         cuts = -(-n // len(self.sessions))
-        parts = []
+        pieces = []
         for each in self.sessions:
             edges = np.linspace(0, len(each), cuts + 1).astype(int)
-            parts += [
+            pieces += [
                 each.part(f"{each.name}.{k + 1}", slice(a, b))
                 for k, (a, b) in enumerate(zip(edges, edges[1:], strict=False))
                 if b > a
             ]
-        return self.only(parts)
+        return self.only(pieces)
 
 
 @dataclass(frozen=True)
@@ -254,16 +254,16 @@ PADDING: dict[str, float] = {"choice": -1, "reward": 0, "stimuli": 0, "state": -
                             "gain": 0, "loss": 0, "cue": -1}  # fmt: skip
 
 
-def rectangle(parts: Sequence[np.ndarray], value: float) -> np.ndarray:
+def rectangle(pieces: Sequence[np.ndarray], value: float) -> np.ndarray:
     """Return arrays of different sizes as one array with a new first axis, filled up with a value."""
-    out = np.full((len(parts), *np.max([part.shape for part in parts], axis=0)), value, parts[0].dtype)
-    for row, part in zip(out, parts, strict=True):
-        row[tuple(map(slice, part.shape))] = part
+    out = np.full((len(pieces), *np.max([piece.shape for piece in pieces], axis=0)), value, pieces[0].dtype)
+    for row, piece in zip(out, pieces, strict=True):
+        row[tuple(map(slice, piece.shape))] = piece
     return out
 
 
 def padded(sessions: Sequence[Session]) -> Padded:
     """Return sessions as rectangular arrays."""
     arrays = {name: rectangle([getattr(each, name) for each in sessions], value) for name, value in PADDING.items()}
-    known = {name: np.nan_to_num(values) if values.dtype.kind == "f" else values for name, values in arrays.items()}
-    return Padded(**known, lengths=np.array([len(each) for each in sessions]))
+    filled = {name: np.nan_to_num(values) if values.dtype.kind == "f" else values for name, values in arrays.items()}
+    return Padded(**filled, lengths=np.array([len(each) for each in sessions]))

@@ -54,6 +54,7 @@ class TaskDefinition(SingleTrial):
     """
 
     remakes = True
+    derived: ClassVar[tuple[str, ...]] = ("ahead", "top", "_stack", "_seen")
     rule: ClassVar[Rule | None] = None
     r_tmax: float
     abort: bool

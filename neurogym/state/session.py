@@ -15,14 +15,14 @@ from neurogym.trials.single import SingleTrial
 
 #: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
 _OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
-#: Attributes of tasks and wrappers that follow from the constructor, or are saved by other means.
-_NOT_STATE = frozenset(
-    ("block_described", "_now", "_stack", "_shown_by", "_seen", "_arguments", "is_made", "hooks")
-    + ("rule", "metadata", "top", "task", "cursor", "ahead", "last_block", "np_random")
-)
-_LEFT_OUT = _OF_GYMNASIUM | _NOT_STATE
 #: Reports of trials, on which no trial that is made ahead can depend.
 _REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
+
+
+def _left_out(kind: type) -> frozenset[str]:
+    """Attributes of a task or wrapper that are no part of a state: Gymnasium's, and what its classes call derived."""
+    derived = (name for base in kind.__mro__ for name in vars(base).get("derived", ()))
+    return _OF_GYMNASIUM.union(derived)
 
 
 def _layers(env: gym.Env) -> list[gym.Env]:
@@ -43,7 +43,6 @@ class SessionEncoder:
 
     def __init__(self, trial: bool = True):
         self._trial = trial
-        self._left_out = _LEFT_OUT if trial else _LEFT_OUT | _REPORTS
         self._encoder = Encoder(self._inner)
         self._met: set[int] = set()
 
@@ -71,7 +70,7 @@ class SessionEncoder:
         data: Data = {"class": cls.__name__}
         if not isinstance(layer, gym.Wrapper):
             data["generator"] = self._encoder.encode(layer.np_random, f"{cls.__name__}.np_random")
-        left_out = self._left_out.union(getattr(cls, "derived", ()))
+        left_out = _left_out(cls) if self._trial else _left_out(cls) | _REPORTS
         attributes = {name: value for name, value in vars(layer).items() if name not in left_out}
         if not has_state(cls):
             return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
@@ -132,7 +131,7 @@ class SessionDecoder:
 
     def _layer(self, layer: Any, data: Data) -> None:
         name = type(layer).__name__
-        for attribute in data["attributes"].keys() & _LEFT_OUT:
+        for attribute in data["attributes"].keys() & _left_out(type(layer)):
             raise ValueError(f"{name}.{attribute} is not part of a state")
         if "generator" in data:
             layer.np_random = self._decoder.decode(data["generator"], None, f"{name}.np_random")

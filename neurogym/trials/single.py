@@ -50,7 +50,7 @@ class SingleTrial(BaseEnv):
         derived: Names of attributes that follow from the others, so that they are no part of a saved session.
     """
 
-    derived: ClassVar[tuple[str, ...]] = ()
+    derived: ClassVar[tuple[str, ...]] = ("cursor", "block_described", "_now", "_arguments", "is_made", "rule")
     no_rt: float | None = nan
 
     def __init__(self, dt: float = 100):

@@ -77,6 +77,8 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     Attributes:
         hooks: The declaration; a constructor may replace the declaration of the instance.
+        derived: Names of attributes that follow from the others, so that they are no part of a saved session; those of
+            base classes count as well.
         accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
         decides: Conditions that the wrapper determines; no other wrapper of the stack may.
         inside_of: Names of wrappers that must be put on after this one.
@@ -89,6 +91,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """
 
     hooks: Hooks = Hooks()
+    derived: ClassVar[tuple[str, ...]] = ("hooks", "task", "_shown_by")
     accepts: ClassVar[tuple[str, ...]] = ()
     decides: ClassVar[tuple[str, ...]] = ()
     inside_of: ClassVar[tuple[str, ...]] = ()

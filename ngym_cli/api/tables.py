@@ -140,14 +140,14 @@ class Fit(Mapping[str, Any]):
 
         return simulate(self.path, task, wrappers, **request)
 
-    def compare(self, *others: Fit | str | Path) -> settings.DataTable:
+    def compare(self, *fits: Fit | str | Path) -> settings.DataTable:
         """Return the held-out scores of this and other fits to the same table, a row for each fit and model.
 
         Args:
-            *others: fits, or their folders.
+            *fits: other fits, or their folders.
         """
         rows = []
-        for fit in (self, *(each if isinstance(each, Fit) else Fit(each) for each in others)):
+        for fit in (self, *(each if isinstance(each, Fit) else Fit(each) for each in fits)):
             for label in fit.models:
                 score = fit.record["scores"][label]
                 row = {"fit": str(fit.path), "model": label, **_cells("log_likelihood", score["log_likelihood"])}

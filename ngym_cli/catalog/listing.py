@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import LEARNERS, LineResult, measured
 from ngym_cli.catalog import reference
-from ngym_cli.config import from_dict, parts
+from ngym_cli.config import from_dict
+from ngym_cli.config.parts import KINDS, offered, package_of
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.terminal import Row
 
@@ -159,7 +160,7 @@ def named(kind: str, fields: tuple[str, ...] = ()) -> list[Row]:
         fields: fields of the page besides ``id`` and ``description``.
     """
     names, describe = reference.KINDS[kind]
-    installed = parts.offered(kind) if kind in parts.KINDS else ()
+    installed = offered(kind) if kind in KINDS else ()
     pages = [describe(name) for name in names() if name not in installed]
     return [{name: page[name] for name in ("id", "description", *fields)} for page in pages]
 
@@ -353,10 +354,10 @@ def _offered(listing: str, like: list[Row]) -> list[Row]:
         like: rows of built-in parts, which have the same keys.
     """
     kind = singular(listing)
-    if kind not in parts.KINDS:
+    if kind not in KINDS:
         return []
     blank: Row = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}
     return [
-        {**blank, "id": name, "description": f"of package {parts.package_of(entry)} ({entry.value})"}
-        for name, entry in parts.offered(kind).items()
+        {**blank, "id": name, "description": f"of package {package_of(entry)} ({entry.value})"}
+        for name, entry in offered(kind).items()
     ]

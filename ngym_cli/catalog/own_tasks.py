@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ngym_cli.catalog import reference
-from ngym_cli.config import parts
 from ngym_cli.config.docstrings import summary
+from ngym_cli.config.parts import kind_of as kind_of_part
 from ngym_cli.config.parts import place_of
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, message_of, one_line
@@ -57,7 +57,7 @@ def _find_any_task(name: str) -> Task:
     user_part = reference.own_part(name)
     if user_part is None and Path(name).is_file():
         raise UserError(f"{name} is not a Python file; expected a task, path/to/file.py:Name or package.module:Name")
-    kind = "task" if user_part is None else parts.kind_of(user_part)
+    kind = "task" if user_part is None else kind_of_part(user_part)
     if user_part is not None and kind in reference.USER_PART_KINDS:
         return Task(name, name, user_part, own=True)
     if kind != "task":
@@ -68,7 +68,7 @@ def _find_any_task(name: str) -> Task:
 
 def kind_of(task: Task) -> str:
     """Return the kind of a subject of checks, a key of ``ngym_cli.config.parts.KINDS``."""
-    return parts.kind_of(task.entry) if task.own else "task"
+    return kind_of_part(task.entry) if task.own else "task"
 
 
 def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST_CHECK) -> Row:

@@ -21,8 +21,8 @@ from ngym_cli import config as configuration
 from ngym_cli.agents.from_config import default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
-from ngym_cli.config import docstrings, parts
-from ngym_cli.config.parts import keyword_parameters, user_errors
+from ngym_cli.config import docstrings
+from ngym_cli.config.parts import is_reference, keyword_parameters, user_errors
 from ngym_cli.config.tasks import Task, find_task, recommended, task_names
 from ngym_cli.environments.properties import properties_of
 from ngym_cli.environments.stack import inner_task, make_env
@@ -61,7 +61,7 @@ def describe(
 def _page(name: str) -> Row | None:
     """Return the page of anything but a task; None for a task."""
     page_of_user_part = reference.own_page(name)
-    if page_of_user_part is not None or parts.is_reference(name):
+    if page_of_user_part is not None or is_reference(name):
         return page_of_user_part
     try:
         find_task(name)

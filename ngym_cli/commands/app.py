@@ -172,8 +172,8 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         _leave_stdout()
-        place = f"{error.filename}: " if error.filename is not None else ""
-        fail(f"{place}{error.strerror or one_line(error)}")
+        file_part = f"{error.filename}: " if error.filename is not None else ""
+        fail(f"{file_part}{error.strerror or one_line(error)}")
     except BaseException as error:
         if isinstance(error, Exception):
             raise

@@ -28,9 +28,9 @@ def _of(*places: str, offered: str = "") -> Complete:
     """
 
     def names() -> Iterable[str]:
-        for place in places:
-            found = resolve_name(place)
-            yield from found() if callable(found) else found
+        for address in places:
+            entry = resolve_name(address)
+            yield from entry() if callable(entry) else entry
         if offered:
             yield from resolve_name("ngym_cli.config.parts:offered")(offered)
 

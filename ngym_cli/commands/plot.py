@@ -103,7 +103,7 @@ def execute(request: PlotRequest) -> None:
         return
     for row in rows:
         line = row["path"] or f"not drawn: {row['reason']}"
-        line += "".join(f"\n{'':<14}without {label}: {why}" for label, why in row.get("left_out", {}).items())
+        line += "".join(f"\n{'':<14}without {label}: {reason}" for label, reason in row.get("left_out", {}).items())
         terminal.console().print(f"{row['id']:<14}{line}", soft_wrap=True)
 
 

@@ -64,8 +64,10 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
             metavar=flag.metavar or _metavar(option), hidden=flag.hidden,
         )  # fmt: skip
     accepted: Any = kind if required or default is not None else kind | None
-    shown = inspect.Parameter.empty if required else default
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=Annotated[accepted, info])
+    parameter_default = inspect.Parameter.empty if required else default
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=parameter_default, annotation=Annotated[accepted, info]
+    )
 
 
 def _completion(name: str) -> Callable[[str], list[str]] | None:
@@ -99,5 +101,5 @@ def _metavar(option: Option) -> str:
     if option.table or not limits or max(limits.values()) > SHOWN_RANGE:
         return METAVARS[option.kind]
     low, high = limits.get(">="), limits.get("<=")
-    shown = f"x>={low:g}" if high is None else f"{low:g}<=x<={high:g}"
-    return f"{METAVARS[option.kind]} [{shown}]"
+    limits_text = f"x>={low:g}" if high is None else f"{low:g}<=x<={high:g}"
+    return f"{METAVARS[option.kind]} [{limits_text}]"

@@ -23,9 +23,9 @@ def sections(docstring: str | None) -> tuple[str, dict[str, dict[str, str]]]:
         >>> sections("Move.\n\nArgs:\n    x, y: place,\n        in mm.")
         ('Move.', {'Args': {'x': 'place, in mm.', 'y': 'place, in mm.'}})
     """
-    text, *found = _HEADING.split(inspect.cleandoc(docstring or ""))
+    text, *blocks = _HEADING.split(inspect.cleandoc(docstring or ""))
     explained: dict[str, dict[str, str]] = {}
-    for section in found:
+    for section in blocks:
         heading, _, body = section.partition(":\n")
         inside = re.split(r"\n(?=\S)", body)[0]
         entries = map(_ENTRY.fullmatch, re.split(r"\n(?=\S)", textwrap.dedent(inside).strip()))
@@ -49,5 +49,5 @@ def arguments(entry: object) -> dict[str, str]:
     Args:
         entry: object with the docstring.
     """
-    found = sections(inspect.getdoc(entry))[1]
-    return found.get("Args") or found.get("Arguments") or found.get("Parameters") or {}
+    entries = sections(inspect.getdoc(entry))[1]
+    return entries.get("Args") or entries.get("Arguments") or entries.get("Parameters") or {}

@@ -302,7 +302,7 @@ def checked(
 def explain(error: ValidationError, model: type[BaseModel], spelling: Spelling = "file") -> Exception:
     """Return the first error of pydantic as a sentence; arguments as of `checked`."""
     first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-    path = [str(part) for part in first["loc"]]
+    path = [str(step) for step in first["loc"]]
     if path and path[-1].isdecimal():  # an entry of a list is named as the list
         path = path[:-1]
     fields, key = _fields_at(model, path[:-1]), ".".join(path)
@@ -321,7 +321,7 @@ def explain(error: ValidationError, model: type[BaseModel], spelling: Spelling =
 
 def _fields_at(model: type[BaseModel], path: list[str]) -> dict[str, FieldInfo]:
     """Return the fields of the section at a path."""
-    for part in path:
-        field = model.model_fields.get(part)
+    for name in path:
+        field = model.model_fields.get(name)
         model = (section_of(field) if field else None) or model
     return model.model_fields

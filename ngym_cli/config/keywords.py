@@ -59,8 +59,8 @@ def with_keywords(request: type[Request], without: Collection[str] = ()) -> Call
         lines = "".join(f"\n    {name}: {option.flag.help}" for name, option in options.items())
 
         @functools.wraps(function)
-        def run(*args: Any, **given: Any) -> Any:
-            return function(*args, **given)
+        def run(*args: Any, **keywords: Any) -> Any:
+            return function(*args, **keywords)
 
         run.__signature__ = signature.replace(parameters=[*named, *added])  # type: ignore[attr-defined]
         run.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:{lines}\n"
@@ -90,14 +90,14 @@ def find_option(name: str, options: Mapping[str, Option], kind: str = "argument"
 
 
 def read_keywords(
-    request: type[AnyRequest], given: Mapping[str, Any], kind: str = "argument", without: Collection[str] = (),
+    request: type[AnyRequest], keywords: Mapping[str, Any], kind: str = "argument", without: Collection[str] = (),
     convert: Callable[[Option, Any], object] = lambda option, value: value,
 ) -> AnyRequest:  # fmt: skip
     """Return the request of keyword arguments.
 
     Args:
         request: the model.
-        given: values by name in Python; None stands for the default.
+        keywords: values by name in Python; None stands for the default.
         kind: word for an argument in messages.
         without: names that are not accepted.
         convert: converts a value to the form of a configuration.
@@ -107,7 +107,7 @@ def read_keywords(
     """
     options = keyword_options(request, without)
     data: dict[str, object] = {}
-    for name, value in given.items():
+    for name, value in keywords.items():
         if value is not None:
             option = find_option(name, options, kind)
             data = merge(data, nest({option.key: convert(option, value)}))

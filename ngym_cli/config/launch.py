@@ -70,7 +70,7 @@ def check_options(options: Mapping[str, object]) -> dict[str, object]:
     Raises:
         ValueError: if a name is not allowed, or a value is not a plain word, a number or a truth value.
     """
-    found: dict[str, object] = {}
+    checked_options: dict[str, object] = {}
     for key, value in options.items():
         name = key.replace("-", "_")
         if name in ("output", "error"):
@@ -84,5 +84,5 @@ def check_options(options: Mapping[str, object]) -> dict[str, object]:
             raise ValueError(f"slurm: {key} has letters that no option of sbatch takes: {value[:40]!r}")
         if name in SWEEP_OPTIONS and not isinstance(value, int):
             raise ValueError(f"slurm: {key} must be a number, not {value!r}")
-        found[name] = value
-    return found
+        checked_options[name] = value
+    return checked_options

@@ -142,8 +142,8 @@ class RunConfig(TaskSettings):
     @model_serializer(mode="wrap")
     def _leave_out_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out unused fields that older versions do not know."""
-        found: dict[str, Any] = dump(self)
-        return {key: value for key, value in found.items() if key != "callbacks" or value}
+        fields: dict[str, Any] = dump(self)
+        return {key: value for key, value in fields.items() if key != "callbacks" or value}
 
     @model_validator(mode="after")
     def _one_criterion(self) -> RunConfig:
@@ -169,9 +169,11 @@ class RunConfig(TaskSettings):
             return self
         stage = self.stages[index]
         tables = ("task_args", "timing", "rewards")
-        other = stage.task not in (None, self.task)
-        mine, its = dict(self), dict(stage)
-        changed: dict[str, Any] = {key: {**({} if other else mine[key]), **its[key]} for key in tables}
+        is_another_task = stage.task not in (None, self.task)
+        run_values, stage_values = dict(self), dict(stage)
+        changed: dict[str, Any] = {
+            key: {**({} if is_another_task else run_values[key]), **stage_values[key]} for key in tables
+        }
         wrappers = self.wrappers if stage.wrappers is None else stage.wrappers
         changed |= {"task": stage.task or self.task, "wrappers": wrappers, "stages": []}
         return self.model_copy(update=changed)
@@ -187,8 +189,8 @@ class RunConfig(TaskSettings):
 def without_none(value: object, free: bool = False) -> Any:
     """Drop unset fields; in tables of arguments, where None is a value, write the word "none"."""
     if isinstance(value, Mapping):
-        kept = {key: item for key, item in value.items() if free or item is not None}
-        return {key: without_none(item, free or key in ARGUMENTS) for key, item in kept.items()}
+        entries = {key: item for key, item in value.items() if free or item is not None}
+        return {key: without_none(item, free or key in ARGUMENTS) for key, item in entries.items()}
     if value is None:
         return "none"
     if isinstance(value, list | tuple):

@@ -12,8 +12,8 @@ def merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, o
     """Override a nested dictionary by another: tables are merged, all other values replaced."""
     merged = dict(base)
     for key, value in over.items():
-        mine = merged.get(key)
-        merged[key] = merge(mine, value) if isinstance(mine, Mapping) and isinstance(value, Mapping) else value
+        below = merged.get(key)
+        merged[key] = merge(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
     return merged
 
 
@@ -28,8 +28,8 @@ def nest(values: Mapping[str, object]) -> dict[str, object]:
 
 def lookup(settings: object, key: str) -> Any:
     """Return the value of a dotted key in nested tables, or None if there is none."""
-    for part in key.split("."):
-        settings = settings.get(part) if isinstance(settings, Mapping) else None
+    for name in key.split("."):
+        settings = settings.get(name) if isinstance(settings, Mapping) else None
     return settings
 
 

@@ -126,11 +126,11 @@ def option(row: OptionRow) -> FieldInfo:
     kind: Any = TYPES[row["type"]]
     if row.get("words"):
         kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(word)]
-    given: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "lt", "le")}
+    limits: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "lt", "le")}
     kind = kind | None if row.get("optional") else kind
     about = About(row.get("source", ""), tuple(row.get("also", ())))
     annotation: Any = Annotated[kind, about]
-    return FieldInfo.from_annotated_attribute(annotation, Field(row.get("default", ...), **given))
+    return FieldInfo.from_annotated_attribute(annotation, Field(row.get("default", ...), **limits))
 
 
 def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> dict[str, FieldInfo]:
@@ -140,11 +140,11 @@ def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> d
         defined: the table.
         chosen: name to default ("none" for no value), or to entries that replace those of the table.
     """
-    found = {}
-    for name, given in chosen.items():
-        row: Any = {**defined[name], **(given if isinstance(given, dict) else {"default": given})}
-        found[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})  # type: ignore[typeddict-item]
-    return found
+    fields = {}
+    for name, default in chosen.items():
+        row: Any = {**defined[name], **(default if isinstance(default, dict) else {"default": default})}
+        fields[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})  # type: ignore[typeddict-item]
+    return fields
 
 
 def about(field: FieldInfo) -> About:
@@ -164,35 +164,35 @@ def defaults(fields: Mapping[str, FieldInfo], spelled: bool = False) -> Values:
         fields: the options.
         spelled: leave out options that configurations name only while they have another value.
     """
-    kept = {name: field for name, field in fields.items() if not spelled or is_spelled(field)}
-    return {name: None if field.is_required() else field.default for name, field in kept.items()}
+    chosen = {name: field for name, field in fields.items() if not spelled or is_spelled(field)}
+    return {name: None if field.is_required() else field.default for name, field in chosen.items()}
 
 
-def complete(fields: Mapping[str, FieldInfo], usual: Values, given: Mapping[str, object], kind: str) -> Values:
+def complete(fields: Mapping[str, FieldInfo], usual: Values, settings: Mapping[str, object], kind: str) -> Values:
     """Return the value of every option: the given value, else the usual value, else the option's default.
 
     Args:
         fields: all options.
         usual: defaults for the occasion.
-        given: settings of the user.
+        settings: settings of the user.
         kind: word for an option in messages.
 
     Raises:
         UserError: on an unknown name, with the nearest, or a value that does not fit.
     """
-    for name in given:
+    for name in settings:
         if name not in fields:
-            for known, field in fields.items():
+            for option_name, field in fields.items():
                 if name.lower() in about(field).also:
-                    raise UserError(f"unknown {kind} '{name}'; did you mean '{known}'?")
+                    raise UserError(f"unknown {kind} '{name}'; did you mean '{option_name}'?")
             raise unknown(kind, name, fields)
     for name, field in fields.items():
-        if field.is_required() and name not in given and name not in usual:
+        if field.is_required() and name not in settings and name not in usual:
             raise UserError(f"{kind} '{name}' has no default and must be given")
     values = {name: usual.get(name, field.default) for name, field in fields.items()}
-    values |= {name: read(name, fields[name], value) for name, value in given.items()}
-    kept = [name for name, field in fields.items() if is_spelled(field) or values[name] != field.default]
-    return {name: values[name] for name in kept}
+    values |= {name: read(name, fields[name], value) for name, value in settings.items()}
+    names = [name for name, field in fields.items() if is_spelled(field) or values[name] != field.default]
+    return {name: values[name] for name in names}
 
 
 def read(name: str, field: FieldInfo, value: object) -> Any:
@@ -231,7 +231,7 @@ def refused(name: str, field: FieldInfo | None, error: ErrorDetails) -> UserErro
 
 def words_of(field: FieldInfo) -> tuple[str, ...]:
     """Return the values of a field that takes one of several words."""
-    return next((get_args(part) for part in kinds_in(field.annotation) if get_origin(part) is Literal), ())
+    return next((get_args(kind) for kind in kinds_in(field.annotation) if get_origin(kind) is Literal), ())
 
 
 def range_of(field: FieldInfo) -> str:
@@ -241,9 +241,9 @@ def range_of(field: FieldInfo) -> str:
     if "ge" in limits and "le" in limits:
         return f"{limits['ge']:,.10g} to {limits['le']:,.10g}"
     names = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
-    said = " and ".join(f"{word} {limits[key]:,.10g}" for key, word in names.items() if key in limits)
-    kinds = (ALLOWED.get(get_origin(part) or part) for part in kinds_in(field.annotation))
-    return said or " or ".join(words_of(field)) or next(filter(None, kinds), "any value")
+    text = " and ".join(f"{word} {limits[key]:,.10g}" for key, word in names.items() if key in limits)
+    kinds = (ALLOWED.get(get_origin(kind) or kind) for kind in kinds_in(field.annotation))
+    return text or " or ".join(words_of(field)) or next(filter(None, kinds), "any value")
 
 
 def type_name(field: FieldInfo) -> TypeName:

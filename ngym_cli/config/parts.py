@@ -108,23 +108,23 @@ def package_of(entry: metadata.EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
 
 
-def kind_of(part: object) -> str:
+def kind_of(imported: object) -> str:
     """Return the kind of an imported part, a key of ``KINDS``, from base classes without importing further packages."""
-    if not isinstance(part, type):
-        takes = tuple(inspect.signature(part).parameters) if inspect.isfunction(part) else ()
-        if hasattr(part, "spec") or takes == ("view",):
+    if not isinstance(imported, type):
+        takes = tuple(inspect.signature(imported).parameters) if inspect.isfunction(imported) else ()
+        if hasattr(imported, "spec") or takes == ("view",):
             return "figure"
         return "model" if takes == MODEL_ARGUMENTS else "task"
-    bases = {base.__module__ + "." + base.__name__ for base in part.__mro__}
+    bases = {base.__module__ + "." + base.__name__ for base in imported.__mro__}
     if any("gymnasium." in base and base.endswith(".Wrapper") for base in bases):
         return "wrapper"
-    known = {
+    kinds = {
         "torch.nn.modules.module.Module": "network",
         "stable_baselines3.common.base_class.BaseAlgorithm": "algorithm",
         "stable_baselines3.common.callbacks.BaseCallback": "callback",
     }
-    found = next((kind for base, kind in known.items() if base in bases), None)
-    return found or ("model" if callable(getattr(part, "from_arrays", None)) else "task")
+    found = next((kind for base, kind in kinds.items() if base in bases), None)
+    return found or ("model" if callable(getattr(imported, "from_arrays", None)) else "task")
 
 
 def file_of(reference: str) -> Path:
@@ -137,18 +137,18 @@ def _load(kind: str, reference: str) -> Any:
     where, _, attribute = reference.rpartition(":")
     if not where or not attribute:
         raise UserError(f"{kind} '{reference}': expected path/to/file.py:Name or package.module:Name")
-    what = "file" if kind == ANY else f"{kind} file"
-    module = import_file(Path(where), what) if where.endswith(".py") else _import_module(where)
-    found = getattr(module, attribute, None)
-    if found is None:
+    subject = "file" if kind == ANY else f"{kind} file"
+    module = import_file(Path(where), subject) if where.endswith(".py") else _import_module(where)
+    target = getattr(module, attribute, None)
+    if target is None:
         noun = _noun(kind)
         fits = inspect.isfunction if noun == "function" else inspect.isclass if noun == "class" else callable
-        here = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
-        names = [key for key, value in here.items() if fits(value) and not key.startswith("_")]
+        defined = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
+        names = [key for key, value in defined.items() if fits(value) and not key.startswith("_")]
         raise unknown(f"{noun} in {where}", attribute, names)
-    if not callable(found):
+    if not callable(target):
         raise UserError(f"{kind} '{reference}': {attribute} is not a {_noun(kind)}")
-    return found
+    return target
 
 
 def _noun(kind: str) -> str:
@@ -164,42 +164,42 @@ def _without_object(kind: str, path: Path) -> UserError:
     except (OSError, ValueError, SyntaxError):
         return UserError(f"{kind} '{path}': expected path/to/file.py:Class")
     noun = _noun(kind)
-    parts = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    nodes = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     kinds = {"class": ast.ClassDef, "function": ast.FunctionDef}
-    parts = [node for node in parts if isinstance(node, kinds.get(noun, ast.stmt))]
-    names = [node.name for node in parts if not node.name.startswith("_")]
+    nodes = [node for node in nodes if isinstance(node, kinds.get(noun, ast.stmt))]
+    names = [node.name for node in nodes if not node.name.startswith("_")]
     if not names:
         return UserError(f"{kind} '{path}': expected path/to/file.py:Name, but there is no {noun} in the file")
-    others = f" (it also holds {', '.join(names[:-1])})" if len(names) > 1 else ""
-    return UserError(f"{kind} '{path}' is a file; say which {noun} in it, as {path}:{names[-1]}{others}")
+    further = f" (it also holds {', '.join(names[:-1])})" if len(names) > 1 else ""
+    return UserError(f"{kind} '{path}' is a file; say which {noun} in it, as {path}:{names[-1]}{further}")
 
 
-def import_file(path: Path, what: str = "file") -> ModuleType:
+def import_file(path: Path, subject: str = "file") -> ModuleType:
     """Import a Python file, again only after a change.
 
     Args:
         path: the file.
-        what: subject of messages, such as "network file".
+        subject: subject of messages, such as "network file".
 
     Raises:
         UserError: if the file does not exist or fails while being imported.
     """
     if not path.is_file():
-        siblings = [str(other) for other in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        raise UserError(f"no such {what}: {path}" + did_you_mean(str(path), siblings))
-    place = str(path.resolve())
-    name = f"ngym_own_{path.stem}_{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+        siblings = [str(sibling) for sibling in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        raise UserError(f"no such {subject}: {path}" + did_you_mean(str(path), siblings))
+    location = str(path.resolve())
+    name = f"ngym_own_{path.stem}_{hashlib.sha256(location.encode()).hexdigest()[:8]}"
     version = hashlib.sha256(path.read_bytes()).hexdigest()
-    known = sys.modules.get(name)
-    if known is not None and getattr(known, "__ngym_version__", None) == version:
-        return known
+    loaded = sys.modules.get(name)
+    if loaded is not None and getattr(loaded, "__ngym_version__", None) == version:
+        return loaded
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UserError(f"cannot import {path}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with user_errors(f"{what} {path}"):
+        with user_errors(f"{subject} {path}"):
             spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
@@ -214,24 +214,24 @@ def _import_module(name: str) -> ModuleType:
     Only a module that the current folder holds makes the folder part of the import path: first for this import, last
     from then on, so that no other file of the folder takes the place of an installed package.
     """
-    here, top = str(Path.cwd()), name.partition(".")[0]
+    current_folder, top = str(Path.cwd()), name.partition(".")[0]
     with user_errors(f"module {name}"):
         if not (Path(f"{top}.py").is_file() or Path(top).is_dir()):
             return importlib.import_module(name)
         before = list(sys.path)
-        sys.path.insert(0, here)
+        sys.path.insert(0, current_folder)
         try:
             return importlib.import_module(name)
         finally:
-            sys.path[:] = [*before, *([] if here in before else [here])]
+            sys.path[:] = [*before, *([] if current_folder in before else [current_folder])]
 
 
 @contextlib.contextmanager
-def user_errors(what: str, everything: bool = True) -> Iterator[None]:
+def user_errors(subject: str, everything: bool = True) -> Iterator[None]:
     """Turn exceptions of a user's code into errors of a single line that name the place in that code.
 
     Args:
-        what: subject of the message.
+        subject: subject of the message.
         everything: whether every exception is the user's; otherwise only ValueError, TypeError and KeyError.
 
     Raises:
@@ -245,10 +245,10 @@ def user_errors(what: str, everything: bool = True) -> Iterator[None]:
         if not everything and not isinstance(error, ValueError | TypeError | KeyError):
             raise
         message = str(error) if isinstance(error, ValueError) and not everything else one_line(error)
-        place = place_of(error) if everything else ""
-        raise UserError(f"{what}: {' '.join(message.split())}{place}") from error
+        location = place_of(error) if everything else ""
+        raise UserError(f"{subject}: {' '.join(message.split())}{location}") from error
     except BaseException as error:
-        raise UserError(f"{what} ended the program while being used: {one_line(error)}") from error
+        raise UserError(f"{subject} ended the program while being used: {one_line(error)}") from error
 
 
 def place_of(error: BaseException) -> str:
@@ -256,16 +256,16 @@ def place_of(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return ""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "site-packages" not in frame.filename and not _ours(frame.filename)]
-    own = [frame for frame in own if not frame.filename.startswith("<")]
-    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    user_frames = [frame for frame in frames if "site-packages" not in frame.filename and not _ours(frame.filename)]
+    user_frames = [frame for frame in user_frames if not frame.filename.startswith("<")]
+    return f" ({Path(user_frames[-1].filename).name}, line {user_frames[-1].lineno})" if user_frames else ""
 
 
 def faulty_reference(error: BaseException, references: Iterable[str]) -> str:
     """Return the reference in whose file an exception arose, or the first reference."""
-    known = list(references)
+    listed = list(references)
     files = {Path(frame.filename).resolve() for frame in traceback.extract_tb(error.__traceback__)}
-    return next((name for name in known if file_of(name).resolve() in files), known[0])
+    return next((name for name in listed if file_of(name).resolve() in files), listed[0])
 
 
 def _ours(filename: str) -> bool:
@@ -273,13 +273,15 @@ def _ours(filename: str) -> bool:
     return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
 
 
-def check_arguments(entry: Callable[..., object], given: Iterable[str], what: str, without: Sequence[str] = ()) -> None:
+def check_arguments(
+    entry: Callable[..., object], names: Iterable[str], subject: str, without: Sequence[str] = ()
+) -> None:
     """Refuse arguments that a class or function does not take.
 
     Args:
         entry: the class or function.
-        given: names of arguments.
-        what: subject of the message.
+        names: names of arguments.
+        subject: subject of the message.
         without: parameters that are not set by users.
 
     Raises:
@@ -289,9 +291,9 @@ def check_arguments(entry: Callable[..., object], given: Iterable[str], what: st
     if parameters is None:
         return
     valid = [name for name in parameters if name not in without]
-    for name in given:
+    for name in names:
         if name not in valid:
-            raise unknown(f"argument of {what}", name, valid)
+            raise unknown(f"argument of {subject}", name, valid)
 
 
 @functools.cache

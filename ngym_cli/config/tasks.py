@@ -153,11 +153,11 @@ class Recommended:
         """The settings as flags of ``ngym run``."""
         wrappers = ",".join(entry["name"] for entry in self.settings.get("wrappers", ()))
         tables = {"--set": "hyperparameters", "--network-arg": "network_args", "--task-arg": "task_args"}
-        found = [f"--wrappers {wrappers}"] if wrappers else []
-        found += [f"--{key.replace('_', '-')} {self.settings[key]}" for key in PLAIN_SETTINGS if key in self.settings]
+        flags = [f"--wrappers {wrappers}"] if wrappers else []
+        flags += [f"--{key.replace('_', '-')} {self.settings[key]}" for key in PLAIN_SETTINGS if key in self.settings]
         rows = [(flag, *entry) for flag, table in tables.items() for entry in self.settings.get(table, {}).items()]
-        found += [f"{flag} {name}={f'{value:g}' if isinstance(value, float) else value}" for flag, name, value in rows]
-        return " ".join(found)
+        flags += [f"{flag} {name}={f'{value:g}' if isinstance(value, float) else value}" for flag, name, value in rows]
+        return " ".join(flags)
 
 
 #: Settings that are no tables.
@@ -212,12 +212,12 @@ def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, ob
     wanted = data.pop(RECOMMENDED_KEY, False)
     if not isinstance(wanted, bool):
         raise ValueError(f"{RECOMMENDED_KEY}: expected true or false, not {wanted!r}")
-    found = recommended(data.get("task", default_task)) if wanted else None
-    if found is None:
+    settings = recommended(data.get("task", default_task)) if wanted else None
+    if settings is None:
         return data
     tables = {
         key: {**value, **data[key]}
-        for key, value in found.settings.items()
+        for key, value in settings.settings.items()
         if isinstance(value, Mapping) and isinstance(data.get(key), Mapping)
     }
-    return {**found.settings, **data, **tables}
+    return {**settings.settings, **data, **tables}

@@ -39,16 +39,16 @@ _WRAPPER = "wrapper "
 
 def references(config: RunConfig) -> list[str]:
     """Return references of a configuration to code outside this package, and wrappers that touch files."""
-    found = [text for k in range(len(config.stages)) for text in references(config.in_stage(k))]
+    names = [text for k in range(len(config.stages)) for text in references(config.in_stage(k))]
     named = [config.task, config.network, config.alg, *config.callbacks, *(entry.name for entry in config.wrappers)]
-    found += [name for name in named if name is not None and is_reference(name)]
-    found += [text for text in _texts(config.task_args) if _is_reference(text)]
+    names += [name for name in named if name is not None and is_reference(name)]
+    names += [text for text in _texts(config.task_args) if _is_reference(text)]
     for entry in config.wrappers:
-        found += [text for text in _texts(entry.args) if _is_reference(text)]
+        names += [text for text in _texts(entry.args) if _is_reference(text)]
         if entry.name in FILE_WRAPPERS:
             words = (f"{name}={write_value(value)}" for name, value in sorted(entry.args.items()))
-            found.append(" ".join([f"{_WRAPPER}{entry.name}", *words]))
-    return found
+            names.append(" ".join([f"{_WRAPPER}{entry.name}", *words]))
+    return names
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _is_reference(text: str) -> bool:
     return ":" in text or "/" in text or "\\" in text or text.endswith(".py")
 
 
-def require(config: RunConfig, source: str, given: RunConfig | None = None) -> None:
+def require(config: RunConfig, source: str, requested: RunConfig | None = None) -> None:
     """Refuse a configuration with code or files that the command line does not name.
 
     Runs that this user made in the current folder or below, from files that have not changed, are accepted.
@@ -80,12 +80,12 @@ def require(config: RunConfig, source: str, given: RunConfig | None = None) -> N
     Args:
         config: configuration from the file, overridden by the command line.
         source: path of the file.
-        given: configuration of the command line alone.
+        requested: configuration of the command line alone.
 
     Raises:
         UserError: names the first reference that is not trusted and says how to allow it.
     """
-    allowed = references(given) if given is not None else []
+    allowed = references(requested) if requested is not None else []
     for name in references(config):
         if name in allowed:
             continue
@@ -138,13 +138,13 @@ def record(config: RunConfig) -> Code | None:
 
 def signed(names: Iterable[str]) -> Code | None:
     """Return signed digests of references, or None if no file lies below this folder and no wrapper touches files."""
-    found = files(names)
-    return {"files": found, "signature": _signature(found)} if found else None
+    digests = files(names)
+    return {"files": digests, "signature": _signature(digests)} if digests else None
 
 
 def files(names: Iterable[str]) -> dict[str, str]:
     """Return references to files below this folder with the digests of the files, and wrappers that touch files."""
-    return {name: found for name in names if (found := _digest_of(name)) is not None}
+    return {name: digest_of_file for name in names if (digest_of_file := _digest_of(name)) is not None}
 
 
 def _digest_of(reference: str) -> str | None:
@@ -178,8 +178,8 @@ def _key() -> bytes | None:
             with contextlib.suppress(FileExistsError):  # another process may have written the record first
                 with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                     file.write(secrets.token_bytes(32))
-        found = path.read_bytes()
-        return found if len(found) == 32 else None
+        key = path.read_bytes()
+        return key if len(key) == 32 else None
     except (OSError, RuntimeError):
         return None
 
@@ -201,9 +201,9 @@ def unchanged_references(code: object) -> tuple[str, ...]:
     Args:
         code: record as read; without a valid signature the result is empty.
     """
-    known = code.get("files") if isinstance(code, dict) else None
-    if isinstance(code, dict) and isinstance(known, dict) and all(isinstance(v, str) for v in known.values()):
-        expected, signature = _signature(known), code.get("signature")
+    recorded = code.get("files") if isinstance(code, dict) else None
+    if isinstance(code, dict) and isinstance(recorded, dict) and all(isinstance(v, str) for v in recorded.values()):
+        expected, signature = _signature(recorded), code.get("signature")
         if expected and isinstance(signature, str) and hmac.compare_digest(expected, signature):
-            return tuple(name for name, found in known.items() if _digest_of(name) == found)
+            return tuple(name for name, recorded_digest in recorded.items() if _digest_of(name) == recorded_digest)
     return ()

@@ -153,13 +153,13 @@ def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], ob
     Raises:
         UserError: on a text that is not an assignment, or a key given twice.
     """
-    found: Values = {}
+    values: Values = {}
     for text in texts:
         key, value = parse_assignment(text, flag)
-        if key in found:
+        if key in values:
             raise UserError(f"{flag}: '{key}' is given twice")
-        found[key] = parse(value)
-    return found
+        values[key] = parse(value)
+    return values
 
 
 # -- alternatives and ranges ----------------------------------------------------------------------------------------
@@ -189,11 +189,11 @@ def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str
     for entry in split_entries(text):
         if parse is not str and _LEADING_ZERO.fullmatch(entry):
             raise UserError(f"{what} {text}: '{entry}' begins with 0; a comma separates numbers, write 1024 or 1_024")
-        found = _RANGE.fullmatch(entry)
-        if found is None:
+        bounds = _RANGE.fullmatch(entry)
+        if bounds is None:
             values.append(parse(entry))
             continue
-        start, stop, step = (int(number) if number else 1 for number in found.groups())
+        start, stop, step = (int(number) if number else 1 for number in bounds.groups())
         if step == 0 or not range(start, stop, step):
             raise UserError(f"{what}: range '{entry}' is empty")
         if len(range(start, stop, step)) > MOST_VALUES:
@@ -221,13 +221,13 @@ def parse_whole_numbers(text: str, what: str) -> list[int]:
     return values
 
 
-def as_list(value: object, what: str) -> list[Any]:
+def as_list(value: object, name: str) -> list[Any]:
     """Return the values of a parameter of a recipe as a list; a text may hold alternatives or a range."""
     if isinstance(value, str):
-        return parse_list(value, what=what)
+        return parse_list(value, what=name)
     values = list(value) if isinstance(value, list | tuple) else [value]
     if not values:
-        raise UserError(f"{what}: the list is empty")
+        raise UserError(f"{name}: the list is empty")
     return values
 
 
@@ -253,7 +253,7 @@ class Call:
         return ":".join([self.name, *self.positional, *(f"{key}={value}" for key, value in self.named)])
 
 
-def parse_call(text: str, what: str) -> Call:
+def parse_call(text: str, subject: str) -> Call:
     """Read ``NAME:ARG:...:KEY=VALUE:...``; positional arguments come first.
 
     A piece without an equals sign that follows a named argument continues its value, so that a value may hold a colon:
@@ -261,7 +261,7 @@ def parse_call(text: str, what: str) -> Call:
 
     Args:
         text: as written.
-        what: subject of messages, such as "wrapper".
+        subject: subject of messages, such as "wrapper".
 
     Raises:
         UserError: on an empty key, or a key given twice.
@@ -281,9 +281,9 @@ def parse_call(text: str, what: str) -> Call:
         key, sign, value = piece.partition("=")
         if sign:
             if not key.strip():
-                raise UserError(f"{what} '{text}': a name is missing before '='")
-            if key.strip() in (known for known, _ in named):
-                raise UserError(f"{what} '{text}': '{key.strip()}' is given twice")
+                raise UserError(f"{subject} '{text}': a name is missing before '='")
+            if key.strip() in (key_before for key_before, _ in named):
+                raise UserError(f"{subject} '{text}': '{key.strip()}' is given twice")
             named.append([key.strip(), value])
         elif named:
             named[-1][1] += ":" + piece

@@ -81,10 +81,10 @@ def rounding(config: RunConfig, properties: TaskProperties) -> str | None:
 
 
 def _stage_links_trials(config: RunConfig, index: int) -> bool:
-    own = config.in_stage(index)
+    stage_config = config.in_stage(index)
     try:
-        task = find_task(own.task)
-        return links_trials(make_env(task, own), task)
+        task = find_task(stage_config.task)
+        return links_trials(make_env(task, stage_config), task)
     except UserError as error:
         raise UserError(f"stage {config.stages[index].name or index + 1}: {error}") from error
 

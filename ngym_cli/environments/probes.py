@@ -44,9 +44,9 @@ class PeriodProbe(TrialWrapper):
 
     def revise(self, trials: Trials) -> None:
         """Write the onsets down, and mark the rows of the watched periods."""
-        known = not inner_task(self).observation_depends_on_step
+        is_fixed = not inner_task(self).observation_depends_on_step
         for name, start in trials.starts.items():
-            trials.info[ONSET + name] = start * (float(trials.dt) if known else np.nan)
+            trials.info[ONSET + name] = start * (float(trials.dt) if is_fixed else np.nan)
         for name in self.periods:
             if name not in trials.starts:
                 raise UserError(str(unknown("period", name, trials.starts)))
@@ -83,7 +83,7 @@ class Balanced(TrialWrapper):
         """Begin with the first combination."""
         self._next = 0
 
-    def plan(self, n: int, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Conditions of the next trials."""
         trial = (self._next + np.arange(n)) * self.of + self.place
         self._next += n
@@ -92,7 +92,7 @@ class Balanced(TrialWrapper):
             rows = trial // self.size == cycle
             order = np.random.default_rng([self.seed, int(cycle)]).permutation(self.size)
             cell[rows] = order[trial[rows] % self.size]
-        return {**{name: values[cell] for name, values in self.cells.items()}, **given}
+        return {**{name: values[cell] for name, values in self.cells.items()}, **conditions}
 
 
 def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:

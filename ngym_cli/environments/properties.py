@@ -93,8 +93,8 @@ class TaskProperties:
     def block(self) -> int:
         """Most trials of a block in which something stays the same from trial to trial; 0 without such blocks."""
         layers_ = [self.inner, *layers(self.env)] if self.links_trials else []
-        found = [np.max(getattr(layer, "block_dur", None) or 0) for layer in layers_]
-        return int(max((1 / d if 0 < d < 1 else d for d in found), default=0))
+        lengths = [np.max(getattr(layer, "block_dur", None) or 0) for layer in layers_]
+        return int(max((1 / d if 0 < d < 1 else d for d in lengths), default=0))
 
     @property
     def observation_space(self) -> gym.Space[Any]:
@@ -110,14 +110,14 @@ class TaskProperties:
     def labels(self) -> dict[str, dict[str, Index]]:
         """Names of channels under ``observation``, of actions under ``action``."""
         spaces = {"observation": self.observation_space, "action": self.action_space}
-        return {what: dict(names_of(space)) for what, space in spaces.items()}
+        return {space_name: dict(names_of(space)) for space_name, space in spaces.items()}
 
     @property
     def measures(self) -> tuple[str, ...]:
         """Measures declared by task and wrappers, names in ``neurogym.analysis.measures.MEASURES``."""
-        told = [self.task.metadata, *(layer.metadata for layer in (self.inner, *layers(self.env)))]
-        found = (name for part in told for name in part.get("measures", ()))
-        return tuple(dict.fromkeys(found))
+        metadata = [self.task.metadata, *(layer.metadata for layer in (self.inner, *layers(self.env)))]
+        names = (name for entry in metadata for name in entry.get("measures", ()))
+        return tuple(dict.fromkeys(names))
 
     # -- scores of reference agents -----------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class TaskProperties:
     @cached_property
     def tasks(self) -> dict[str, dict[str, float | None]]:
         """Scores ``chance``, ``blind`` and ``ceiling`` of each task by name, for sessions of several tasks."""
-        several, told = self.inner, sees_reward(self.env)
+        several, reward_is_seen = self.inner, sees_reward(self.env)
         if not isinstance(several, ScheduleEnvs):
             return {}
         with self._asking():
@@ -159,7 +159,7 @@ class TaskProperties:
                 name: {
                     "chance": chance_of(env),
                     "blind": blind_of(env),
-                    "ceiling": (verdict(env, self.memory, told).score or {}).get("performance"),
+                    "ceiling": (verdict(env, self.memory, reward_is_seen).score or {}).get("performance"),
                 }
                 for name, env in zip(several.names, several.envs, strict=True)
             }
@@ -172,9 +172,9 @@ class TaskProperties:
         """
         if not n_actions(self.env.action_space):
             return None
-        found = {name: np.size(where)
+        sizes = {name: np.size(where)
                  for name, where in self.labels["action"].items() if name != "fixation"}  # fmt: skip
-        (n,) = found.values() if len(found) == 1 else (0,)
+        (n,) = sizes.values() if len(sizes) == 1 else (0,)
         return 1 / n if n > 1 else None
 
     @property
@@ -226,11 +226,11 @@ def inspect(config: RunConfig, trained: bool = False) -> TaskProperties:
 
 def _refuse_reset(config: RunConfig, env: gym.Env) -> None:
     """Raise UserError if the state is to be reset at sessions or blocks that trials do not report."""
-    found = reported_units(inner_task(env).trial)
-    if config.reset_state in STRETCHES and config.reset_state not in found:
+    units = reported_units(inner_task(env).trial)
+    if config.reset_state in STRETCHES and config.reset_state not in units:
         raise UserError(
             f"reset_state {config.reset_state!r}: the trials of {config.task} report no {config.reset_state}s; "
-            f"expected {', '.join(('auto', 'trial', *found))} or never"
+            f"expected {', '.join(('auto', 'trial', *units))} or never"
         )
 
 
@@ -276,8 +276,8 @@ def chance_of(env: gym.Env) -> float | None:
 
 def blind_of(env: gym.Env) -> float | None:
     """Return the best score of an agent that sees nothing but the time in the trial, or None where unknown."""
-    found = blind(env)
-    return None if found is None else float(found["performance"])
+    result = blind(env)
+    return None if result is None else float(result["performance"])
 
 
 def _try_out(env: gym.Env) -> str:

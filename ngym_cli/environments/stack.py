@@ -52,11 +52,11 @@ class Staggered(TrialWrapper):
         self.place = place
 
     @classmethod
-    def on(cls, env: gym.Env, place: int) -> gym.Env:
+    def on(cls, env: gym.Env, index: int) -> gym.Env:
         """Wrap environments with several tasks in blocks or in turn; return other environments unchanged."""
         inner = env.unwrapped
         in_step = type(inner) is ScheduleEnvs and isinstance(inner.schedule, IN_STEP)
-        return cls(env, place) if in_step else env
+        return cls(env, index) if in_step else env
 
     def start_session(self) -> None:
         """Choose the task of the first trial; the schedule continues from that task."""
@@ -91,21 +91,21 @@ def bind(name: str, args: Mapping[str, object], make: MakeTask) -> Callable[[gym
 
     def converted() -> dict[str, Any]:
         """Return the arguments in the types of the signature; written tasks are left."""
-        given = dict(cls.from_flags(written)) if hasattr(cls, "from_flags") else written
-        check_arguments(cls, given, f"wrapper {name}", without=("env",))
-        return {key: _value(value, types.get(key, Any), key) for key, value in given.items()}
+        arguments = dict(cls.from_flags(written)) if hasattr(cls, "from_flags") else written
+        check_arguments(cls, arguments, f"wrapper {name}", without=("env",))
+        return {key: _value(value, types.get(key, Any), key) for key, value in arguments.items()}
 
     with _refusals(cls, name):
         values = converted()
 
     def wrap(env: gym.Env) -> gym.Env:
         with _refusals(cls, name):
-            given = converted() if hasattr(cls, "from_flags") else dict(values)  # objects of its own for each
+            arguments = converted() if hasattr(cls, "from_flags") else dict(values)  # objects of its own for each
             dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, BaseEnv) else 0.0
-            for key, value in given.items():
+            for key, value in arguments.items():
                 if _takes_tasks(types.get(key, Any)):
-                    given[key] = _tasks(value, types[key], lambda task: make(task, dt))
-            return _made(cls, env, given, "envs" in types)
+                    arguments[key] = _tasks(value, types[key], lambda task: make(task, dt))
+            return _made(cls, env, arguments, "envs" in types)
 
     return wrap
 
@@ -125,17 +125,17 @@ def _refusals(cls: Any, name: str) -> Iterator[None]:
         raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
 
 
-def _made(cls: Any, env: gym.Env, given: dict[str, Any], takes_several: bool) -> gym.Env:
+def _made(cls: Any, env: gym.Env, arguments: dict[str, Any], takes_several: bool) -> gym.Env:
     """Make a wrapper of converted arguments."""
-    if given.get("share_action_space") == AUTO:
-        others = [given[key] for key in ("distractor", "task2") if key in given]
-        given["share_action_space"] = all(_actions(other) == _actions(env) for other in others)
+    if arguments.get("share_action_space") == AUTO:
+        further_tasks = [arguments[key] for key in ("distractor", "task2") if key in arguments]
+        arguments["share_action_space"] = all(_actions(further_task) == _actions(env) for further_task in further_tasks)
     if not takes_several:
-        return cls(env, **_scheduled(given, len(given.get("attr_list", ()))))
-    several = [env, *given.pop("envs", ())]
+        return cls(env, **_scheduled(arguments, len(arguments.get("attr_list", ()))))
+    several = [env, *arguments.pop("envs", ())]
     if len(several) < 2:
         raise ValueError("needs further tasks, as in envs=GoNogo-v0+DelayComparison-v0")
-    return OrderEnforcing(cls(several, **_scheduled(given, len(several))))
+    return OrderEnforcing(cls(several, **_scheduled(arguments, len(several))))
 
 
 def _actions(env: gym.Env) -> object:
@@ -179,13 +179,13 @@ def _value(value: Any, kind: object, key: str) -> Any:
     return tuple(value) if kind is Any and is_range else value
 
 
-def _scheduled(given: dict[str, object], n: int) -> dict[str, object]:
+def _scheduled(arguments: dict[str, object], n: int) -> dict[str, object]:
     """Replace the name of a schedule by a schedule over ``n`` conditions."""
-    if isinstance(schedule := given.get("schedule"), str):
+    if isinstance(schedule := arguments.get("schedule"), str):
         from neurogym.sampling.scheduler import schedule_from
 
-        return {**given, "schedule": schedule_from(schedule, n)}
-    return given
+        return {**arguments, "schedule": schedule_from(schedule, n)}
+    return arguments
 
 
 #: Function that adds wrappers to an environment.
@@ -241,16 +241,16 @@ def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Cal
 def _without_held_out(task: Task, settings: TaskSettings) -> TaskSettings:
     """Return settings with which every task is presented; the same object if no task is held out."""
     several = [entry.name for entry in settings.wrappers if find_wrapper(entry.name) is ScheduleEnvs]
-    found = settings
+    presented = settings
     if task.several and "held_out" in settings.task_args:
-        found = found.model_copy(update={"task_args": _but_held_out(settings.task_args)})
+        presented = presented.model_copy(update={"task_args": _but_held_out(settings.task_args)})
     if any(entry.name in several and "held_out" in entry.args for entry in settings.wrappers):
         wrappers = [
             entry.model_copy(update={"args": _but_held_out(entry.args)}) if entry.name in several else entry
             for entry in settings.wrappers
         ]
-        found = found.model_copy(update={"wrappers": wrappers})
-    return found
+        presented = presented.model_copy(update={"wrappers": wrappers})
+    return presented
 
 
 def _but_held_out(args: Mapping[str, object]) -> dict[str, object]:
@@ -326,5 +326,5 @@ def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> Tria
 def _stacks(config: RunConfig, n_envs: int, around: Around, learning: bool) -> Batch:
     from neurogym.vector import make_vec
 
-    make, place = env_maker(find_task(config.task), config, learning), itertools.count()
-    return make_vec(lambda: around(Staggered.on(make(), next(place))), n_envs)
+    make, index = env_maker(find_task(config.task), config, learning), itertools.count()
+    return make_vec(lambda: around(Staggered.on(make(), next(index))), n_envs)

@@ -211,10 +211,10 @@ def batch_of(venv: TrialBatch | VecEnv | None) -> Batch:
 
 def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
     """Raise NotFinite if a number is not finite; a single product shows if all are finite."""
-    for what, values in (("reward", rewards), ("an observation", observations)):
+    for noun, values in (("reward", rewards), ("an observation", observations)):
         flat = values.reshape(-1)
         if values.dtype.kind == "f" and not math.isfinite(flat.dot(flat)):
             bad = ~np.isfinite(values.reshape(len(values), -1))
             if bad.any():
                 env = int(np.flatnonzero(bad.any(axis=1))[0])
-                raise NotFinite(what, float(values[env].reshape(-1)[bad[env]][0]), env)
+                raise NotFinite(noun, float(values[env].reshape(-1)[bad[env]][0]), env)

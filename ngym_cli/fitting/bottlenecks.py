@@ -112,8 +112,8 @@ class DisentangledPolicy:
 
     def _with_embedding(self, w: BottleneckWeights, x: FloatArray) -> FloatArray:
         """Return observations or stimuli with the numbers that describe the subject."""
-        own = [self.subjects.index(self.who)] if self.who in self.subjects else list(range(len(self.subjects)))
-        return np.concatenate([x, np.tile(w.embedding[own].mean(0), (len(x), 1))], 1)
+        indices = [self.subjects.index(self.who)] if self.who in self.subjects else list(range(len(self.subjects)))
+        return np.concatenate([x, np.tile(w.embedding[indices].mean(0), (len(x), 1))], 1)
 
     def begin(self, n: int) -> list[FloatArray]:
         """See `Policy.begin`."""
@@ -121,14 +121,14 @@ class DisentangledPolicy:
 
     def probabilities(self, state: list[FloatArray], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        found = []
+        rows = []
         for w, z in zip(self.nets, state, strict=True):
             s = self._with_embedding(w, stimuli / self.scale)
             h = np.concatenate([(z * w.choice_gain[:, None]).T, s], 1) @ w.choice_first + w.choice_bias
             for weight, bias in zip(w.choice_hidden, w.choice_hidden_bias, strict=True):
                 h = h + _leaky(h @ weight + bias)
-            found.append(np.exp(log_softmax(h @ w.choice_last + w.choice_last_bias + s @ w.direct)))
-        return np.asarray(np.mean(found, 0))
+            rows.append(np.exp(log_softmax(h @ w.choice_last + w.choice_last_bias + s @ w.direct)))
+        return np.asarray(np.mean(rows, 0))
 
     def advance(self, state: list[FloatArray], trial: ParallelTrials) -> list[FloatArray]:
         """See `Policy.advance`."""

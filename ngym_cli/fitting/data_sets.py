@@ -51,9 +51,9 @@ class DataSet:
             UserError: if the table is not there, with the way to get it.
         """
         places = [folder or cache(), *((*SHIPPED,) if self.shipped else ())]
-        for place in places:
-            if (place / self.file).exists():
-                return place / self.file
+        for candidate in places:
+            if (candidate / self.file).exists():
+                return candidate / self.file
         if self.address and download:
             return self._download(folder or cache())
         target = (folder or cache()) / self.file

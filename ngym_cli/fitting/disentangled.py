@@ -82,26 +82,28 @@ class SessionBatch:
 
 def _batch(tables: Sequence[Behaviour], scales: Sequence[FloatArray], inner: Sequence[int]) -> SessionBatch:
     choices = len(tables[0].choices)
-    parts = []
-    for table, scale, which in zip(tables, scales, inner, strict=True):
+    tables_of_subjects = []
+    for table, scale, fold in zip(tables, scales, inner, strict=True):
         sessions = table.in_blocks(INNER).sessions
         data, who = padded(sessions), np.array([[table.subjects.index(each.subject) for each in sessions]])
         scaled = replace(data, stimuli=data.stimuli / scale)
         rows = [seen(trial_of(scaled, t), choices) for t in range(data.choice.shape[1])]
         before = np.stack([np.zeros_like(rows[0]), *rows[:-1]])
-        held = np.arange(len(data.choice)) % INNER == which % INNER
-        parts.append((before, scaled.stimuli.swapaxes(0, 1), data.choice.T, (data.choice.T >= 0) & held, who))
-    steps, most = (max(part[2].shape[k] for part in parts) for k in (0, 1))
+        held_out = np.arange(len(data.choice)) % INNER == fold % INNER
+        tables_of_subjects.append(
+            (before, scaled.stimuli.swapaxes(0, 1), data.choice.T, (data.choice.T >= 0) & held_out, who)
+        )
+    steps, most = (max(entry[2].shape[k] for entry in tables_of_subjects) for k in (0, 1))
 
     def stack(k: int, fill: float) -> np.ndarray:
-        out = np.full((len(parts), steps, most, *parts[0][k].shape[2:]), fill, np.float32)
-        for row, part in zip(out, parts, strict=True):
-            row[: part[k].shape[0], : part[k].shape[1]] = part[k]
+        out = np.full((len(tables_of_subjects), steps, most, *tables_of_subjects[0][k].shape[2:]), fill, np.float32)
+        for row, entry in zip(out, tables_of_subjects, strict=True):
+            row[: entry[k].shape[0], : entry[k].shape[1]] = entry[k]
         return out
 
-    choice, held = stack(2, -1), stack(3, 0)
-    train = (choice >= 0) & (held == 0)
-    weights = [(each / np.maximum(each.sum((1, 2), keepdims=True), 1)).astype(np.float32) for each in (train, held)]
+    choice, held_out = stack(2, -1), stack(3, 0)
+    train = (choice >= 0) & (held_out == 0)
+    weights = [(each / np.maximum(each.sum((1, 2), keepdims=True), 1)).astype(np.float32) for each in (train, held_out)]
     return SessionBatch(
         torch.from_numpy(stack(0, 0)),
         torch.from_numpy(stack(1, 0)),
@@ -116,9 +118,9 @@ def _with_embedding(w: BottleneckWeights, batch: SessionBatch) -> SessionBatch:
     """Return the batch with the numbers that describe the subject among observations and stimuli."""
     if not w.embedding.shape[2]:
         return batch
-    own = w.embedding[torch.arange(len(w.embedding))[:, None], batch.who]
-    own = own[:, None].expand(-1, batch.x.shape[1], -1, -1)
-    return replace(batch, x=torch.cat([batch.x, own], 3), stimuli=torch.cat([batch.stimuli, own], 3))
+    embedding = w.embedding[torch.arange(len(w.embedding))[:, None], batch.who]
+    embedding = embedding[:, None].expand(-1, batch.x.shape[1], -1, -1)
+    return replace(batch, x=torch.cat([batch.x, embedding], 3), stimuli=torch.cat([batch.stimuli, embedding], 3))
 
 
 def forward(w: BottleneckWeights, batch: SessionBatch, settings: Bottlenecks, noisy: bool) -> tuple[Tensor, Tensor]:
@@ -157,13 +159,13 @@ def forward(w: BottleneckWeights, batch: SessionBatch, settings: Bottlenecks, no
         if noisy:
             z = z + outer[t]
         carried.append(z)
-    state, held = torch.stack(carried, 1), torch.stack(clean, 1)  # (nets, steps, latents, sessions)
-    shown = state * w.choice_gain[:, None, :, None]
+    state, carried_latents = torch.stack(carried, 1), torch.stack(clean, 1)  # (nets, steps, latents, sessions)
+    seen_state = state * w.choice_gain[:, None, :, None]
     penalty = torch.zeros(nets)
     if noisy:
-        penalty = _penalty(w, batch, held, state, settings)
-        shown = shown + choice_sd[:, None, :, None] * torch.randn(shown.shape)
-    h = torch.cat([shown.transpose(2, 3), batch.stimuli], 3).reshape(nets, steps * sessions, -1)
+        penalty = _penalty(w, batch, carried_latents, state, settings)
+        seen_state = seen_state + choice_sd[:, None, :, None] * torch.randn(seen_state.shape)
+    h = torch.cat([seen_state.transpose(2, 3), batch.stimuli], 3).reshape(nets, steps * sessions, -1)
     h = torch.baddbmm(w.choice_bias, h, w.choice_first)
     for k in range(w.choice_hidden.shape[1]):
         h = h + functional.leaky_relu(torch.baddbmm(w.choice_hidden_bias[:, k], h, w.choice_hidden[:, k]))
@@ -254,16 +256,16 @@ class Disentangled:
         subjects = max(len(each.table.subjects) for each in problems)
         scales = [stimulus_scale(each.table) for each in problems]
         names = (*input_names(table), *(f"subject, {k + 1}" for k in range(EMBEDDING * (subjects > 1))))
-        first, tables, own, inner = [], [], [], []
+        first, tables, owners, inner = [], [], [], []
         for each, scale in zip(problems, scales, strict=True):
             for k in range(seeds):
                 rng = np.random.default_rng([each.seed, k])
                 size = self.settings.latents, len(input_names(table)), len(table.stimuli), len(table.choices), subjects
                 first.append(BottleneckWeights.drawn(*size, rng))
                 tables.append(each.table)
-                own.append(scale)
+                owners.append(scale)
                 inner.append(k + each.seed)
-        trained = train(_batch(tables, own, inner), first, self.settings, problems[0].seed)
+        trained = train(_batch(tables, owners, inner), first, self.settings, problems[0].seed)
         return [
             self._fitted(
                 DisentangledPolicy(trained[k * seeds : (k + 1) * seeds], scale, each.table.subjects), names, each.table
@@ -274,26 +276,26 @@ class Disentangled:
     def _fitted(self, policy: DisentangledPolicy, names: tuple[str, ...], table: Behaviour) -> Fitted:
         w = policy.nets[0]
         order = np.argsort(spread(w.latent_sd))
-        found = {"open latents": Estimate.fixed(float((spread(w.latent_sd) < OPEN).sum()))}
-        for place, k in enumerate(order, 1):
-            found[f"sigma of latent {place}"] = Estimate.fixed(float(spread(w.latent_sd[k])))
+        estimates = {"open latents": Estimate.fixed(float((spread(w.latent_sd) < OPEN).sum()))}
+        for rank, k in enumerate(order, 1):
+            estimates[f"sigma of latent {rank}"] = Estimate.fixed(float(spread(w.latent_sd[k])))
         n = len(names)
         sd = np.concatenate([spread(w.sd[order, :n]), spread(w.sd[order][:, n + order])], 1)
-        shown = (*names, *(f"latent {k + 1}" for k in range(len(order))))
-        details = {"bottlenecks": sd, "bottleneck_names": shown, "latent_sd": spread(w.latent_sd[order])}
-        own = fit_readout(policy, table, self.name) if self.settings.drift else policy
-        return Fitted(self.name, own, found, float("nan"), details)
+        all_inputs = (*names, *(f"latent {k + 1}" for k in range(len(order))))
+        details = {"bottlenecks": sd, "bottleneck_names": all_inputs, "latent_sd": spread(w.latent_sd[order])}
+        final_policy = fit_readout(policy, table, self.name) if self.settings.drift else policy
+        return Fitted(self.name, final_policy, estimates, float("nan"), details)
 
     def to_arrays(self, policy: DisentangledPolicy | DriftingReadout) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
-        inner, found = to_arrays(policy)
+        inner, saved = to_arrays(policy)
         assert isinstance(inner, DisentangledPolicy)
         for k, w in enumerate(inner.nets):
-            found |= {f"net{k}.{name}": value for name, value in vars(w).items()}
-        return {**found, "scale": inner.scale, "subjects": np.array(inner.subjects)}
+            saved |= {f"net{k}.{name}": value for name, value in vars(w).items()}
+        return {**saved, "scale": inner.scale, "subjects": np.array(inner.subjects)}
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """See `Model.from_arrays`."""
-        nets = [BottleneckWeights(**own) for own in arrays_of_nets(arrays)]
+        nets = [BottleneckWeights(**weights) for weights in arrays_of_nets(arrays)]
         subjects = tuple(str(name) for name in arrays["subjects"])
         return from_arrays(DisentangledPolicy(nets, arrays["scale"], subjects), arrays)

@@ -26,8 +26,8 @@ class Fit:
 
     def arrays(self, label: str) -> dict[str, np.ndarray]:
         """Return the arrays of a model."""
-        found = self.folder.load(label)
-        return {} if found is None else found[1]
+        saved = self.folder.load(label)
+        return {} if saved is None else saved[1]
 
     def first_with(self, name: str, missing: str) -> tuple[str, dict[str, np.ndarray]]:
         """Return label and arrays of the first model that has an array of this name.

@@ -38,10 +38,10 @@ def likelihood(fit: Fit) -> Figure:
     scores = fit.record["scores"]
     names = [name for name in reversed(ranked(scores)) if name != "chance"]
     figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))
-    for k, (title, found) in enumerate(score_tables(fit.record).items()):
-        points = [found[name]["log_likelihood"] for name in names]
+    for k, (title, scores_of_table) in enumerate(score_tables(fit.record).items()):
+        points = [scores_of_table[name]["log_likelihood"] for name in names]
         value, low, high = np.array([(p["value"], p["low"], p["high"]) for p in points], float).T
-        label = f"{title}, {found[names[0]]['trials']:,} trials"
+        label = f"{title}, {scores_of_table[names[0]]['trials']:,} trials"
         spread = np.nan_to_num([value - low, high - value])
         axes.errorbar(value, np.arange(len(names)) - 0.25 * k, xerr=spread, fmt="o", color=COLOURS[k], label=label)
     axes.axvline(scores["chance"]["log_likelihood"]["value"], color=GREY, linestyle=":", label="chance")
@@ -74,14 +74,14 @@ def states(fit: Fit) -> Figure:
     """Probability of each hidden state over trials, and the weights of the states."""
     label, arrays = fit.first_with("states", "no model with hidden states was fitted (glm-hmm)")
     lengths = arrays["lengths"].tolist()
-    found = np.concatenate([arrays["states"][k, :n] for k, n in enumerate(lengths)])[:SHOWN_STATES]
+    probabilities = np.concatenate([arrays["states"][k, :n] for k, n in enumerate(lengths)])[:SHOWN_STATES]
     figure, (left, right) = new_figure(1, 2, width=4.8)
-    for k in range(found.shape[1]):
-        left.plot(found[:, k], color=COLOURS[k], label=f"state {k + 1}", linewidth=1)
+    for k in range(probabilities.shape[1]):
+        left.plot(probabilities[:, k], color=COLOURS[k], label=f"state {k + 1}", linewidth=1)
         right.plot(
             arrays["weights"][k], "o-", color=COLOURS[k], label=f"state {k + 1}, stay {arrays['transitions'][k, k]:.3f}"
         )
-    _session_lines(left, lengths, len(found))
+    _session_lines(left, lengths, len(probabilities))
     left.set(xlabel="trial", ylabel="P(state | all choices)", ylim=(-0.02, 1.02), title=label)
     names = arrays["names"].tolist()
     right.set_xticks(range(len(names)), names, rotation=35, ha="right")
@@ -94,15 +94,15 @@ def states(fit: Fit) -> Figure:
 def phase(fit: Fit) -> Figure:
     """Phase portraits: change of the logit against the logit, by choice and outcome."""
     fit.require_two()
-    shown = [label for label in fit.best(len(fit.labels)) if _moves(fit.arrays(label))][:4]
-    if not shown:
+    moving = [label for label in fit.best(len(fit.labels)) if _moves(fit.arrays(label))][:4]
+    if not moving:
         raise Unavailable("no model of the fit has a memory: its logit does not change from trial to trial")
-    figure, axes = new_figure(1, len(shown), width=3.4, squeeze=False)
-    for axis, label in zip(axes[0], shown, strict=True):
+    figure, axes = new_figure(1, len(moving), width=3.4, squeeze=False)
+    for axis, label in zip(axes[0], moving, strict=True):
         arrays = fit.arrays(label)
         for k, words in enumerate(CONDITIONS):
-            here = arrays["condition"] == k
-            axis.plot(arrays["logit"][here], arrays["change"][here], ".", markersize=2, color=COLOURS[k],
+            rows = arrays["condition"] == k
+            axis.plot(arrays["logit"][rows], arrays["change"][rows], ".", markersize=2, color=COLOURS[k],
                       label=words.format("other choice", fit.second))  # fmt: skip
         axis.axhline(0, color=GREY, linewidth=1, zorder=0)
         axis.set(xlabel=f"logit of {fit.second}", title=label)
@@ -149,10 +149,10 @@ def history(fit: Fit) -> Figure:
         w, information = fit_weights(rows, choice, 2, np.full(rows.shape[1], 3.0))
         se = 1.96 * np.sqrt(np.diag(np.linalg.inv(information)))
         lag = np.arange(1, HISTORY + 1) + 0.08 * (k - 2)
-        for axis, part in zip(axes, (slice(1, 1 + HISTORY), slice(1 + HISTORY, 1 + 2 * HISTORY)), strict=True):
+        for axis, columns in zip(axes, (slice(1, 1 + HISTORY), slice(1 + HISTORY, 1 + 2 * HISTORY)), strict=True):
             colour = "black" if k == 0 else COLOURS[k - 1]
             axis.errorbar(
-                lag, w[1][part], se[part], fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1
+                lag, w[1][columns], se[columns], fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1
             )
     for axis, words in zip(axes, ("choice", "choice x outcome"), strict=True):
         axis.axhline(0, color=GREY, linewidth=1, zorder=0)

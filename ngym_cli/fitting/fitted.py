@@ -46,11 +46,11 @@ def check(models: Mapping[str, Model], data: FitData) -> None:
     Raises:
         UserError: for the first such model, with the reason.
     """
-    for own in validation.groups_of(data).values():
+    for table in validation.groups_of(data).values():
         for label, model in models.items():
             if hasattr(model, "check"):
                 with _one_line(label):
-                    model.check(own)
+                    model.check(table)
 
 
 @contextlib.contextmanager
@@ -156,9 +156,9 @@ def _time_score(arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimeScore
 def _details(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
     """Return arrays of the first subject's fit that figures draw."""
     who, fit = next(iter(outcome.fitted.items()))
-    own = table if who == "all" else table.of(who)
-    kept = {key: np.asarray(fit.details[key]) for key in DRAWN if key in fit.details}
-    return {**kept, **phase(fit.policy, own), **_played(fit.policy, own)}
+    subject_table = table if who == "all" else table.of(who)
+    drawn = {key: np.asarray(fit.details[key]) for key in DRAWN if key in fit.details}
+    return {**drawn, **phase(fit.policy, subject_table), **_played(fit.policy, subject_table)}
 
 
 def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
@@ -176,7 +176,7 @@ def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
 def models_of(settings: FitSettings) -> dict[str, Model]:
     """Return the models of a fit by label, the baseline first."""
     baseline = validation.BASELINE
-    common = registry.Common(settings.times, settings.deadline, formulas(settings.vary))
+    common = registry.Common(settings.times, settings.deadline, formulas(settings.vary), settings.transition)
     models = registry.build(settings.model, settings.units, settings.seeds, common)
     return {**registry.build([baseline], (), 1), **models}
 
@@ -202,10 +202,10 @@ def fit_subject(folder: FitFolder, subject: int) -> None:
     if test is not None and len(test.subjects) > 1:
         test = test.of(who) if who in test.subjects else None
     data = validation.prepared(replace(every, table=every.table.of(who), test=test))
-    place = folder_of(folder, subject)
+    subject_folder = folder_of(folder, subject)
     for label, model in models_of(settings).items():
-        if place.load(label) is None:
-            fit_model(label, model, data, place)
+        if subject_folder.load(label) is None:
+            fit_model(label, model, data, subject_folder)
 
 
 def missing(folder: FitFolder, labels: Sequence[str], subjects: int) -> list[int]:
@@ -229,28 +229,28 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
         arrays: dict[str, np.ndarray] = {}
         rows: dict[str, dict[str, np.ndarray]] = {name: {} for name in ("held_out", "tested", *OF_TRIALS)}
         for k, who in enumerate(data.table.subjects):
-            found = folder_of(folder, k).load(label)
-            assert found is not None
-            about["parameters"][who] = found[0]["parameters"][who]
-            about["log_likelihood"][who] = found[0]["log_likelihood"][who]
-            if "marks" in found[0]:
-                about.setdefault("marks", {}).update(found[0]["marks"])
-            if "notes" in found[0]:
-                about.setdefault("notes", {}).update(found[0]["notes"])
-            for name, value in found[1].items():
+            saved = folder_of(folder, k).load(label)
+            assert saved is not None
+            about["parameters"][who] = saved[0]["parameters"][who]
+            about["log_likelihood"][who] = saved[0]["log_likelihood"][who]
+            if "marks" in saved[0]:
+                about.setdefault("marks", {}).update(saved[0]["marks"])
+            if "notes" in saved[0]:
+                about.setdefault("notes", {}).update(saved[0]["notes"])
+            for name, value in saved[1].items():
                 if name in rows:
                     rows[name][who] = value
                 elif name.startswith(f"{POLICY}0."):
                     arrays[f"{POLICY}{k}.{name.removeprefix(f'{POLICY}0.')}"] = value
                 elif k == 0:
                     arrays[name] = value
-        for name, whole in (
+        for name, table in (
             ("held_out", data.table),
             ("tested", data.test),
             *((name, data.table) for name in OF_TRIALS),
         ):
-            if whole is not None and rows[name]:
-                arrays[name] = _in_order(rows[name], whole)
+            if table is not None and rows[name]:
+                arrays[name] = _in_order(rows[name], table)
         if "densities" in arrays:
             about["time_score"] = _time_score(arrays, data.table)
         folder.save(label, about, arrays)
@@ -258,12 +258,12 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
 
 def _in_order(rows: Mapping[str, np.ndarray], table: Behaviour) -> np.ndarray:
     """Return rows of subjects in the order of the sessions of a table."""
-    at, parts = dict.fromkeys(rows, 0), []
+    at, ordered = dict.fromkeys(rows, 0), []
     for each in table.sessions:
         start = at[each.subject]
         at[each.subject] = start + len(each)
-        parts.append(rows[each.subject][start : at[each.subject]])
-    return np.concatenate(parts)
+        ordered.append(rows[each.subject][start : at[each.subject]])
+    return np.concatenate(ordered)
 
 
 def clear(path: Path) -> None:
@@ -290,8 +290,8 @@ def phase(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
         return {}
     data = padded(table.sessions)
     none = np.zeros((len(data.choice), len(table.stimuli)))
-    known = data.reward[data.choice >= 0]
-    middle = 0.5 * (known.min() + known.max()) if known.size else 0.5
+    rewards = data.reward[data.choice >= 0]
+    middle = 0.5 * (rewards.min() + rewards.max()) if rewards.size else 0.5
     state = policy.begin(len(data.choice))
 
     def logit() -> np.ndarray:

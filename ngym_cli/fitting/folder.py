@@ -162,10 +162,10 @@ class FitFolder:
         Raises:
             UserError: if the fit is not finished or damaged.
         """
-        found = self.read()
-        if found["status"] != "finished":
+        record = self.read()
+        if record["status"] != "finished":
             raise UserError(f"fit {self.path} is not finished; run the same command with --name {self.path.name}")
-        return found
+        return record
 
     def write(self, data: FitRecord) -> None:
         """Write ``fit.json``."""

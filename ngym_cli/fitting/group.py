@@ -75,12 +75,12 @@ class Group:
         """Return the weight of each covariate on each parameter, with a t interval over subjects."""
         freedom = len(self.covariates.matrix) - 1 - len(self.covariates.names)
         factor = student_quantile(0.95, max(freedom, 1))
-        found: dict[str, dict[str, Estimate]] = {}
+        effects: dict[str, dict[str, Estimate]] = {}
         for k, covariate in enumerate(self.covariates.names):
             for name, value, se in zip(self.names, self.weights[k], self.weights_se[k], strict=True):
                 estimate = Estimate(float(value), float(value - factor * se), float(value + factor * se), float(se))
-                found.setdefault(name, {})[covariate] = estimate
-        return found
+                effects.setdefault(name, {})[covariate] = estimate
+        return effects
 
 
 def covariates_of(table: Behaviour, between: str | None) -> Covariates:
@@ -116,15 +116,15 @@ def _design(between: str, columns: Mapping[str, np.ndarray], subjects: int) -> C
     from formulaic import model_matrix
 
     matrix = model_matrix(between, frame(columns))
-    kept = [name for name in matrix.columns if name != "Intercept"]
-    values = np.asarray(matrix[kept], float)
-    values = values - values.mean(0) if kept else values
-    if not kept or np.linalg.matrix_rank(values) < len(kept) or subjects < len(kept) + 3:
+    names = [name for name in matrix.columns if name != "Intercept"]
+    values = np.asarray(matrix[names], float)
+    values = values - values.mean(0) if names else values
+    if not names or np.linalg.matrix_rank(values) < len(names) or subjects < len(names) + 3:
         raise UserError(
-            f"--between: '{between}' has {len(kept)} covariates for {subjects} subjects; expected covariates that "
+            f"--between: '{between}' has {len(names)} covariates for {subjects} subjects; expected covariates that "
             "differ between subjects, do not depend on each other, and are at least three fewer than the subjects"
         )
-    return Covariates(tuple(kept), values)
+    return Covariates(tuple(names), values)
 
 
 def group_of(fits: Sequence[Fitted], covariates: Covariates, name: str) -> Group:

@@ -84,8 +84,8 @@ class ChoiceNetwork(nn.Module):
     def read(self, h: Tensor, stimuli: Tensor, who: Tensor) -> Tensor:
         """Return logits (trial, choice) from the state, the stimuli and the subject of each trial."""
         logits = self.state(h) + self.now(stimuli) + torch.einsum("nu,cus,ns->nc", h, self.product, stimuli)
-        own = self.subject[who]
-        return logits + own[..., 0] + torch.einsum("ncs,ns->nc", own[..., 1:], stimuli)
+        subject_weights = self.subject[who]
+        return logits + subject_weights[..., 0] + torch.einsum("ncs,ns->nc", subject_weights[..., 1:], stimuli)
 
 
 def seen(trial: ParallelTrials, choices: int) -> FloatArray:
@@ -101,8 +101,8 @@ def seen(trial: ParallelTrials, choices: int) -> FloatArray:
 def input_names(table: Behaviour) -> tuple[str, ...]:
     """Return the names of the inputs that `seen` makes for trials of a table."""
     two = ("choice", "choice x outcome")
-    own = two if len(table.choices) == 2 else tuple(f"choice {word}" for word in table.choices)
-    return (*own, "reward", "not missed", *table.stimuli)
+    choice_names = two if len(table.choices) == 2 else tuple(f"choice {word}" for word in table.choices)
+    return (*choice_names, "reward", "not missed", *table.stimuli)
 
 
 def stimulus_scale(table: Behaviour) -> FloatArray:
@@ -147,12 +147,12 @@ def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> 
         after = seen(ParallelTrials(values, s.choice, s.reward, s.state, s.choice2), choices)
         each.append((np.vstack([np.zeros((1, after.shape[1])), after[:-1]]), values, s.choice))
     for t, n in enumerate(counts):
-        for place in range(n):
-            x, values, chosen = each[place]
+        for position in range(n):
+            x, values, chosen = each[position]
             rows.append(x[t])
             stimuli.append(values[t])
             choice.append(chosen[t])
-            session.append(order[place])
+            session.append(order[position])
     who = np.array([subjects.index(sessions[k].subject) for k in session])
     return PackedSessions(
         torch.tensor(np.array(rows), dtype=torch.float32),
@@ -178,13 +178,19 @@ class NetworkPolicy:
         self, nets: Sequence[ChoiceNetwork], stimuli_scale: FloatArray, subjects: Sequence[str], who: str | None = None
     ):
         self.nets, self.scale, self.subjects = list(nets), stimuli_scale, tuple(subjects)
-        own = [self.subjects.index(who)] if who in self.subjects else list(range(len(self.subjects)))
+        indices = [self.subjects.index(who)] if who in self.subjects else list(range(len(self.subjects)))
         self.choices = nets[0].choices
         self.steppers = [net.cell.stepper() for net in nets]
         self.weights = [
             [
-                part.detach().numpy().astype(float)
-                for part in (net.state.weight, net.state.bias, net.now.weight, net.product, net.subject[own].mean(0))
+                weight.detach().numpy().astype(float)
+                for weight in (
+                    net.state.weight,
+                    net.state.bias,
+                    net.now.weight,
+                    net.product,
+                    net.subject[indices].mean(0),
+                )
             ]
             for net in nets
         ]
@@ -195,27 +201,27 @@ class NetworkPolicy:
 
     def begin(self, n: int) -> list[ArrayState]:
         """See `Policy.begin`."""
-        states = [[part.numpy() for part in net.cell.initial_state(n)] for net in self.nets]
+        states = [[state.numpy() for state in net.cell.initial_state(n)] for net in self.nets]
         x = np.zeros((n, self.nets[0].cell.input_size), np.float32)
         return self._moved(states, x)
 
     def _moved(self, states: Sequence[Sequence[np.ndarray]], x: np.ndarray) -> list[ArrayState]:
         new = []
         for stepper, state in zip(self.steppers, states, strict=True):
-            out = tuple(np.empty_like(part) for part in state)
+            out = tuple(np.empty_like(array) for array in state)
             stepper.step(np.ascontiguousarray(x, np.float32), tuple(state), out)
             new.append(out)
         return new
 
     def logits(self, state: list[ArrayState], stimuli: FloatArray) -> list[FloatArray]:
         """Return the logits of each network, shape (sessions, choices)."""
-        found = []
+        rows = []
         s = stimuli / self.scale
-        for (out, bias, now, product, own), each in zip(self.weights, state, strict=True):
+        for (out, bias, now, product, subject_weights), each in zip(self.weights, state, strict=True):
             h = each[0][-1].astype(float)
-            logits = h @ out.T + bias + own[:, 0] + s @ (now + own[:, 1:]).T
-            found.append(logits + np.einsum("nu,cus,ns->nc", h, product, s))
-        return found
+            logits = h @ out.T + bias + subject_weights[:, 0] + s @ (now + subject_weights[:, 1:]).T
+            rows.append(logits + np.einsum("nu,cus,ns->nc", h, product, s))
+        return rows
 
     def probabilities(self, state: list[ArrayState], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
@@ -256,19 +262,19 @@ class Recurrent:
 
     def to_arrays(self, policy: NetworkPolicy | DriftingReadout) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
-        inner, found = to_arrays(policy)
+        inner, saved = to_arrays(policy)
         assert isinstance(inner, NetworkPolicy)
         for k, net in enumerate(inner.nets):
-            found |= {f"net{k}.{name}": value.numpy() for name, value in net.state_dict().items()}
-        return {**found, "scale": inner.scale, "subjects": np.array(inner.subjects)}
+            saved |= {f"net{k}.{name}": value.numpy() for name, value in net.state_dict().items()}
+        return {**saved, "scale": inner.scale, "subjects": np.array(inner.subjects)}
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """See `Model.from_arrays`."""
         nets: list[ChoiceNetwork] = []
         subjects = [str(name) for name in arrays["subjects"]]
-        for own in arrays_of_nets(arrays):
+        for weights in arrays_of_nets(arrays):
             nets.append(ChoiceNetwork(self.cell, self.units, len(table.choices), len(table.stimuli), len(subjects)))
-            nets[-1].load_state_dict({name: torch.from_numpy(each) for name, each in own.items()})
+            nets[-1].load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
         return from_arrays(NetworkPolicy(nets, arrays["scale"], subjects), arrays)
 
     def _fit(self, problem: Problem) -> Fitted:
@@ -280,7 +286,7 @@ class Recurrent:
             policy = fit_readout(policy, table, self.name)
         return Fitted(self.name, policy, {}, float("nan"), {"units": self.units})
 
-    def _train(self, table: Behaviour, scale: FloatArray, seed: int, which: int) -> ChoiceNetwork:
+    def _train(self, table: Behaviour, scale: FloatArray, seed: int, fold: int) -> ChoiceNetwork:
         """Return a network trained on all but a held-out inner fold, as of the best prediction of that fold."""
         sessions = [_scaled(each, scale) for each in table.in_blocks(INNER).sessions]
         data = pack(sessions, len(table.choices), table.subjects)
@@ -288,9 +294,9 @@ class Recurrent:
             torch.manual_seed(seed)
             size = len(table.choices), len(table.stimuli), len(table.subjects)
             net = ChoiceNetwork(self.cell, self.units, *size)
-        held = torch.tensor((data.session + seed) % INNER == which % INNER)
+        held_out = torch.tensor((data.session + seed) % INNER == fold % INNER)
         valid = data.choice >= 0
-        train, test = torch.nonzero(valid & ~held)[:, 0], torch.nonzero(valid & held)[:, 0]
+        train, test = torch.nonzero(valid & ~held_out)[:, 0], torch.nonzero(valid & held_out)[:, 0]
         settings = self.training
         optimiser = torch.optim.AdamW(net.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
         begin = net.cell.initial_state(data.counts[0])

@@ -17,18 +17,21 @@ MODELS, BINS = 4, 7
 def simulated(fit: Fit) -> Figure:
     """Behaviour of models that chose by themselves beside the first subject's: psychometric curve, repeated choices."""
     fit.require_two()
-    own = fit.trials["subject"] == fit.record["table"]["subjects"][0]
-    stimuli = fit.stimuli()[own]
-    session = np.unique(fit.trials["session"][own].astype(str), return_inverse=True)[1]
-    subject = (np.asarray(fit.trials["choice"])[own].astype(int), np.asarray(fit.trials["reward"], float)[own])
+    first_subject = fit.trials["subject"] == fit.record["table"]["subjects"][0]
+    stimuli = fit.stimuli()[first_subject]
+    session = np.unique(fit.trials["session"][first_subject].astype(str), return_inverse=True)[1]
+    subject = (
+        np.asarray(fit.trials["choice"])[first_subject].astype(int),
+        np.asarray(fit.trials["reward"], float)[first_subject],
+    )
     curves = [("subject", *subject, stimuli, session)]
     for label in [each for each in fit.best(len(fit.labels)) if each != "bias"][:MODELS]:
         arrays = fit.arrays(label)
         if "simulated_choice" in arrays:
-            choice, shown = arrays["simulated_choice"], arrays["simulated_stimuli"]
+            choice, model_stimuli = arrays["simulated_choice"], arrays["simulated_stimuli"]
             rows = np.repeat(np.arange(len(choice)), choice.shape[1])
-            shown = shown.reshape(choice.size, stimuli.shape[1])
-            curves.append((label, choice.ravel(), arrays["simulated_reward"].ravel(), shown, rows))
+            model_stimuli = model_stimuli.reshape(choice.size, stimuli.shape[1])
+            curves.append((label, choice.ravel(), arrays["simulated_reward"].ravel(), model_stimuli, rows))
     if len(curves) == 1:
         raise Unavailable("no model can choose by itself")
     panels = 1 + (stimuli.shape[1] > 0)
@@ -59,15 +62,15 @@ def _psychometric(
     for k, (label, choice, _, stimuli, _) in enumerate(curves):
         valid = choice >= 0
         at = np.searchsorted(edges, (stimuli @ w)[valid], "right")
-        kept = np.unique(at)
-        value, half, place = [], [], []
-        for each in kept:
-            own = choice[valid][at == each] == 1
-            value.append(own.mean())
-            half.append(1.96 * np.sqrt(own.mean() * (1 - own.mean()) / len(own)))
-            place.append((stimuli @ w)[valid][at == each].mean())
+        bins = np.unique(at)
+        value, half, position = [], [], []
+        for each in bins:
+            chose_second = choice[valid][at == each] == 1
+            value.append(chose_second.mean())
+            half.append(1.96 * np.sqrt(chose_second.mean() * (1 - chose_second.mean()) / len(chose_second)))
+            position.append((stimuli @ w)[valid][at == each].mean())
         colour = "black" if k == 0 else COLOURS[k - 1]
-        axes.errorbar(place, value, half, fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1)
+        axes.errorbar(position, value, half, fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1)
     axes.set(xlabel="evidence (logit, weighed as by the subject)", ylabel=f"P({word})", ylim=(-0.02, 1.02))
 
 
@@ -81,8 +84,8 @@ def _repeats(axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndar
             for lag in (1, 2, 3):
                 before, now = slice(None, -lag), slice(lag, None)
                 both = (choice[before] >= 0) & (choice[now] >= 0) & (session[before] == session[now])
-                own = both & ((reward[before] > middle) == rewarded)
-                again = (choice[before] == choice[now])[own]
+                selected = both & ((reward[before] > middle) == rewarded)
+                again = (choice[before] == choice[now])[selected]
                 value.append(again.mean() if len(again) else np.nan)
                 half.append(1.96 * np.sqrt(again.mean() * (1 - again.mean()) / len(again)) if len(again) else np.nan)
             shift = 0.06 * (k - len(curves) / 2)

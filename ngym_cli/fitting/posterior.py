@@ -275,12 +275,12 @@ def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int
         for c in range(chains)
     ])  # fmt: skip
     data = arviz.from_dict(posterior={"x": samples.subjects[:, chosen, 0]}, log_likelihood={"trials": rows})
-    found = arviz.loo(data, pointwise=True)
+    result = arviz.loo(data, pointwise=True)
     return {
-        "elpd": float(found.elpd_loo),
-        "se": float(found.se),
-        "p": float(found.p_loo),
-        "unreliable": float((np.asarray(found.pareto_k) > 0.7).mean()),
+        "elpd": float(result.elpd_loo),
+        "se": float(result.se),
+        "p": float(result.p_loo),
+        "unreliable": float((np.asarray(result.pareto_k) > 0.7).mean()),
     }
 
 
@@ -313,12 +313,12 @@ def warnings_of(record: Mapping[str, Any]) -> list[str]:
     """Return warnings about a posterior: chains that disagree, few effective draws, divergent trajectories."""
     rows = [row for parameters in record["parameters"].values() for row in parameters.values()]
     worst, least = max(row["r_hat"] for row in rows), min(row["ess"] for row in rows)
-    found = []
+    warnings = []
     if worst > R_HAT or least < ESS:
-        found.append(
+        warnings.append(
             f"posterior: R-hat up to {worst:.3f} and effective sample size down to {least:.0f}; more draws are advised "
             f"(R-hat below {R_HAT}, {ESS} effective draws or more)"
         )
     if record["divergences"]:
-        found.append(f"posterior: {record['divergences']} divergent trajectories")
-    return found
+        warnings.append(f"posterior: {record['divergences']} divergent trajectories")
+    return warnings

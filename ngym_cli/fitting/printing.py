@@ -14,15 +14,15 @@ MOST = 12
 KINDS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
 
 
-def show(found: FitRecord) -> None:
+def show(record: FitRecord) -> None:
     """Print scores, parameters and recovery of a fit."""
     out = console()
-    for title, scores in score_tables(found).items():
+    for title, scores in score_tables(record).items():
         header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
         print_columns([[with_kind(name), *score_cells(scores[name])] for name in ranked(scores)], header)
-    if timed := time_score_rows(found):
+    if timed := time_score_rows(record):
         print_columns(timed, ["held-out choice and time", "nats per trial", "95 % interval", "choice", "time | choice"])
-    for label, about in found["models"].items():
+    for label, about in record["models"].items():
         if about.get("group"):
             group = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
             out.print(f"{label}, group: mean and s.d. of logits of rates and logarithms of positive numbers")
@@ -38,19 +38,21 @@ def show(found: FitRecord) -> None:
         if about.get("posterior"):
             _posterior(label, about["posterior"])
         for who, parameters in about["parameters"].items():
-            shown = list(parameters.items())
-            if label == "bias" or not shown:
+            rows_of_subject = list(parameters.items())
+            if label == "bias" or not rows_of_subject:
                 continue
             out.print(f"{label}, {who}")
             marks = about.get("marks", {}).get(who, {})
-            print_columns([parameter_cells(name, Estimate.from_record(p), marks) for name, p in shown[:MOST]], indent=2)
-            if len(shown) > MOST:
-                out.print(f"  and {len(shown) - MOST} more in fit.json")
+            print_columns(
+                [parameter_cells(name, Estimate.from_record(p), marks) for name, p in rows_of_subject[:MOST]], indent=2
+            )
+            if len(rows_of_subject) > MOST:
+                out.print(f"  and {len(rows_of_subject) - MOST} more in fit.json")
             for note in about.get("notes", {}).get(who, []):
                 out.print(f"  note: {note}", soft_wrap=True)
-    if found.get("recovery"):
-        _recovery(found["recovery"])
-    out.print(found["path"], soft_wrap=True)
+    if record.get("recovery"):
+        _recovery(record["recovery"])
+    out.print(record["path"], soft_wrap=True)
 
 
 def _posterior(label: str, record: PosteriorRecord) -> None:
@@ -63,18 +65,18 @@ def _posterior(label: str, record: PosteriorRecord) -> None:
     rows |= {f"{name}, {key}": row for name, group in record.get("between", {}).items() for key, row in group.items()}
     if not rows:
         rows = {f"{who}: {name}": row for who, each in record["parameters"].items() for name, row in each.items()}
-    shown = [
+    cells = [
         [name, *estimate_cells(Estimate.from_record(row), ".3f"), f"{row['r_hat'] or 0:.3f}", f"{row['ess'] or 0:.0f}"]
         for name, row in rows.items()
     ]
-    print_columns(shown, ["  parameter", "mean", "95 % interval", "R-hat", "ESS"])
+    print_columns(cells, ["  parameter", "mean", "95 % interval", "R-hat", "ESS"])
     if loo := record.get("loo"):
         out.print(f"  leave-one-out: {loo['elpd']:.1f} nats, s.e. {loo['se']:.1f}, {loo['p']:.1f} effective parameters")
 
 
-def time_score_rows(found: FitRecord) -> list[list[str]]:
+def time_score_rows(record: FitRecord) -> list[list[str]]:
     """Return rows of the held-out scores of models of choices and times, best first."""
-    scores = {label: about["time_score"] for label, about in found["models"].items() if "time_score" in about}
+    scores = {label: about["time_score"] for label, about in record["models"].items() if "time_score" in about}
     best_first = sorted(scores, key=lambda label: -Estimate.from_record(scores[label]["together"]).value)
     return [
         [label, *estimate_cells(Estimate.from_record(scores[label]["together"])),
@@ -102,14 +104,14 @@ def score_cells(score: ScoreRecord) -> list[str]:
     return [*log_likelihood, f"{score['probability']['value']:.4f}", *against]
 
 
-def _recovery(found: RecoveryRecord) -> None:
+def _recovery(record: RecoveryRecord) -> None:
     out = console()
-    out.print(f"recovery, {found['n']} simulations of each model, {found['trials']:,} trials each")
-    for label, parameters in found["parameters"].items():
+    out.print(f"recovery, {record['n']} simulations of each model, {record['trials']:,} trials each")
+    for label, parameters in record["parameters"].items():
         for name, row in parameters.items():
             r = "-" if row["correlation"] is None else f"{row['correlation']:.2f}"
             out.print(f"  {label}: {name}: correlation {r}, inside the interval {row['coverage']:.0%}", soft_wrap=True)
-    names = list(found["confusion"])
+    names = list(record["confusion"])
     if names:
-        rows = [[f"  from {a}", *(f"{found['confusion'][a].get(b, 0):.0%}" for b in names)] for a in names]
+        rows = [[f"  from {a}", *(f"{record['confusion'][a].get(b, 0):.0%}" for b in names)] for a in names]
         print_columns(rows, header=["  chosen by BIC:", *names], right=len(names))

@@ -95,11 +95,11 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     data, at = padded(ordered.sessions), 0
     x = np.zeros((*data.choice.shape, 3 + len(table.stimuli)))
     for who in table.subjects:
-        own, policy = padded(table.of(who).sessions), of_subject(model, who)
-        n, trials = own.choice.shape
+        subject_data, policy = padded(table.of(who).sessions), of_subject(model, who)
+        n, trials = subject_data.choice.shape
         state, last = policy.begin(n), np.zeros(n)
         for t in range(trials):
-            trial = trial_of(own, t)
+            trial = trial_of(subject_data, t)
             x[at : at + n, t] = _predictors(policy, state, last, trial.stimuli)
             state, last = policy.advance(state, trial), _signed(trial.choice)
         at += n
@@ -126,7 +126,7 @@ def arrays_of_nets(arrays: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarra
     """Return the arrays of each network of a model, which are named ``netK.NAME``."""
     nets: dict[str, dict[str, np.ndarray]] = {}
     for name, values in arrays.items():
-        net, dot, own = name.partition(".")
+        net, dot, weight = name.partition(".")
         if dot and net.startswith("net"):
-            nets.setdefault(net, {})[own] = values
+            nets.setdefault(net, {})[weight] = values
     return [nets[f"net{k}"] for k in range(len(nets))]

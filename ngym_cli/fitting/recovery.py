@@ -51,12 +51,16 @@ def recover(
         truths = [_varied(fits[i % len(fits)], rng) for i in range(n)]
         simulated = [simulate(each.policy, world_like(table, 1, trials, rng), table, rng) for each in truths]
         problems = [Problem(each, seed + i) for i, each in enumerate(simulated)]
-        found = {other: models[other].fit(problems) for other in compared}
-        parameters[label] = _compared(truths, found[label])
-        scores = {other: _criteria(fits_of, simulated) for other, fits_of in found.items() if fits_of[0].parameters}
+        fits_of_models = {candidate: models[candidate].fit(problems) for candidate in compared}
+        parameters[label] = _compared(truths, fits_of_models[label])
+        scores = {
+            candidate: _criteria(fits_of, simulated)
+            for candidate, fits_of in fits_of_models.items()
+            if fits_of[0].parameters
+        }
         if scores:
             best = np.array(list(scores.values())).argmin(0)
-            confusion[label] = {other: float((best == j).mean()) for j, other in enumerate(scores)}
+            confusion[label] = {candidate: float((best == j).mean()) for j, candidate in enumerate(scores)}
     return {"n": n, "trials": trials, "parameters": parameters, "confusion": confusion}
 
 
@@ -70,12 +74,12 @@ def _varied(fit: Fitted, rng: np.random.Generator) -> Fitted:
     return Fitted(fit.name, moved, details={"values": moved.values})
 
 
-def _compared(truths: list[Fitted], found: list[Fitted]) -> dict[str, dict[str, float | None]]:
+def _compared(truths: list[Fitted], recovered: list[Fitted]) -> dict[str, dict[str, float | None]]:
     """Return correlation and coverage of each parameter."""
     out: dict[str, dict[str, float | None]] = {}
-    for name in found[0].parameters if "values" in truths[0].details else ():
+    for name in recovered[0].parameters if "values" in truths[0].details else ():
         truth = np.array([each.details["values"][name] for each in truths])
-        estimates = [each.parameters[name] for each in found]
+        estimates = [each.parameters[name] for each in recovered]
         value = np.array([each.value for each in estimates])
         inside = np.mean([t in e for t, e in zip(truth, estimates, strict=True)])
         varies = len(truth) > 1 and truth.std() > 0 and value.std() > 0
@@ -86,11 +90,11 @@ def _compared(truths: list[Fitted], found: list[Fitted]) -> dict[str, dict[str, 
 
 def _criteria(fits: list[Fitted], simulated: list[Behaviour]) -> np.ndarray:
     """Return the Bayesian information criterion of each fit for the corresponding simulation."""
-    found = []
+    criteria = []
     for fit, data in zip(fits, simulated, strict=True):
         p = predict(fit.policy, data.sessions)
         score = sum(float(np.nansum(log_likelihoods(q, s.choice))) for q, s in zip(p, data.sessions, strict=True))
         if isinstance(fit.policy, AgentPolicy) and isinstance(fit.policy.agent, Agent):
             score = fit.score  # second-stage choices count as well
-        found.append(len(fit.parameters) * np.log(data.n_trials) - 2 * score)
-    return np.array(found)
+        criteria.append(len(fit.parameters) * np.log(data.n_trials) - 2 * score)
+    return np.array(criteria)

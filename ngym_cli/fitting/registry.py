@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic.fields import FieldInfo
 
-from neurogym.behaviour.models.base import Model
+from neurogym.behaviour.models.base import Model, UnfitError
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.config import options
 from ngym_cli.config.parts import find_own, is_reference
@@ -99,8 +99,8 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     chosen, two = table.join("choice") >= 0, len(table.choices) == 2
     reward, correct, rt = (table.join(name)[chosen] for name in ("reward", "correct", "rt"))
     rewarded, states = bool(np.isfinite(reward).any()), table.join("state")
-    known = np.isfinite(reward) & np.isfinite(correct)
-    learns = rewarded and (not table.stimuli or not np.array_equal(reward[known], correct[known]))
+    both_known = np.isfinite(reward) & np.isfinite(correct)
+    learns = rewarded and (not table.stimuli or not np.array_equal(reward[both_known], correct[both_known]))
     linear, drift = [*["logistic"] * bool(table.stimuli), "logistic:history=5"], ":drift=true" if two else ""
     if two and rewarded and 0 < states.max() < 2:
         learners = ["model-free", "model-based", "hybrid"]
@@ -123,11 +123,13 @@ class Common:
         times: response that models of choices drive, "ddm" or "lba"; None for models of choices alone.
         deadline: time in s after which trials without an answer ended; None for none.
         vary: formula of each parameter that varies with columns.
+        transition: inputs of the transitions between hidden states; None for none.
     """
 
     times: str | None = None
     deadline: float | None = None
     vary: Mapping[str, str] = field(default_factory=dict)
+    transition: str | None = None
 
     def arguments(self, takes_times: bool, takes_drift: bool = False) -> Values:
         """Return arguments of a model.
@@ -154,20 +156,26 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
     Raises:
         UserError: for a name or an argument that does not exist, or times or formulas that no model takes.
     """
-    found: dict[str, Model] = {}
+    models: dict[str, Model] = {}
     shared = common or Common()
     for text in texts:
-        for label, model in _built(text, units, seeds, shared):
-            if label in found:
+        try:
+            built = _built(text, units, seeds, shared)
+        except UnfitError as error:
+            raise UserError(f"model '{text}': {error}") from None
+        for label, model in built:
+            if label in models:
                 raise UserError(f"--model names {label} twice")
-            found[label] = model
-    timed_models = [each for each in found.values() if hasattr(each, "vary")]
-    if (shared.vary or shared.deadline) and found and not timed_models:
+            models[label] = model
+    if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
+        raise UserError("--transition needs --model glm-hmm")
+    timed_models = [each for each in models.values() if hasattr(each, "vary")]
+    if (shared.vary or shared.deadline) and models and not timed_models:
         flag = "--vary" if shared.vary else "--deadline"
         raise UserError(f"{flag} needs a model of times: --model ddm, or --times ddm for other models")
-    if "drift" in shared.vary and found and not any("drift" in each.vary for each in timed_models):
+    if "drift" in shared.vary and models and not any("drift" in each.vary for each in timed_models):
         raise UserError("--vary drift needs --model ddm; the drift of other models is their logit")
-    return found
+    return models
 
 
 def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[tuple[str, Model]]:
@@ -185,20 +193,25 @@ def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[
     spec = MODELS[call.name]
     if call.positional:
         raise UserError(f"model '{text}': expected {call.name}:KEY=VALUE")
-    given: Values = {}
+    arguments: Values = {}
     for key, value in call.named:
         check_known(f"argument of model {call.name}", key, spec.known)
-        given[key] = _read(text, spec, key, parse_value(value))
+        arguments[key] = _read(text, spec, key, parse_value(value))
+    if common.transition and "transition" in spec.arguments:
+        arguments = {"transition": common.transition, **arguments}
     if common.times and not spec.response:
-        given = {"times": common.times, **given}
-    given = {**common.arguments(spec.response or given.get("times", "none") != "none", spec.response), **given}
-    if not spec.units or "units" in given:
-        more = {"seeds": seeds} if spec.units and "seeds" not in given else {}
-        return [(text, spec.build(text, **more, **given))]
+        arguments = {"times": common.times, **arguments}
+    arguments = {
+        **common.arguments(spec.response or arguments.get("times", "none") != "none", spec.response),
+        **arguments,
+    }
+    if not spec.units or "units" in arguments:
+        more = {"seeds": seeds} if spec.units and "seeds" not in arguments else {}
+        return [(text, spec.build(text, **more, **arguments))]
     each = []
     for count in units:
         label = f"{text}:units={_read(text, spec, 'units', count)}"
-        each.append((label, spec.build(label, **{"seeds": seeds, **given, "units": count})))
+        each.append((label, spec.build(label, **{"seeds": seeds, **arguments, "units": count})))
     return each
 
 
@@ -215,10 +228,10 @@ def own(reference: str) -> Model:
     return _from_object(find_own("model", reference), reference)
 
 
-def _from_object(found: Any, name: str) -> Model:
-    if inspect.isclass(found):
-        takes = inspect.signature(found).parameters
-        make: Any = found
+def _from_object(target: Any, name: str) -> Model:
+    if inspect.isclass(target):
+        takes = inspect.signature(target).parameters
+        make: Any = target
         model: Any = make(name) if "name" in takes else make()
         if not callable(getattr(model, "fit", None)):
             raise UserError(f"model {name}: the class has no method fit(problems)")
@@ -226,12 +239,12 @@ def _from_object(found: Any, name: str) -> Model:
         return model
     from neurogym.behaviour.models.own import FunctionModel
 
-    bounds = getattr(found, "parameters", None)
+    bounds = getattr(target, "parameters", None)
     if bounds is None:
-        bounds = getattr(inspect.getmodule(found), "PARAMETERS", None) or found.__globals__.get("PARAMETERS")
+        bounds = getattr(inspect.getmodule(target), "PARAMETERS", None) or target.__globals__.get("PARAMETERS")
     if not isinstance(bounds, Mapping) or not bounds:
         raise UserError(f'model {name}: expected bounds next to it, as in PARAMETERS = {{"alpha": (0, 1)}}')
     for key, ends in bounds.items():
         if not isinstance(ends, Sequence) or len(ends) != 2:
             raise UserError(f"model {name}: bounds of {key} are {ends!r}, expected (low, high)")
-    return FunctionModel(found, bounds, name)
+    return FunctionModel(target, bounds, name)

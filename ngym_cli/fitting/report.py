@@ -81,15 +81,15 @@ def _contents(fit: Fit) -> dict[str, object]:
 
 
 def _figures(fit: Fit) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
-    found, left_out = [], []
+    drawn, left_out = [], []
     for name, function in FIGURES.items():
         try:
             with styled():
                 caption = str(function.__doc__).splitlines()[0]
-                found.append(html.drawing(function(fit), name, caption))
+                drawn.append(html.drawing(function(fit), name, caption))
         except Unavailable as reason:
             left_out.append((name, str(reason)))
-    return found, left_out
+    return drawn, left_out
 
 
 def _scores(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, ...]]:
@@ -134,7 +134,7 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
     if form != "csv":
         raise unknown("export format of a fit", form, ["csv"])
     about = folder.finished()
-    place = out or folder.path / "export"
+    target = out or folder.path / "export"
     parameters = [
         {"model": label, "subject": subject, "parameter": name, "value": number.value,
          "low": number.low, "high": number.high, "mark": mark}
@@ -151,9 +151,9 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         ("parameters", pa.Table.from_pylist(parameters)),
         ("scores", pa.Table.from_pylist(scores)),
     ):
-        path = place / f"{name}.csv"
+        path = target / f"{name}.csv"
         if out is not None:
             check_place(path, overwrite)
         with atomic_file(path) as file:
             csv.write_csv(table, file)
-    return place
+    return target

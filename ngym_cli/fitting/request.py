@@ -151,6 +151,13 @@ class FitSettings(TableRequest):
     deadline: Annotated[
         float | None, Flag("Time in s after which trials without an answer ended; omissions count.", TIMES), Field(gt=0)
     ] = None
+    transition: Annotated[
+        str | None,
+        Flag(
+            "Inputs of the transitions between states of glm-hmm: reward, choice or stimuli, as in reward+choice.",
+            TIMES,
+        ),
+    ] = None
     between: Annotated[
         str | None, Flag("Covariates of subjects in a hierarchical fit, a formula as in 'age + group'.", TIMES)
     ] = None
@@ -192,7 +199,7 @@ class FitSettings(TableRequest):
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
         settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
-        optional = {*TableRequest.reading(self), "times", "deadline", "vary", "between", "posterior"}
+        optional = {*TableRequest.reading(self), "times", "deadline", "vary", "between", "posterior", "transition"}
         return {key: value for key, value in settings.items() if value or key not in optional}
 
 

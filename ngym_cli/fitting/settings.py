@@ -32,14 +32,14 @@ def read_table(
     Raises:
         UserError: if a file is missing or damaged, or the table is unfit.
     """
-    given: dict[str, str | Sequence[str] | None] = {}
+    named: dict[str, str | Sequence[str] | None] = {}
     for role, text in roles.items():
         if text is not None:
             entries = [] if text == "none" else split_entries(text)
-            given[role] = entries if role == "stimuli" else entries[0] if entries else None
+            named[role] = entries if role == "stimuli" else entries[0] if entries else None
     try:
         content = configuration.read_toml(columns) if isinstance(columns, Path) else columns
-        return reading.read(source, given, content, **options)
+        return reading.read(source, named, content, **options)
     except ValueError as error:
         raise UserError(message_of(error)) from None
 

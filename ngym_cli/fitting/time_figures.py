@@ -67,16 +67,16 @@ def timed_choices(fit: Fit) -> tuple[list[TimedChoices], list[str]]:
     side, condition, names = _conditions(fit)
     rows = [("subjects", np.asarray(fit.trials["choice"]).astype(int)[None], np.asarray(fit.trials["rt"], float)[None])]
     rows += [(label, fit.arrays(label)["predictive_choice"].T, fit.arrays(label)["predictive_rt"].T) for label in best]
-    found = []
+    samples = []
     for label, choice, rt in rows:
-        known = (choice >= 0) & np.isfinite(rt) & (rt > 0)
-        wide = (np.broadcast_to(each, choice.shape)[known] for each in (side, condition))
-        towards, which = wide
-        right = np.where(towards == 0, choice[known] == 1, (choice[known] == 1) == (towards > 0))
-        found.append(TimedChoices(label, rt[known], choice[known], right, which, float(known.mean())))
-    if not len(found[0].rt):
+        answered = (choice >= 0) & np.isfinite(rt) & (rt > 0)
+        wide = (np.broadcast_to(each, choice.shape)[answered] for each in (side, condition))
+        towards, level = wide
+        right = np.where(towards == 0, choice[answered] == 1, (choice[answered] == 1) == (towards > 0))
+        samples.append(TimedChoices(label, rt[answered], choice[answered], right, level, float(answered.mean())))
+    if not len(samples[0].rt):
         raise Unavailable("no trial has a choice and a reaction time")
-    return found, names
+    return samples, names
 
 
 def _conditions(fit: Fit) -> tuple[np.ndarray, np.ndarray, list[str]]:

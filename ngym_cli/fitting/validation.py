@@ -95,12 +95,14 @@ def check_test(data: FitData) -> None:
     Raises:
         UserError: names the subject and those that are fitted.
     """
-    known = data.table.subjects
-    if data.test is None or data.protocol.subjects == "pooled" or len(known) == 1:
+    fitted_subjects = data.table.subjects
+    if data.test is None or data.protocol.subjects == "pooled" or len(fitted_subjects) == 1:
         return
-    new = [who for who in data.test.subjects if who not in known]
+    new = [who for who in data.test.subjects if who not in fitted_subjects]
     if new:
-        raise UserError(f"--test has subject {new[0]}, who is not among {', '.join(known)}; try --subjects pooled")
+        raise UserError(
+            f"--test has subject {new[0]}, who is not among {', '.join(fitted_subjects)}; try --subjects pooled"
+        )
 
 
 def groups_of(data: FitData) -> dict[str, Behaviour]:
@@ -112,14 +114,14 @@ def groups_of(data: FitData) -> dict[str, Behaviour]:
 
 def prepared(data: FitData) -> FitData:
     """Return data in which each subject has at least as many sessions, or blocks of a session, as folds."""
-    parts: list[Session] = []
+    sessions: list[Session] = []
     folds = data.protocol.folds
-    for name, own in groups_of(data).items():
-        cut = own.in_blocks(folds)
+    for name, subject_table in groups_of(data).items():
+        cut = subject_table.in_blocks(folds)
         if min(int((each.choice >= 0).sum()) for each in cut.sessions) < 1 or len(cut.sessions) < folds:
-            raise UserError(f"{name} has {own.n_trials} trials, too few for {folds} folds (--folds)")
-        parts += cut.sessions
-    return replace(data, table=data.table.only(parts))
+            raise UserError(f"{name} has {subject_table.n_trials} trials, too few for {folds} folds (--folds)")
+        sessions += cut.sessions
+    return replace(data, table=data.table.only(sessions))
 
 
 def validate(model: Model, data: FitData) -> FitResult:
@@ -130,28 +132,28 @@ def validate(model: Model, data: FitData) -> FitResult:
         data: as returned by `prepared`.
     """
     protocol, groups = data.protocol, groups_of(data)
-    problems, held = [], []
-    for own in groups.values():
+    problems, held_out_sessions = [], []
+    for subject_table in groups.values():
         for k in range(protocol.folds):
-            kept = [each for i, each in enumerate(own.sessions) if i % protocol.folds != k]
-            problems.append(Problem(own.only(kept), protocol.seed + 1 + k))
-            held.append([each for i, each in enumerate(own.sessions) if i % protocol.folds == k])
-        problems.append(Problem(own, protocol.seed))
-        held.append([])
+            training = [each for i, each in enumerate(subject_table.sessions) if i % protocol.folds != k]
+            problems.append(Problem(subject_table.only(training), protocol.seed + 1 + k))
+            held_out_sessions.append([each for i, each in enumerate(subject_table.sessions) if i % protocol.folds == k])
+        problems.append(Problem(subject_table, protocol.seed))
+        held_out_sessions.append([])
     fits, group = model.fit(problems), None
     if protocol.subjects == "hierarchical" and model.name != BASELINE:
         fits, group = fit_group(model, problems, protocol.folds + 1, covariates_of(data.table, protocol.between))
-    found: dict[int, FloatArray] = {}
+    predictions: dict[int, FloatArray] = {}
     densities: dict[int, FloatArray] = {}
-    for fit, sessions in zip(fits, held, strict=True):
+    for fit, sessions in zip(fits, held_out_sessions, strict=True):
         if sessions:
-            found.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
+            predictions.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
         for each in sessions if hasattr(fit.policy, "log_densities") else ():
             policy: Any = of_subject(fit.policy, each.subject)
             densities[id(each)] = policy.log_densities([each])[0]
     final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
     tested = [] if data.test is None else [predict(_for(final, each), [each])[0] for each in data.test.sessions]
-    held_out = [found[id(each)] for each in data.table.sessions]
+    held_out = [predictions[id(each)] for each in data.table.sessions]
     times = [densities[id(each)] for each in data.table.sessions] if densities else []
     return FitResult(final, held_out, tested, times, group)
 
@@ -191,10 +193,10 @@ def time_score(joint: FloatArray, predictions: FloatArray, sessions: Sequence[Se
         sessions: the sessions with these trials.
     """
     choice = np.concatenate([each.choice for each in sessions])
-    which = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
+    session_index = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
     chosen = np.nan_to_num(log_likelihoods(predictions, choice))
     scored = np.isfinite(joint)
-    groups = enough_groups(which[scored])
+    groups = enough_groups(session_index[scored])
     together, choices, times = (
         mean_interval(values[scored], groups, bounded=False) for values in (joint, chosen, joint - chosen)
     )
@@ -234,7 +236,7 @@ def mixture(
     out = []
     for k, each in enumerate(sessions):
         p = np.stack([model[k] for model in predictions])
-        logs = np.nan_to_num(np.stack([log_likelihoods(own, each.choice) for own in p]))
+        logs = np.nan_to_num(np.stack([log_likelihoods(probabilities, each.choice) for probabilities in p]))
         weight, rows = np.zeros(len(p)), []
         for t in range(len(each)):
             share = np.exp(weight - weight.max())
@@ -247,15 +249,15 @@ def mixture(
 def scores(predictions: dict[str, list[FloatArray]], sessions: Sequence[Session]) -> dict[str, ModelScore]:
     """Return the scores of models on the same sessions."""
     choice = np.concatenate([each.choice for each in sessions])
-    which = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
+    session_index = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
     valid = choice >= 0
-    groups = enough_groups(which[valid])
+    groups = enough_groups(session_index[valid])
     logs = {name: log_likelihoods(np.concatenate(p), choice)[valid] for name, p in predictions.items()}
     best = max(logs, key=lambda name: float(logs[name].mean()))
-    found = {}
+    results = {}
     for name, values in logs.items():
         mean = mean_interval(values, groups, bounded=False)
         value, low, high = (float(np.exp(x)) for x in (mean.value, mean.low, mean.high))
         difference = mean_interval(values - logs[best], groups, bounded=False) if name != best else Estimate.fixed(0.0)
-        found[name] = ModelScore(mean, Estimate(value, low, high, value * mean.se), difference, int(valid.sum()))
-    return found
+        results[name] = ModelScore(mean, Estimate(value, low, high, value * mean.se), difference, int(valid.sum()))
+    return results

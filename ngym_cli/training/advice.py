@@ -46,15 +46,15 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
     return f"no line learns this task yet ({best}); ngym info {properties.id} says what is missing"
 
 
-def advice(config: ResolvedConfig, properties: TaskProperties, found: Summary) -> str | None:
+def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summary) -> str | None:
     """Return one line on a performance at chance or far below the ceiling, with what to try; None where all is well.
 
     Args:
         config: complete configuration of the run.
         properties: properties of the task.
-        found: summary of the last evaluation.
+        evaluation: summary of the last evaluation.
     """
-    result = shortfall(found)
+    result = shortfall(evaluation)
     if result is None and properties.lacks_reward:
         result = "the best possible performance of an agent that is not shown the last reward"
     if result is None:
@@ -62,26 +62,28 @@ def advice(config: ResolvedConfig, properties: TaskProperties, found: Summary) -
     if config.stages or properties.task.several or properties.task.own:
         return result
     tried = [*_suggestions(config, properties)][:MOST]
-    said = f"{result}; try {' or '.join(tried)}" if tried else result
+    sentence = f"{result}; try {' or '.join(tried)}" if tried else result
     return (
-        f"{said}; no line learns this task yet, see ngym info {properties.id}" if properties.id in ELSEWHERE else said
+        f"{sentence}; no line learns this task yet, see ngym info {properties.id}"
+        if properties.id in ELSEWHERE
+        else sentence
     )
 
 
-def shortfall(found: Summary) -> str | None:
+def shortfall(evaluation: Summary) -> str | None:
     """Return how far a performance is from chance and ceiling, or None if at most 5 % below the ceiling.
 
     Args:
-        found: summary of an evaluation; performance counts with the interval.
+        evaluation: summary of an evaluation; performance counts with the interval.
     """
-    low, high = found["performance_ci"]
-    score, ceiling = found["performance"], found.get("ceiling")
-    floors = {"chance": found.get("chance"), "the stimulus-blind baseline": found.get("blind")}
-    known = {name: value for name, value in floors.items() if value is not None}
+    low, high = evaluation["performance_ci"]
+    score, ceiling = evaluation["performance"], evaluation.get("ceiling")
+    floors = {"chance": evaluation.get("chance"), "the stimulus-blind baseline": evaluation.get("blind")}
+    floors_known = {name: value for name, value in floors.items() if value is not None}
     if ceiling is not None and high >= FAR * ceiling:
         return None
-    if known:
-        name, floor = max(known.items(), key=lambda pair: pair[1])
+    if floors_known:
+        name, floor = max(floors_known.items(), key=lambda pair: pair[1])
         if low <= floor:
             return f"not learned: performance {score:.3f} is not above {name} ({floor:.3f})"
     if ceiling is None:
@@ -115,10 +117,10 @@ def _suggestions(config: ResolvedConfig, properties: TaskProperties) -> Iterator
 
 def _has(config: ResolvedConfig, needed: Recommended) -> bool:
     """Return whether a run has the recommended wrappers, steps, hyperparameters and arguments of the network."""
-    here = {entry.name for entry in config.wrappers}
+    wrapper_names = {entry.name for entry in config.wrappers}
     if config.timesteps < needed.settings.get("timesteps", 0):
         return False
-    return all(entry["name"] in here for entry in needed.settings.get("wrappers", ())) and all(
+    return all(entry["name"] in wrapper_names for entry in needed.settings.get("wrappers", ())) and all(
         getattr(config, table).get(name) == value
         for table in ("hyperparameters", "network_args")
         for name, value in needed.settings.get(table, {}).items()
@@ -128,16 +130,18 @@ def _has(config: ResolvedConfig, needed: Recommended) -> bool:
 def _other_signal(config: ResolvedConfig, properties: TaskProperties) -> Iterator[str]:
     """Yield an algorithm that learns from another signal, unless measured not to learn the task."""
     taught = find_algorithm(config.alg).supervised
-    other = "recurrent_ppo" if taught else "supervised"
-    if other not in ALGORITHMS or (
-        other == "supervised" and "supervised" not in properties.task.metadata.get("tags", ())
+    alternative = "recurrent_ppo" if taught else "supervised"
+    if alternative not in ALGORITHMS or (
+        alternative == "supervised" and "supervised" not in properties.task.metadata.get("tags", ())
     ):
         return
-    row: LineResult | None = measured(properties.id, "default" if other == usual_algorithm(properties.id) else other)
+    row: LineResult | None = measured(
+        properties.id, "default" if alternative == usual_algorithm(properties.id) else alternative
+    )
     if row is not None and not row.reached:
         return
     try:
-        check_pairing(other, None, properties.observation_space, properties.action_space)
+        check_pairing(alternative, None, properties.observation_space, properties.action_space)
     except UserError:
         return
-    yield f"--alg {other} (learning from {'reward' if taught else 'the right actions'})"
+    yield f"--alg {alternative} (learning from {'reward' if taught else 'the right actions'})"

@@ -170,8 +170,8 @@ class RunPrinter:
         about = f"; about {terminal.in_words(seconds)}" if seconds else ""
         origin = per_task.about_steps(self.config, properties.id) if self.config is not None else ""
         steps = f"{resolved.timesteps:,} steps{origin}"
-        what = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
-        self.err.print(f"training {what}: {steps}{about}", soft_wrap=True)
+        run_words = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
+        self.err.print(f"training {run_words}: {steps}{about}", soft_wrap=True)
         if (rounded := rounding(resolved, properties)) is not None:
             self.err.print(rounded, soft_wrap=True)
         if resolved.network and find_network(resolved.network).own_class is not None:
@@ -184,8 +184,8 @@ class RunPrinter:
         from ngym_cli.training.progress import Display, LiveDisplay
 
         self.err.print(f"run folder {path}; {terminal.quoted('tensorboard', '--logdir', self.root)}", soft_wrap=True)
-        if said := advice.advance_notice(self.config, properties):
-            self.err.print(said, soft_wrap=True)
+        if notice := advice.advance_notice(self.config, properties):
+            self.err.print(notice, soft_wrap=True)
         taught = find_algorithm(resolved.alg).supervised
         return Display() if self.json else LiveDisplay(self.err, resolved.timesteps, properties.references, taught)
 
@@ -195,13 +195,13 @@ class RunPrinter:
         from ngym_cli.training import advice
 
         setting = self._setting if outcome.status == "finished" else None
-        said = None if setting is None else advice.advice(*setting, outcome.summary)
+        sentence = None if setting is None else advice.advice(*setting, outcome.summary)
         path, out = outcome.run.path, terminal.console()
         if self.json:
-            terminal.print_json({"id": str(path), "status": outcome.status, "advice": said, **outcome.summary})
+            terminal.print_json({"id": str(path), "status": outcome.status, "advice": sentence, **outcome.summary})
         else:
             summary_text.print_evaluation(outcome.summary, "evaluation at the end of training")
-            for line in filter(None, (said, better_checkpoint(path, outcome.summary))):
+            for line in filter(None, (sentence, better_checkpoint(path, outcome.summary))):
                 out.print(line, soft_wrap=True)
             words = ("run", "--resume") if outcome.status == "interrupted" else ("plot",)
             next_ = terminal.quoted("ngym", *words, path)
@@ -214,14 +214,14 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     best = checkpoints.best_of(path / checkpoints.FOLDER)
     if best is None or best["performance"] <= final["performance_ci"][1]:
         return None
-    found = f"performance {best['performance']:.3f} at {best['step']:,} steps"
-    return f"a checkpoint was better: {found}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"
+    result = f"performance {best['performance']:.3f} at {best['step']:,} steps"
+    return f"a checkpoint was better: {result}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"
 
 
 def _small(settings: Mapping[str, object]) -> RunConfig:
     """Return the configuration of a short run; given settings have priority."""
-    known = find_algorithm(configuration.from_dict(settings).alg).defaults
-    usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in known}
+    defaults = find_algorithm(configuration.from_dict(settings).alg).defaults
+    usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in defaults}
     return configuration.from_dict(merge({**SMOKE, "hyperparameters": usual}, settings))
 
 

@@ -74,20 +74,20 @@ def stages_of(config: RunConfig, properties: TaskProperties) -> list[Stage]:
         UserError: if a stage cannot be built, or sees or does something else than the rest.
     """
     stages = []
-    for index, given in enumerate(config.stages):
-        name = given.name or str(index + 1)
-        own = config.in_stage(index)
+    for index, criterion in enumerate(config.stages):
+        name = criterion.name or str(index + 1)
+        stage_config = config.in_stage(index)
         try:
-            known = inspect(own, trained=True)
+            stage_properties = inspect(stage_config, trained=True)
         except UserError as error:
             raise UserError(f"stage {name}: {error}") from error
         for space in ("observation_space", "action_space"):
-            here, there = _size(getattr(known, space)), _size(getattr(properties, space))
-            if here != there:
-                found = f"{space.replace('_', ' ')} is {here}, but without stages it is {there}"
-                why = "the learner keeps its weights, so all stages must be alike in this"
-                raise UserError(f"stage {name}: {found}; {why}")
-        stages.append(Stage(index + 1, name, own, known, given))
+            stage_size, usual_size = _size(getattr(stage_properties, space)), _size(getattr(properties, space))
+            if stage_size != usual_size:
+                difference = f"{space.replace('_', ' ')} is {stage_size}, but without stages it is {usual_size}"
+                reason = "the learner keeps its weights, so all stages must be alike in this"
+                raise UserError(f"stage {name}: {difference}; {reason}")
+        stages.append(Stage(index + 1, name, stage_config, stage_properties, criterion))
     return stages
 
 
@@ -133,24 +133,24 @@ class Curriculum:
         """Return the reason for the end of the present stage, or None."""
         return self.stage.ended(self.trials, self._scores)
 
-    def advance(self, why: str, step: int, trials: int, seconds: float) -> Stage:
+    def advance(self, reason: str, step: int, trials: int, seconds: float) -> Stage:
         """Advance to the next stage and return the new stage.
 
         Args:
-            why: reason for the end of the last stage.
+            reason: reason for the end of the last stage.
             step: steps taken in the run so far.
             trials: done in the run so far.
             seconds: since the run began.
         """
-        self.close(why)
+        self.close(reason)
         self._index, self.trials = self._index + 1, 0
         self._scores = deque(maxlen=self.stage.criterion.window)
         self._begun.append(self._beginning(step, trials, seconds))
         return self.stage
 
-    def close(self, why: str) -> None:
+    def close(self, reason: str) -> None:
         """Record why the present stage ended."""
-        self._begun[-1].update(ended=why, trials=self.trials)
+        self._begun[-1].update(ended=reason, trials=self.trials)
 
     def _beginning(self, step: int, trials: int, seconds: float) -> dict[str, object]:
         return {

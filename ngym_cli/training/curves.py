@@ -61,16 +61,14 @@ class Curves:
         table = self.recorder.collect()
         return table if len(table["trial"]) else None
 
-    def add_point(
-        self, step: int, trials: Table, conditions: Mapping[str, object], beside: Mapping[str, object]
-    ) -> None:
+    def add_point(self, step: int, trials: Table, conditions: Mapping[str, object], more: Mapping[str, object]) -> None:
         """Add a point.
 
         Args:
             step: to this step.
             trials: summary of the trials.
             conditions: of the task, name to values; the usual ones have curves of their own.
-            beside: further values of the live display.
+            more: further values of the live display.
         """
         now = time.monotonic()
         speed = (step - self.step) / max(now - self._moment, 1e-9)
@@ -78,7 +76,7 @@ class Curves:
         scalars = summary.scalars(trials, summary.condition_names(conditions, trials))
         self.board.scalars({**scalars, "time/steps_per_second": speed}, step)
         self._recent = {name: values[-WINDOW:] for name, values in concatenate([self._recent, trials]).items()}
-        self.display.update(step, {**self.recent(), "steps_per_second": speed, **beside})
+        self.display.update(step, {**self.recent(), "steps_per_second": speed, **more})
 
     def recent(self) -> dict[str, float]:
         """Return the summary of the last trials."""
@@ -126,10 +124,10 @@ class Board:
             threading.excepthook = self._excepthook
             raise
 
-    def _of_a_thread(self, what: threading.ExceptHookArgs) -> None:
+    def _of_a_thread(self, name: threading.ExceptHookArgs) -> None:
         """Suppress errors of TensorBoard's own thread; failed writes are raised again at the next point."""
-        if not type(what.thread).__module__.startswith("tensorboard."):
-            self._excepthook(what)
+        if not type(name.thread).__module__.startswith("tensorboard."):
+            self._excepthook(name)
 
     def hyperparameters(self, config: Mapping[str, object], text: str) -> None:
         """Show the configuration, as a table to compare runs by and as text."""

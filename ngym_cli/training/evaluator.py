@@ -63,26 +63,26 @@ class Evaluator:
 
     def performance(self, step: int) -> float:
         """Return the performance found at a step, minus infinity if none was looked for."""
-        found = self.at(step)
-        return -math.inf if found is None else float(found.summary["performance"])
+        evaluated = self.at(step)
+        return -math.inf if evaluated is None else float(evaluated.summary["performance"])
 
     def evaluate(self, step: int) -> fresh_trials.EvaluatedTrials:
         """Evaluate the present policy after a number of training steps."""
-        found = self.on_fresh_trials(self.trials, step)
-        found.summary["model_steps"] = step
-        values = summary.scalars(found.table, summary.condition_names(self.properties.conditions, found.table))
+        evaluated = self.on_fresh_trials(self.trials, step)
+        evaluated.summary["model_steps"] = step
+        values = summary.scalars(evaluated.table, summary.condition_names(self.properties.conditions, evaluated.table))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
-        said = found.summary
+        result = evaluated.summary
         row: EvaluationRow = {
-            "step": step, "trials": said["trials"], "performance": said["performance"],
-            "performance_ci": said["performance_ci"], "deterministic": said["deterministic"],
+            "step": step, "trials": result["trials"], "performance": result["performance"],
+            "performance_ci": result["performance_ci"], "deterministic": result["deterministic"],
         }  # fmt: skip
-        tasks = _by_task(said) or self._by_stage(found, step)
+        tasks = _by_task(result) or self._by_stage(evaluated, step)
         self.recorded.append({**row, "tasks": tasks} if tasks else row)
         self.run.update(evaluations=self.recorded)
-        self.display.say(f"{step:,} steps: {sentence(found.summary)}")
-        self.step, self._last = step, found
-        return found
+        self.display.say(f"{step:,} steps: {sentence(evaluated.summary)}")
+        self.step, self._last = step, evaluated
+        return evaluated
 
     def _by_stage(self, last: fresh_trials.EvaluatedTrials, step: int) -> dict[str, list[float]]:
         """Return performance on the tasks of all stages as in `_by_task`; empty if the stages have the same task.
@@ -97,29 +97,29 @@ class Evaluator:
         tasks: dict[str, list[float]] = {}
         for task, stage in stages.items():
             is_last = stage is self.stages[-1]
-            found = last if is_last else self.on_fresh_trials(self.trials, step, stage.number, stage=stage)
-            tasks[task] = [found.summary["performance"], *found.summary["performance_ci"]]
+            evaluated = last if is_last else self.on_fresh_trials(self.trials, step, stage.number, stage=stage)
+            tasks[task] = [evaluated.summary["performance"], *evaluated.summary["performance_ci"]]
         scores = {f"evaluation/performance_by_task/{task}": values[0] for task, values in tasks.items()}
         self.board.scalars(scores, step)
         return tasks
 
-    def on_fresh_trials(self, trials: int, *place: int, stage: Stage | None = None) -> fresh_trials.EvaluatedTrials:
+    def on_fresh_trials(self, trials: int, *stream: int, stage: Stage | None = None) -> fresh_trials.EvaluatedTrials:
         """Evaluate without recording the result.
 
         Args:
             trials: number of trials.
-            place: numbers that determine the random stream.
+            *stream: numbers that determine the random stream.
             stage: stage whose task is evaluated; default the last.
         """
         from ngym_cli.evaluation import fresh_trials
 
-        seed = int(np.random.SeedSequence([self._seed, *place]).generate_state(1)[0])
+        seed = int(np.random.SeedSequence([self._seed, *stream]).generate_state(1)[0])
         goal, properties = (stage.config, stage.properties) if stage else (self.config.in_stage(-1), self.properties)
         began = time.monotonic()
         settings = fresh_trials.EvaluationSettings(trials, seed, self.config.evaluation.deterministic, measured=False)
-        found = fresh_trials.evaluate(self.policy(), goal, properties, settings, self.display.evaluating)
+        evaluated = fresh_trials.evaluate(self.policy(), goal, properties, settings, self.display.evaluating)
         self.display.evaluated(time.monotonic() - began)
-        return found
+        return evaluated
 
     def draw(self) -> None:
         """Add the most informative figure of the last evaluation to TensorBoard; at the end, since drawing is slow."""
@@ -129,16 +129,18 @@ class Evaluator:
             self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
 
 
-def _by_task(found: Summary) -> dict[str, list[float]]:
+def _by_task(result: Summary) -> dict[str, list[float]]:
     """Return performance on each of several tasks with the ends of the interval, for the record of a run."""
-    rows = [row for row in found["conditions"] if row["condition"] == "task"]
+    rows = [row for row in result["conditions"] if row["condition"] == "task"]
     tasks = {str(row["value"]): [row["performance"], *row["performance_ci"]] for row in rows}
     return tasks if len(tasks) > 1 else {}
 
 
-def sentence(found: Summary) -> str:
+def sentence(result: Summary) -> str:
     """Return the result of an evaluation as a single line."""
-    text = f"performance {summary.performance_of(found):.3f} over {found['trials']:,} fresh trials"
-    text += summary.aborts_in_words(found)
-    beside = [f"{name} {score:.3f}" for name in REFERENCES if (score := found.get(name)) is not None]
-    return f"{text}, {actions_in_words(found['deterministic'])}" + (f" ({', '.join(beside)})" if beside else "")
+    text = f"performance {summary.performance_of(result):.3f} over {result['trials']:,} fresh trials"
+    text += summary.aborts_in_words(result)
+    references = [f"{name} {score:.3f}" for name in REFERENCES if (score := result.get(name)) is not None]
+    return f"{text}, {actions_in_words(result['deterministic'])}" + (
+        f" ({', '.join(references)})" if references else ""
+    )

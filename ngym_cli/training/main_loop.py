@@ -214,14 +214,14 @@ def _own_callbacks(config: RunConfig) -> list[BaseCallback]:
     """
     from stable_baselines3.common.callbacks import BaseCallback
 
-    found = []
+    callbacks = []
     for name in config.callbacks:
         cls = find_own("callback", name)
         if not (isinstance(cls, type) and issubclass(cls, BaseCallback)):
             raise UserError(f"callback {name}: expected path/to/file.py:Class of a Stable-Baselines3 callback")
         with user_errors(f"callback {name}"):
-            found.append(cls())
-    return found
+            callbacks.append(cls())
+    return callbacks
 
 
 def _learn(
@@ -336,9 +336,9 @@ def _failures(run: runs.RunFolder, config: RunConfig) -> Iterator[_Failures]:
         _abandon(run, failures.session, error)
         if not isinstance(error, Exception | KeyboardInterrupt):  # from a user's task, never from our own code
             raise UserError(f"task {config.task} ended the program: {one_line(error)}") from error
-        own = [name for name in references(config) if is_reference(name)]
-        if isinstance(error, Exception) and own and not isinstance(error, UserError):
-            name = faulty_reference(error, own)
+        user_code = [name for name in references(config) if is_reference(name)]
+        if isinstance(error, Exception) and user_code and not isinstance(error, UserError):
+            name = faulty_reference(error, user_code)
             noun = "task " if name == config.task else ""
             raise UserError(f"{noun}{name} failed during training: {one_line(error)}{place_of(error)}") from error
         raise
@@ -360,8 +360,8 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kept = checkpoints.found_in(run.path / checkpoints.FOLDER)
-        rest = f"all before {kept[-1].name} is kept" if kept else "there is no checkpoint yet"
+        checkpoints_kept = checkpoints.found_in(run.path / checkpoints.FOLDER)
+        rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "there is no checkpoint yet"
         reason = f"{error.strerror or one_line(error)}; {rest}; ngym run --resume continues it"
         raise UserError(f"cannot write run folder {run.path}: {reason}") from error
 

@@ -27,7 +27,7 @@ class Display:
     def update(self, step: int, numbers: Mapping[str, object]) -> None:
         """Show the state after ``step`` steps; ``numbers`` as in ``ngym_cli.runs.summary.summarise`` and more."""
 
-    def evaluating(self, done: int, total: int) -> None:
+    def evaluating(self, finished: int, total: int) -> None:
         """Show the number of finished trials of an evaluation."""
 
     def evaluated(self, seconds: float) -> None:
@@ -95,10 +95,10 @@ class LiveDisplay(Display):
         self._picture = Group(self._bars, first, "   ".join(rest))
         self._view.show(self._picture, line)
 
-    def evaluating(self, done: int, total: int) -> None:
+    def evaluating(self, finished: int, total: int) -> None:
         """Draw the number of finished trials of an evaluation."""
-        text = f"{done:,} of {total:,} trials"
-        self._bars.update(self._evaluation, completed=done, total=total, text=text, visible=True)
+        text = f"{finished:,} of {total:,} trials"
+        self._bars.update(self._evaluation, completed=finished, total=total, text=text, visible=True)
         self._view.show(self._bars, f"evaluating: {text}" if self._trained() >= WARM_UP else "")
 
     def evaluated(self, seconds: float) -> None:

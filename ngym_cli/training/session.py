@@ -151,12 +151,12 @@ class TrainingSession:
         if trials is None:
             return
         properties, curriculum = self.properties, self.curriculum
-        beside: dict[str, object] = {}
+        more: dict[str, object] = {}
         if curriculum is not None:
             curriculum.take(trials["performance"])
             properties = curriculum.stage.properties
-            beside = {"stage": curriculum.label, **properties.references}
-        self.curves.add_point(self.step, trials, properties.conditions, beside)
+            more = {"stage": curriculum.label, **properties.references}
+        self.curves.add_point(self.step, trials, properties.conditions, more)
         if curriculum is not None:
             self.curves.board.scalars({"behaviour/stage": curriculum.stage.number}, self.step)
         if time.monotonic() - self._updated > SECONDS_PER_UPDATE:
@@ -188,34 +188,34 @@ class TrainingSession:
 
     def evaluate(self) -> fresh_trials.EvaluatedTrials:
         """Evaluate the present policy, at most once per step; a watching function may end the run."""
-        found = self.evaluator.at(self.step)
-        if found is not None:
-            return found
+        evaluated = self.evaluator.at(self.step)
+        if evaluated is not None:
+            return evaluated
         began = time.monotonic()
-        found = self.evaluator.evaluate(self.step)
+        evaluated = self.evaluator.evaluate(self.step)
         if self.watch is not None and self.stop.reason is None:
-            reason = self.watch(self.step, found.summary)
+            reason = self.watch(self.step, evaluated.summary)
             if reason:
                 self.stop.ask(reason)
         self.curves.leave_out(time.monotonic() - began)
-        return found
+        return evaluated
 
     def _follow_curriculum(self) -> None:
         """Advance to the next stage if the present stage has ended; stop after the last stage."""
         curriculum = self.curriculum
-        why = None if curriculum is None or self.stop.reason is not None else curriculum.ended()
-        if curriculum is None or why is None:
+        reason = None if curriculum is None or self.stop.reason is not None else curriculum.ended()
+        if curriculum is None or reason is None:
             return
-        said, recorder = f"{self.step:,} steps: {curriculum.label} ended: {why}", self.curves.recorder
+        sentence, recorder = f"{self.step:,} steps: {curriculum.label} ended: {reason}", self.curves.recorder
         if curriculum.is_last:
-            curriculum.close(why)
-            self.complete(said)
+            curriculum.close(reason)
+            self.complete(sentence)
         else:
-            stage = curriculum.advance(why, self.step, recorder.trials, self.clock.times()[0])
+            stage = curriculum.advance(reason, self.step, recorder.trials, self.clock.times()[0])
             recorder.describe(stage.number, stage.config.task, stage.properties.dt, stage.properties.rt_from, anew=True)
             self.change_stage(stage)
             self.curves.begin_stage()
-            self.curves.display.say(f"{said}; now {curriculum.label}")
+            self.curves.display.say(f"{sentence}; now {curriculum.label}")
         self.run.update(stages=curriculum.record())
 
     def _check_early_stop(self) -> None:
@@ -229,19 +229,19 @@ class TrainingSession:
     def _holds(self, until: Until) -> bool:
         """Check whether the present policy meets the criterion, with more and more trials until decided."""
         for k, trials in enumerate(until.looks(self.evaluator.trials), start=1):
-            found = self.evaluator.on_fresh_trials(trials, self.step, k)
-            decided = until.decided(found.table)
+            evaluated = self.evaluator.on_fresh_trials(trials, self.step, k)
+            decided = until.decided(evaluated.table)
             if decided:
-                performance, looked = found.summary["performance"], found.summary["trials"]
+                performance, looked = evaluated.summary["performance"], evaluated.summary["trials"]
                 until.hold(performance, looked, self.step, self.curves.recorder.trials, self.clock.times()[0])
             if decided is not None:
                 return decided
         return False
 
-    def complete(self, why: str) -> None:
+    def complete(self, reason: str) -> None:
         """Stop the learner for good, with a reason for the record."""
-        self.curves.display.say(why)
-        self.stop.ask(why, complete=True)
+        self.curves.display.say(reason)
+        self.stop.ask(reason, complete=True)
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:
@@ -268,9 +268,9 @@ class TrainingSession:
         recorder, finished = self.curves.recorder, status == "finished"
         recorder.flush()
         saving.save_model(model, config, self.run.path / runs.MODEL)
-        found = self.evaluate()
-        fresh_trials.measure(found, self.properties)
-        fresh_trials.save(found, self.run.path / "eval" / "final")
+        evaluated = self.evaluate()
+        fresh_trials.measure(evaluated, self.properties)
+        fresh_trials.save(evaluated, self.run.path / "eval" / "final")
         if finished:
             self.evaluator.draw()
         self.curves.board.flush()
@@ -282,22 +282,22 @@ class TrainingSession:
             checkpoints.keep_only_weights(self.run.path / checkpoints.FOLDER)
         until, curriculum = self.until, self.curriculum
         if until is not None:
-            found.summary["until"] = until.record()
+            evaluated.summary["until"] = until.record()
         self.run.update(
             **provenance.closing(self.clock.times(), status, self.stop.reason or "all steps taken"),
             steps=self.step,
             trials=recorder.trials,
-            **{key: found.summary.get(key) for key in (*RESULTS, *["until"] * (until is not None))},
+            **{key: evaluated.summary.get(key) for key in (*RESULTS, *["until"] * (until is not None))},
             **({"stages": curriculum.record()} if curriculum else {}),
         )
-        return found.summary
+        return evaluated.summary
 
     def abandon(self, status: RunState, reason: str) -> None:
         """Save the present results of a run that failed or was interrupted."""
         with contextlib.suppress(OSError):
             self.curves.recorder.flush()
-        said = provenance.closing(self.clock.times(), status, reason)
-        self.run.update(**said, steps=self.step, trials=self.curves.recorder.trials)
+        closing = provenance.closing(self.clock.times(), status, reason)
+        self.run.update(**closing, steps=self.step, trials=self.curves.recorder.trials)
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
@@ -320,7 +320,7 @@ class TrainingSession:
 
     def set_state(self, step: int, state: Mapping[str, Any]) -> None:
         """Restore the result of ``state`` at a step; recorder, board and curriculum are restored separately."""
-        curves, evaluator, until, kept = self.curves, self.evaluator, self.until, state.get("until")
+        curves, evaluator, until, criterion = self.curves, self.evaluator, self.until, state.get("until")
         self.step = self.checkpoints.last = step
         self.checkpoints.best = float(state["best"])
         self.clock.add(state["spent"])
@@ -328,5 +328,8 @@ class TrainingSession:
         curves.pending = {str(name): float(value) for name, value in state["pending"].items()}
         evaluator.step = int(state["evaluated"])
         evaluator.recorded = list(state.get("evaluations", ()))
-        if until is not None and kept:
-            until.probed, until.reached = int(kept["probed"]), dict(kept["reached"]) if kept["reached"] else None
+        if until is not None and criterion:
+            until.probed, until.reached = (
+                int(criterion["probed"]),
+                dict(criterion["reached"]) if criterion["reached"] else None,
+            )

@@ -126,13 +126,13 @@ class Until:
     def sentence(self) -> str:
         """Return the result as a single line: the criterion, and whether and when the criterion was met."""
         if self.fraction is None:
-            what = f"performance {self.target:g}"
+            target = f"performance {self.target:g}"
         else:
-            what = f"{self.fraction:g} of the ceiling ({self.target:.4f})"
+            target = f"{self.fraction:g} of the ceiling ({self.target:.4f})"
         if self.reached is None:
-            return f"{what} not held"
+            return f"{target} not held"
         at = self.reached
-        return f"{what} held after {at['trials']:,} trials, {at['steps']:,} steps, {at['seconds']:.1f} s"
+        return f"{target} held after {at['trials']:,} trials, {at['steps']:,} steps, {at['seconds']:.1f} s"
 
 
 #: Seconds that a run which is to stop is given to finish its rollout and update, so that it can be resumed from there.

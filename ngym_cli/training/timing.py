@@ -134,7 +134,7 @@ def try_out(
         UserError: if the configuration does not work.
     """
     began = clock()
-    kept = threads.learning()
+    threads_before = threads.learning()
     threads.one_in_torch()
     resolved, properties = resolve(config)
     numbers = [config.n_envs] if config.n_envs else ENVIRONMENTS
@@ -154,13 +154,15 @@ def try_out(
                 break
             speeds[pair].append(turns[pair]())
     finally:
-        threads.learn_with(kept)
-    found = [Timed(n_envs, count, float(np.median(values)), len(values)) for (n_envs, count), values in speeds.items()]
-    most = max(timed.speed for timed in found)
-    found.sort(key=lambda timed: (timed.speed < ALIKE * most, timed.n_envs, timed.threads))
-    found[1:] = sorted(found[1:], key=lambda timed: -timed.speed)
-    best = configs[found[0].n_envs]
-    return best, found, besides_learning(best, properties)
+        threads.learn_with(threads_before)
+    timed_candidates = [
+        Timed(n_envs, count, float(np.median(values)), len(values)) for (n_envs, count), values in speeds.items()
+    ]
+    most = max(timed.speed for timed in timed_candidates)
+    timed_candidates.sort(key=lambda timed: (timed.speed < ALIKE * most, timed.n_envs, timed.threads))
+    timed_candidates[1:] = sorted(timed_candidates[1:], key=lambda timed: -timed.speed)
+    best = configs[timed_candidates[0].n_envs]
+    return best, timed_candidates, besides_learning(best, properties)
 
 
 def _turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
@@ -271,21 +273,21 @@ def measure_device(config: ResolvedConfig, cpu: float, card: str, device: str = 
     return crossover
 
 
-def print_timed(found: Mapping[str, Any]) -> None:
+def print_timed(outcome: Mapping[str, Any]) -> None:
     """Print the results of ``ngym_cli.training.timing.bench``."""
-    steps = int(found["timesteps"])
+    steps = int(outcome["timesteps"])
     rows = [
         (str(row["n_envs"]), str(row["threads"]), f"{row['speed']:,.0f}", in_words(steps / row["speed"]))
-        for row in found["tried"]
+        for row in outcome["tried"]
     ]
     print_columns(rows, ("environments", "threads", "steps a second", f"{steps:,} steps"), right=4)
     out = terminal.console()
-    whole, learning = in_words(found["expected_seconds"]), in_words(found["learning_seconds"])
-    about = f"{steps:,} steps take about {whole}, of which learning {learning}"
-    out.print(f"\nbest: {found['flags']}; {about}", soft_wrap=True)
-    if device := found["device"]:
+    total, learning = in_words(outcome["expected_seconds"]), in_words(outcome["learning_seconds"])
+    about = f"{steps:,} steps take about {total}, of which learning {learning}"
+    out.print(f"\nbest: {outcome['flags']}; {about}", soft_wrap=True)
+    if device := outcome["device"]:
         speeds = f"{device['gpu']:,.0f} steps a second on {device['card']}, {device['cpu']:,.0f} on the CPU"
         out.print(f"{speeds}; --device auto follows this from now on", soft_wrap=True)
-    if len({row["n_envs"] for row in found["tried"]}) > 1:
+    if len({row["n_envs"] for row in outcome["tried"]}) > 1:
         more = "More environments mean longer rollouts and fewer updates in as many steps"
         out.print(f"{more}; the number of threads changes nothing but time.", soft_wrap=True)

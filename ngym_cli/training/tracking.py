@@ -80,14 +80,14 @@ class MlflowTracker:
         library = _library("mlflow")
         self._client = library.MlflowClient()
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
-        found = self._client.get_experiment_by_name(name)
-        experiment = found.experiment_id if found else self._client.create_experiment(name)
+        known_experiment = self._client.get_experiment_by_name(name)
+        experiment = known_experiment.experiment_id if known_experiment else self._client.create_experiment(name)
         before = self._client.search_runs([experiment], f"tags.ngym_key = '{key}'")
         if before:
             self._id = before[0].info.run_id
             return
-        made = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": config.task})
-        self._id = made.info.run_id
+        created = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": config.task})
+        self._id = created.info.run_id
         entities = importlib.import_module("mlflow.entities")
         parameters = [entities.Param(name, str(value)[:500]) for name, value in flatten(config.model_dump()).items()]
         for start in range(0, len(parameters), 100):  # as many as the service takes at once

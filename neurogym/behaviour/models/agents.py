@@ -148,15 +148,15 @@ class Agent:
             self.check(each.table)
         parameters = self.parameters(problems[0].table)
         x, score, covariance = _fit(self, parameters, problems)
-        found = []
+        fits = []
         for k, each in enumerate(problems):
             se = np.sqrt(np.maximum(np.diag(covariance[k]), 0))
             estimates = {p.name: p.estimate(x[k, j], se[j]) for j, p in enumerate(parameters)}
             policy = AgentPolicy(self, parameters, x[k], len(each.table.choices))
-            found.append(
+            fits.append(
                 Fitted(self.name, policy, estimates, float(score[k]), {"unbounded": x[k], "unbounded_variance": se**2})
             )
-        return found
+        return fits
 
     def to_arrays(self, policy: AgentPolicy) -> dict[str, FloatArray]:
         """See `Model.to_arrays`."""
@@ -228,19 +228,19 @@ def _values(parameters: Sequence[ModelParameter], x: FloatArray) -> dict[str, Fl
     return {p.name: p.value(x[..., k])[..., None, None] for k, p in enumerate(parameters)}
 
 
-def _linear(p: ParameterValues, own: int, stimuli: FloatArray, n: int) -> FloatArray:
+def _linear(p: ParameterValues, offset: int, stimuli: FloatArray, n: int) -> FloatArray:
     """Return the part of the logits that bias and stimuli give, zero for the first choice."""
-    weights = list(p.values())[own:]
+    weights = list(p.values())[offset:]
     per = len(weights) // (n - 1)
     shape = (*np.broadcast_shapes(weights[0].shape[:-1], stimuli.shape[:-1]), 1)
-    parts = [np.zeros(shape)]
+    columns = [np.zeros(shape)]
     for k in range(n - 1):
         bias, *each = weights[k * per : (k + 1) * per]
         total = bias + np.zeros(shape)
         for j, w in enumerate(each):
             total = total + w * stimuli[..., j : j + 1]
-        parts.append(total)
-    return np.concatenate(parts, -1)
+        columns.append(total)
+    return np.concatenate(columns, -1)
 
 
 def _gathered(problems: Sequence[Problem]) -> Padded:
@@ -263,9 +263,9 @@ def _fit(
             mean[k], sd[k] = each.prior
     likelihood = likelihood_of(agent, parameters, data, n)
 
-    def loss(which: np.ndarray, x: FloatArray) -> FloatArray:
-        prior = 0.5 * (((x - mean[which][:, None]) / sd[which][:, None]) ** 2).sum(-1)
-        return prior - likelihood(which, x)
+    def loss(rows: np.ndarray, x: FloatArray) -> FloatArray:
+        prior = 0.5 * (((x - mean[rows][:, None]) / sd[rows][:, None]) ** 2).sum(-1)
+        return prior - likelihood(rows, x)
 
     points = np.stack(
         [
@@ -296,15 +296,15 @@ def likelihood_of(
     chosen = one_hot(data.choice, n)
     two_stage = bool((data.choice2 >= 0).any())
 
-    def likelihood(which: np.ndarray, x: FloatArray) -> FloatArray:
+    def likelihood(rows: np.ndarray, x: FloatArray) -> FloatArray:
         p = _values(parameters, x)
-        here = Padded(**{key: value[which] for key, value in vars(data).items()})
-        picks = chosen[which]
-        runs, points, sessions = len(x), x.shape[1], here.choice.shape[1]
+        selected = Padded(**{key: value[rows] for key, value in vars(data).items()})
+        picks = chosen[rows]
+        runs, points, sessions = len(x), x.shape[1], selected.choice.shape[1]
         state = agent.begin(p, (runs, points, sessions, n))
         total = np.zeros((runs, points))
-        for t in range(here.choice.shape[2]):
-            trial = trial_at(here, np.s_[:, None, :, t])
+        for t in range(selected.choice.shape[2]):
+            trial = trial_at(selected, np.s_[:, None, :, t])
             pick = picks[:, None, :, t]
             logits = agent.now(p, state, trial.stimuli, n)
             total += (log_softmax(logits) * pick).sum((-1, -2))

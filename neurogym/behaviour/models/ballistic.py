@@ -15,8 +15,8 @@ from scipy.special import ndtr
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.agents import ModelParameter, positive
-from neurogym.behaviour.models.responses import STEP, TINY, Gradient, Values
-from neurogym.behaviour.models.times import TimedTrials
+from neurogym.behaviour.models.responses import FREE, STEP, TINY, Gradient, Values
+from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
 #: Points of the quadrature over decision times, in s.
 TIMES = 120
@@ -73,8 +73,8 @@ class BallisticResponse:
         return self.options
 
     def _complete(self, values: Values, n: int) -> dict[str, FloatArray]:
-        known = {**self.constants, **values}
-        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in known.items()}
+        complete = {**self.constants, **values}
+        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in complete.items()}
 
     @staticmethod
     def _rates(evidence: FloatArray, p: Mapping[str, FloatArray]) -> FloatArray:
@@ -142,7 +142,7 @@ class BallisticResponse:
         return np.asarray((1 - lapse) * total + lapse / self.options)
 
     def sample(
-        self, evidence: FloatArray, values: Values, rng: np.random.Generator, deadline: float = np.inf
+        self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
     ) -> tuple[IntArray, FloatArray]:
         """See `Response.sample`."""
         n = len(evidence)
@@ -158,8 +158,7 @@ class BallisticResponse:
         times = np.where(rates > 0, distance / np.maximum(rates, 1e-9), np.inf)
         choice, rt = times.argmin(1), times.min(1) + p["t_R"]
         lapse = rng.random(n) < p["lapse"]
-        top = deadline if np.isfinite(deadline) else max(2.0, float(np.quantile(rt[np.isfinite(rt)], 0.99)))
         choice = np.where(lapse, rng.integers(0, self.options, n), choice)
-        rt = np.where(lapse, top * rng.random(n), rt)
-        late = ~(rt <= deadline)
+        rt = np.where(lapse, min(settings.deadline, settings.longest) * rng.random(n), rt)
+        late = ~(rt <= settings.deadline)
         return np.where(late, -1, choice), np.where(late, np.nan, rt)

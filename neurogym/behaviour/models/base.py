@@ -153,16 +153,16 @@ def predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
     """
     every: list[Any] = [None] * len(sessions)
     for subject in dict.fromkeys(each.subject for each in sessions):
-        own = [k for k, each in enumerate(sessions) if each.subject == subject]
-        for k, rows in zip(own, _predict(of_subject(policy, subject), [sessions[k] for k in own]), strict=True):
+        indices = [k for k, each in enumerate(sessions) if each.subject == subject]
+        for k, rows in zip(indices, _predict(of_subject(policy, subject), [sessions[k] for k in indices]), strict=True):
             every[k] = rows
     return every
 
 
 def of_subject(policy: Policy, subject: str) -> Policy:
     """Return a subject's own policy, ``policy.of(subject)`` where a model of several subjects has one."""
-    own: Policy = policy.of(subject) if hasattr(policy, "of") else policy
-    return own
+    subject_policy: Policy = policy.of(subject) if hasattr(policy, "of") else policy
+    return subject_policy
 
 
 def _predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
@@ -212,11 +212,11 @@ def require_rewards(table: Behaviour, model: str) -> None:
 
 def flatten(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """Return the fields of a dataclass as arrays; names of nested fields are joined with dots."""
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for each in fields(value):
-        own, name = getattr(value, each.name), prefix + each.name
-        found.update(flatten(own, f"{name}.") if is_dataclass(own) else {name: np.asarray(own)})
-    return found
+        entry, name = getattr(value, each.name), prefix + each.name
+        arrays.update(flatten(entry, f"{name}.") if is_dataclass(entry) else {name: np.asarray(entry)})
+    return arrays
 
 
 def rebuild(kind: type[Any], arrays: Mapping[str, np.ndarray], prefix: str = "") -> Any:
@@ -230,19 +230,21 @@ def rebuild(kind: type[Any], arrays: Mapping[str, np.ndarray], prefix: str = "")
     Raises:
         KeyError: if an array is missing.
     """
-    given: dict[str, object] = {}
-    optional = {each.name for each in fields(kind) if each.default is not MISSING}
+    values: dict[str, object] = {}
+    optional = {
+        each.name for each in fields(kind) if each.default is not MISSING or each.default_factory is not MISSING
+    }
     for name, hint in get_type_hints(kind).items():
         key = prefix + name
-        if name in optional and key not in arrays:
+        if name in optional and key not in arrays and not any(each.startswith(f"{key}.") for each in arrays):
             continue
         if is_dataclass(hint):
-            given[name] = rebuild(hint, arrays, f"{key}.")  # type: ignore[arg-type]
+            values[name] = rebuild(hint, arrays, f"{key}.")  # type: ignore[arg-type]
         elif get_origin(hint) is tuple:
-            given[name] = tuple(arrays[key].tolist())
+            values[name] = tuple(arrays[key].tolist())
         else:
-            given[name] = arrays[key].item() if hint in (bool, int, float, str) else arrays[key]
-    return kind(**given)
+            values[name] = arrays[key].item() if hint in (bool, int, float, str) else arrays[key]
+    return kind(**values)
 
 
 class OneByOne:

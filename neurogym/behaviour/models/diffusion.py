@@ -14,6 +14,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, UnfitError, require_two
+from neurogym.behaviour.models.collapsing import CollapsingResponse
 from neurogym.behaviour.models.evidence import EvidencePolicy, ProportionalEvidence, ProportionalPolicy
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.linear import FormulaEvidence, FormulaPolicy
@@ -44,7 +45,8 @@ def diffusion_response(
     drift_sd: bool = False,
     start_range: bool = False,
     time_range: bool = False,
-) -> DiffusionResponse:
+    collapse: str = "none",
+) -> DiffusionResponse | CollapsingResponse:
     """Return a diffusion whose free parameters are chosen.
 
     Args:
@@ -53,11 +55,21 @@ def diffusion_response(
         drift_sd: whether the drift varies over trials.
         start_range: whether the starting point varies over trials.
         time_range: whether the non-decision time varies over trials.
+        collapse: form of bounds that collapse, "exponential", "hyperbolic" (urgency) or "linear"; "none" for constant
+            bounds.
+
+    Raises:
+        UnfitError: for collapsing bounds with a range of starting points or of non-decision times.
     """
     constants = {} if lapse < 0 else {"lapse": lapse}
     free = {"z": start, "eta": drift_sd, "sz": start_range, "st": time_range}
     fixed = {"z": 0.5, "eta": 0.0, "sz": 0.0, "st": 0.0}
-    return DiffusionResponse({**constants, **{name: fixed[name] for name, is_free in free.items() if not is_free}})
+    constants |= {name: fixed[name] for name, is_free in free.items() if not is_free}
+    if collapse == "none":
+        return DiffusionResponse(constants)
+    if start_range or time_range:
+        raise UnfitError("collapsing bounds exclude start_range and time_range")
+    return CollapsingResponse(collapse, {name: constants[name] for name in constants if name not in ("sz", "st")})
 
 
 def timed_fit(name: str, problem: Problem, posterior: Posterior, notes: Sequence[str] = ()) -> tuple[Fitted, Maximum]:
@@ -91,7 +103,7 @@ def timed_fit(name: str, problem: Problem, posterior: Posterior, notes: Sequence
 #: Names of parameters in ``--vary``, with those of the model.
 VARIED = {
     "drift": "drift", "bound": "A", "non_decision": "t_R", "start": "z", "lapse": "lapse", "drift_sd": "eta",
-    "start_range": "sz", "time_range": "st",
+    "start_range": "sz", "collapse": "c", "time_range": "st",
 }  # fmt: skip
 
 
@@ -108,33 +120,33 @@ def varied(vary: Mapping[str, str], response: Response, table: Behaviour) -> dic
     """
     free = {"drift", *(each.name for each in response.parameters)}
     words = {**{name: name for name in VARIED.values()}, **VARIED}
-    found = {}
+    formulas = {}
     for name, text in vary.items():
         if words.get(name) not in free:
             offered = [word for word, target in VARIED.items() if target in free]
             raise UnfitError(f"--vary: parameter '{name}' is not estimated; expected {', '.join(offered)}")
-        found[words[name]] = Formula.of(text, table.sessions, table.stimuli)
-    return found
+        formulas[words[name]] = Formula.of(text, table.sessions, table.stimuli)
+    return formulas
 
 
 def formula_arrays(formulas: Mapping[str, Formula]) -> dict[str, np.ndarray]:
     """Return the training columns of formulas as arrays by name."""
-    found = {}
+    arrays = {}
     for name, each in formulas.items():
         for column, values in each.training.items():
-            found[f"vary.{name}.{column}"] = values if values.dtype.kind in "biuf" else values.astype(str)
-    return found
+            arrays[f"vary.{name}.{column}"] = values if values.dtype.kind in "biuf" else values.astype(str)
+    return arrays
 
 
 def formulas_from(vary: Mapping[str, str], arrays: Mapping[str, np.ndarray], table: Behaviour) -> dict[str, Formula]:
     """Return the formulas of `formula_arrays`."""
     words = {**{name: name for name in VARIED.values()}, **VARIED}
-    found = {}
+    formulas = {}
     for name, text in vary.items():
         prefix = f"vary.{words[name]}."
         columns = {key.removeprefix(prefix): each for key, each in arrays.items() if key.startswith(prefix)}
-        found[words[name]] = Formula(text, columns, table.stimuli)
-    return found
+        formulas[words[name]] = Formula(text, columns, table.stimuli)
+    return formulas
 
 
 class Diffusion(OneByOne):

@@ -87,9 +87,9 @@ def learn(belief: Belief, x: FloatArray, choice: np.ndarray) -> Belief:
     mean = (p * points).sum(1)
     after = (p * (points - mean[:, None]) ** 2).sum(1)
     valid = choice >= 0
-    known = np.maximum(variance, 1e-12)
-    gain = np.where(valid, (mean - logit) / known, 0.0)
-    shrink = np.where(valid, (variance - after) / known**2, 0.0)
+    floor_variance = np.maximum(variance, 1e-12)
+    gain = np.where(valid, (mean - logit) / floor_variance, 0.0)
+    shrink = np.where(valid, (variance - after) / floor_variance**2, 0.0)
     return Belief(
         belief.mean + px * gain[:, None], belief.covariance - shrink[:, None, None] * px[:, :, None] * px[:, None, :]
     )
@@ -173,16 +173,16 @@ def fit_walk(x: FloatArray, choice: np.ndarray, first: Walk, iterations: int = I
     the smoother gives by Fisher's identity; expectation-maximisation alone needs thousands of iterations for them. A
     weak prior on the logarithm of the steps' variances, around those of ``first``, keeps them from falling to zero.
     """
-    walk, found = first, smooth(first, x, choice)
-    best = (found.log_likelihood, walk, found)
+    walk, smoothed = first, smooth(first, x, choice)
+    best = (smoothed.log_likelihood, walk, smoothed)
     count = (np.arange(x.shape[1])[None] * (choice >= 0)).max(1).sum()
     size, before = np.full(2 * x.shape[2], 0.5), np.zeros(2 * x.shape[2])
     for _ in range(iterations):
-        w, v = found.mean[0], np.diagonal(found.covariance[0], 0, 1, 2)
+        w, v = smoothed.mean[0], np.diagonal(smoothed.covariance[0], 0, 1, 2)
         # a tenth of a session's worth of prior at the start keeps a single session from a variance of zero
         mean = (w.sum(0) + 0.1 * first.mean) / (len(w) + 0.1)
         square = ((w - mean) ** 2 + v).sum(0) + 0.1 * first.start
-        slope = 0.5 * np.r_[square / walk.start - len(w) - 0.1, found.steps.sum(0) / walk.step - count]
+        slope = 0.5 * np.r_[square / walk.start - len(w) - 0.1, smoothed.steps.sum(0) / walk.step - count]
         slope[x.shape[2] :] -= np.log(walk.step / first.step) / SPREAD**2
         turned = slope * before < 0
         size = np.clip(np.where(turned, 0.5 * size, np.where(before == 0, size, 1.2 * size)), 1e-3, 1.5)
@@ -190,17 +190,17 @@ def fit_walk(x: FloatArray, choice: np.ndarray, first: Walk, iterations: int = I
         before = np.where(turned, 0.0, slope)
         start, step = np.maximum(np.exp(np.log(np.r_[walk.start, walk.step]) + change), FLOOR).reshape(2, -1)
         walk = Walk(mean, start, step)
-        found = smooth(walk, x, choice)
-        value = found.log_likelihood - 0.5 * float((np.log(walk.step / first.step) ** 2).sum()) / SPREAD**2
+        smoothed = smooth(walk, x, choice)
+        value = smoothed.log_likelihood - 0.5 * float((np.log(walk.step / first.step) ** 2).sum()) / SPREAD**2
         if value > best[0]:
-            best = value, walk, found
+            best = value, walk, smoothed
         if size.max() < TOLERANCE:
             break
-    _, walk, found = best
-    score = found.log_likelihood
+    _, walk, smoothed = best
+    score = smoothed.log_likelihood
     for _ in range(ROUNDS):
-        found = smooth(walk, x, choice, np.einsum("tsk,stk->st", found.mean, x))
-    return walk, replace(found, log_likelihood=score)
+        smoothed = smooth(walk, x, choice, np.einsum("tsk,stk->st", smoothed.mean, x))
+    return walk, replace(smoothed, log_likelihood=score)
 
 
 @dataclass
@@ -254,7 +254,7 @@ class Drifting(OneByOne):
         flat, chosen = x[choice >= 0], choice[choice >= 0]
         scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
         mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
-        walk, found = fit_walk(x, choice, Walk(mean, (0.5 / scale) ** 2, (0.02 / scale) ** 2))
+        walk, smoothed = fit_walk(x, choice, Walk(mean, (0.5 / scale) ** 2, (0.02 / scale) ** 2))
         means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("choice") >= 0))
         estimates = dict(zip(features.names, means, strict=True))
         for k, name in enumerate(features.names):
@@ -264,10 +264,10 @@ class Drifting(OneByOne):
             self.name,
             DriftingPolicy(features, walk),
             estimates,
-            found.log_likelihood,
+            smoothed.log_likelihood,
             {
-                "weights": found.mean,
-                "weights_sd": np.sqrt(np.diagonal(found.covariance, 0, 2, 3)),
+                "weights": smoothed.mean,
+                "weights_sd": np.sqrt(np.diagonal(smoothed.covariance, 0, 2, 3)),
                 "names": features.names,
                 "lengths": [len(each) for each in table.sessions],
             },

@@ -20,11 +20,11 @@ from neurogym.behaviour.table import Session
 
 def columns_of(sessions: Sequence[Session], stimuli: Sequence[str]) -> dict[str, np.ndarray]:
     """Return stimuli and further columns of all trials of sessions by name; words of a column stay words."""
-    found = {name: np.concatenate([each.stimuli[:, k] for each in sessions]) for k, name in enumerate(stimuli)}
+    columns = {name: np.concatenate([each.stimuli[:, k] for each in sessions]) for k, name in enumerate(stimuli)}
     for name in dict.fromkeys(name for each in sessions for name in each.conditions):
         rows = [np.asarray(each.conditions.get(name, np.full(len(each), np.nan))) for each in sessions]
-        found.setdefault(name, np.concatenate(rows))
-    return found
+        columns.setdefault(name, np.concatenate(rows))
+    return columns
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class Formula:
             values = columns[name]
             if values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise UnfitError(f"--vary names column '{name}', which has missing values; leave them out with --where")
-        made = cls(text, {name: columns[name] for name in used}, tuple(stimuli))
+        formula = cls(text, {name: columns[name] for name in used}, tuple(stimuli))
         try:
-            matrix = made.matrix(sessions)
+            matrix = formula.matrix(sessions)
         except Exception as error:
             raise UnfitError(f"--vary: formula '{text}' cannot be evaluated: {error}") from None
         rank = int(np.linalg.matrix_rank(matrix / np.maximum(np.abs(matrix).max(0), 1e-300))) if matrix.size else 0
@@ -66,7 +66,7 @@ class Formula:
             raise UnfitError(
                 f"--vary: the predictors of '{text}' depend on each other (rank {rank} of {matrix.shape[1]})"
             )
-        return made
+        return formula
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -62,8 +62,8 @@ class QLearning(Agent):
 
     def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
         """See `Agent.logits`."""
-        found = p["beta"] * state["q"]
-        return found + p["kappa"] * state["last"] if self.options.perseveration else found
+        logits = p["beta"] * state["q"]
+        return logits + p["kappa"] * state["last"] if self.options.perseveration else logits
 
     def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
         """See `Agent.update`."""
@@ -201,10 +201,10 @@ class TwoStepLearner(Agent):
         second = one_hot(np.where(trial.state >= 0, np.maximum(trial.choice2, 0), -1), 2)
         if not (trial.choice2 >= 0).any():  # tables without second choices: both actions have the state's value
             second = np.where(trial.state[..., None] >= 0, 1.0, 0.0) * np.ones(2)
-        taken = reached[..., None] * second[..., None, :]
-        value = (state["q2"] * taken).sum((-1, -2))[..., None] / np.maximum(taken.sum((-1, -2)), 1)[..., None]
+        visited = reached[..., None] * second[..., None, :]
+        value = (state["q2"] * visited).sum((-1, -2))[..., None] / np.maximum(visited.sum((-1, -2)), 1)[..., None]
         error = trial.reward[..., None] - value
-        q2 = state["q2"] + p["alpha2"][..., None] * taken * error[..., None]
+        q2 = state["q2"] + p["alpha2"][..., None] * visited * error[..., None]
         mf = state["mf"]
         if self.w != 1:
             mf = mf + chosen * p["alpha1"] * (value - mf + p["lambda"] * error)
@@ -212,5 +212,5 @@ class TwoStepLearner(Agent):
         valid = (trial.choice >= 0)[..., None] & (trial.state >= 0)[..., None]
         new = {"mf": mf, "q2": q2, "last": chosen, "seen": state["seen"] + side}
         return {
-            key: np.where(valid[..., None] if key == "q2" else valid, part, state[key]) for key, part in new.items()
+            key: np.where(valid[..., None] if key == "q2" else valid, entry, state[key]) for key, entry in new.items()
         }

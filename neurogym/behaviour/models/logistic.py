@@ -68,10 +68,10 @@ class Features:
         """Return the predictors that a table allows."""
         reward = table.join("reward")[table.join("choice") >= 0]
         outcomes = bool(np.isfinite(reward).any() and np.nanstd(reward) > 0)
-        known = reward[np.isfinite(reward)]
-        centre = 0.5 * float(known.min() + known.max()) if outcomes else 0.0
-        shown = table.stimuli if stimuli else ()
-        return cls(table.choices, shown, history, outcomes, centre, past_stimuli, plain_outcomes and outcomes)
+        rewards = reward[np.isfinite(reward)]
+        centre = 0.5 * float(rewards.min() + rewards.max()) if outcomes else 0.0
+        stimulus_names = table.stimuli if stimuli else ()
+        return cls(table.choices, stimulus_names, history, outcomes, centre, past_stimuli, plain_outcomes and outcomes)
 
     @property
     def _contrasts(self) -> int:
@@ -86,14 +86,14 @@ class Features:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the predictors."""
-        found = ["bias", *self.stimuli]
+        names = ["bias", *self.stimuli]
         for lag in range(1, self.history + 1):
             words = [""] if len(self.choices) == 2 else [f" {word}" for word in self.choices]
-            found += [f"choice{word}, {lag} back" for word in words]
-            found += [f"choice x outcome{word}, {lag} back" for word in words] if self.outcomes else []
-            found += [f"outcome, {lag} back"] * self.plain_outcomes
-            found += [f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli]
-        return tuple(found)
+            names += [f"choice{word}, {lag} back" for word in words]
+            names += [f"choice x outcome{word}, {lag} back" for word in words] if self.outcomes else []
+            names += [f"outcome, {lag} back"] * self.plain_outcomes
+            names += [f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli]
+        return tuple(names)
 
     def begin(self, n: int) -> FloatArray:
         """Return the history of ``n`` sessions that begin, shape (sessions, predictors from the past)."""
@@ -115,15 +115,15 @@ class Features:
             chosen = np.where(trial.choice < 0, 0.0, 2.0 * trial.choice - 1)[:, None]
         else:
             chosen = one_hot(trial.choice, len(self.choices))
-        parts = [chosen]
+        columns = [chosen]
         if self.outcomes:
             outcome = (2 * (np.nan_to_num(trial.reward) - self.centre))[:, None]
-            parts.append(chosen * outcome)
+            columns.append(chosen * outcome)
             if self.plain_outcomes:
-                parts.append(outcome * (trial.choice >= 0)[:, None])
+                columns.append(outcome * (trial.choice >= 0)[:, None])
         if self.past_stimuli:
-            parts.append(trial.stimuli[:, : len(self.stimuli)] * (trial.choice >= 0)[:, None])
-        return np.concatenate(parts, 1)
+            columns.append(trial.stimuli[:, : len(self.stimuli)] * (trial.choice >= 0)[:, None])
+        return np.concatenate(columns, 1)
 
     def matrix(self, each: Session) -> FloatArray:
         """Return the predictors of all trials of a session, shape (trials, predictors)."""
@@ -227,9 +227,9 @@ def estimated_weights(x: FloatArray, choice: np.ndarray, n: int, groups: np.ndar
     varies = x.std(0) > 0
     varies[0] = True
     return [
-        weight_estimate(weight, se, count) if known else Estimate(np.nan)
+        weight_estimate(weight, se, count) if estimable else Estimate(np.nan)
         for row, row_errors in zip(weights, errors, strict=True)
-        for weight, se, known in zip(row, row_errors, varies, strict=True)
+        for weight, se, estimable in zip(row, row_errors, varies, strict=True)
     ]
 
 

@@ -69,8 +69,8 @@ class FunctionModel:
 
     def _fit(self, problem: Problem) -> Fitted:
         table, rng = problem.table, np.random.default_rng(problem.seed)
-        own = tuple(np.array([getattr(p, key) for p in self.parameters]) for key in ("mean", "sd"))
-        mean, sd = own if problem.prior is None else problem.prior
+        default = tuple(np.array([getattr(p, key) for p in self.parameters]) for key in ("mean", "sd"))
+        mean, sd = default if problem.prior is None else problem.prior
 
         sessions = [_trials(each, table) for each in table.sessions]
 
@@ -82,10 +82,10 @@ class FunctionModel:
         x, best = mean, np.inf
         for k in range(STARTS):
             start = mean + 0.7 * sd * rng.standard_normal(len(mean)) * (k > 0)
-            found = minimize(loss, start, method="L-BFGS-B")
-            agree = abs(found.fun - best) < SAME
-            if found.fun < best:
-                x, best = np.asarray(found.x), found.fun
+            result = minimize(loss, start, method="L-BFGS-B")
+            agree = abs(result.fun - best) < SAME
+            if result.fun < best:
+                x, best = np.asarray(result.x), result.fun
             if agree:
                 break
         curvature = hessian(lambda _, tried: np.array([[loss(point) for point in tried[0]]]), x[None])[0]
@@ -106,13 +106,13 @@ class FunctionModel:
         Raises:
             UnfitError: if the function returns something else.
         """
-        found = self.function(values, state, *before, stimulus)
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise UnfitError(f"{self.name} returned {type(found).__name__}, expected (logits, state)")
-        logits = np.asarray(found[0], float)
+        output = self.function(values, state, *before, stimulus)
+        if not isinstance(output, tuple) or len(output) != 2:
+            raise UnfitError(f"{self.name} returned {type(output).__name__}, expected (logits, state)")
+        logits = np.asarray(output[0], float)
         if logits.shape != (choices,) or not np.isfinite(logits).all():
             raise UnfitError(f"{self.name} returned logits {logits.tolist()}, expected {choices} finite numbers")
-        return logits, found[1]
+        return logits, output[1]
 
     def logits_of(self, table: Behaviour) -> Callable[[FloatArray], FloatArray]:
         """Return the logits (trials, choices) of all trials of a table as a function of a point."""
@@ -198,7 +198,8 @@ class FunctionPolicy:
         names, n = self.table.stimuli, len(self.table.choices)
         rows = [dict(zip(names, row, strict=True)) for row in stimuli.tolist()]
         return [
-            self.model.call(self.values, own, before, row, n) for (own, before), row in zip(state, rows, strict=True)
+            self.model.call(self.values, session_state, before, row, n)
+            for (session_state, before), row in zip(state, rows, strict=True)
         ]
 
     def logits(self, state: list[tuple[object, LastTrial]], stimuli: FloatArray) -> FloatArray:
@@ -217,4 +218,4 @@ class FunctionPolicy:
         before = [
             (int(c), float(r)) if c >= 0 else (None, None) for c, r in zip(trial.choice, trial.reward, strict=True)
         ]
-        return [(own, last) for (_, own), last in zip(moved, before, strict=True)]
+        return [(session_state, last) for (_, session_state), last in zip(moved, before, strict=True)]

@@ -18,7 +18,7 @@ import numpy as np
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.agents import ModelParameter, positive
-from neurogym.behaviour.models.times import TimedTrials
+from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
 #: Natural values of the parameters of the response, by name; numbers or shape (trials,).
 Values = Mapping[str, FloatArray]
@@ -27,6 +27,8 @@ TINY = 1e-12
 #: Points of Gauss-Legendre quadrature over the uniform variability of starting point and non-decision time.
 START_POINTS, TIME_POINTS = 5, 15
 STEP = 1e-5  #: of numerical derivatives
+#: Conditions without a deadline.
+FREE = TimeSettings()
 
 
 class Gradient(NamedTuple):
@@ -66,7 +68,7 @@ class Response(Protocol):
         """Return the probability of each choice, shape (trials, choices)."""
 
     def sample(
-        self, evidence: FloatArray, values: Values, rng: np.random.Generator, deadline: float = np.inf
+        self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
     ) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 without an answer until the deadline) and reaction times in s."""
 
@@ -123,8 +125,8 @@ class DiffusionResponse:
 
     def _complete(self, values: Values, n: int) -> dict[str, FloatArray]:
         """Return all parameters for each trial."""
-        known = {**FIXED, **self.constants, **values}
-        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in known.items()}
+        complete = {**FIXED, **self.constants, **values}
+        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in complete.items()}
 
     def log_likelihood(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> Gradient:
         """See `Response.log_likelihood`."""
@@ -165,11 +167,11 @@ class DiffusionResponse:
                 f = share_x * share_y * np.exp(d.log)
                 total[valid] += f
                 low = np.where(p["z"][valid] <= 0.5, 1.0, -1.0)
-                parts = {
+                derivatives = {
                     "v": d.drift, "A": 2 * d.bound, "t_R": -d.time, "eta": d.spread, "st": y * d.time,
                     "sz": x * room[valid] * d.start, "z": d.start * (1 + 2 * x * low * p["sz"][valid]),
                 }  # fmt: skip
-                for name, value in parts.items():
+                for name, value in derivatives.items():
                     slope[name][valid] += f * value
         uniform, lapse = 0.5 / trials.settings.longest, p["lapse"]
         likelihood = np.maximum((1 - lapse) * total + lapse * uniform, TINY)
@@ -186,9 +188,9 @@ class DiffusionResponse:
 
         def log_probability(v: FloatArray, p: Mapping[str, FloatArray]) -> FloatArray:
             out = np.empty(len(v))
-            for which in np.unique(kind):
-                at = kind == which
-                out[at] = self._probability(which, v[at], {name: x[at] for name, x in p.items()}, choice[at], trials)
+            for case in np.unique(kind):
+                at = kind == case
+                out[at] = self._probability(case, v[at], {name: x[at] for name, x in p.items()}, choice[at], trials)
             return np.log(np.maximum(out, TINY))
 
         by_v = (log_probability(v + STEP, p) - log_probability(v - STEP, p)) / (2 * STEP)
@@ -245,7 +247,7 @@ class DiffusionResponse:
         return np.stack([1 - upper, upper], 1)
 
     def sample(
-        self, evidence: FloatArray, values: Values, rng: np.random.Generator, deadline: float = np.inf
+        self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
     ) -> tuple[IntArray, FloatArray]:
         """See `Response.sample`."""
         n = len(evidence)
@@ -256,7 +258,6 @@ class DiffusionResponse:
         rt = time + p["t_R"] + p["st"] * (rng.random(n) - 0.5)
         lapse = rng.random(n) < p["lapse"]
         choice = np.where(lapse, rng.integers(0, 2, n), choice)
-        top = deadline if np.isfinite(deadline) else max(2.0, float(np.nanquantile(rt, 0.99)))
-        rt = np.where(lapse, top * rng.random(n), rt)
-        late = ~(rt <= deadline)
+        rt = np.where(lapse, min(settings.deadline, settings.longest) * rng.random(n), rt)
+        late = ~(rt <= settings.deadline)
         return np.where(late, -1, choice), np.where(late, np.nan, rt)

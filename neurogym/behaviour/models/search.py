@@ -68,10 +68,10 @@ def _updated(inverse: FloatArray, s: FloatArray, y: FloatArray, moved: np.ndarra
     return np.where(fine[:, None, None], new, eye / size)
 
 
-def _with_slope(loss: Loss, which: np.ndarray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _with_slope(loss: Loss, rows: np.ndarray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     d = x.shape[1]
     steps = np.concatenate([np.zeros((1, d)), DELTA * np.eye(d), -DELTA * np.eye(d)])
-    values = loss(which, x[:, None] + steps)
+    values = loss(rows, x[:, None] + steps)
     return values[:, 0], (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2 * DELTA)
 
 

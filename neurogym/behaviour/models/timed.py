@@ -46,15 +46,15 @@ class ResponseParameters:
     @property
     def parameters(self) -> tuple[ModelParameter, ...]:
         """Parameters to estimate."""
-        found: list[ModelParameter] = []
+        parameters: list[ModelParameter] = []
         for each in self.response.parameters:
             if each.name not in self.predictors:
-                found.append(each)
+                parameters.append(each)
                 continue
             for name in self.predictors[each.name].names:
                 mean = each.mean if name == "Intercept" else 0.0
-                found.append(ModelParameter(f"{LINKS[each.kind]}{each.name}: {name}", "real", mean, each.sd))
-        return tuple(found)
+                parameters.append(ModelParameter(f"{LINKS[each.kind]}{each.name}: {name}", "real", mean, each.sd))
+        return tuple(parameters)
 
     def for_trials(self, sessions: Sequence[Session]) -> TrialParameters:
         """Return the parameters as functions of a point, for the trials of sessions."""
@@ -80,20 +80,20 @@ class TrialParameters:
     matrices: Mapping[str, FloatArray]
 
     def _blocks(self) -> list[tuple[ModelParameter, slice]]:
-        found, start = [], 0
+        blocks, start = [], 0
         for each in self.parameters:
             size = self.matrices[each.name].shape[1] if each.name in self.matrices else 1
-            found.append((each, slice(start, start + size)))
+            blocks.append((each, slice(start, start + size)))
             start += size
-        return found
+        return blocks
 
     def values(self, x: FloatArray) -> dict[str, FloatArray]:
         """Return the natural values at a point: numbers, or shape (trials,)."""
-        found = {}
+        values = {}
         for each, block in self._blocks():
             u = self.matrices[each.name] @ x[block] if each.name in self.matrices else x[block][0]
-            found[each.name] = np.asarray(each.value(u))
-        return found
+            values[each.name] = np.asarray(each.value(u))
+        return values
 
     def gradient(self, x: FloatArray, by_value: Mapping[str, FloatArray]) -> FloatArray:
         """Return derivatives (parameters,) of a sum over trials from its derivatives (trials,) by each value."""
@@ -139,10 +139,10 @@ class Posterior:
         """Return the log-likelihood of all trials and its gradient."""
         first, last = x[: self._split], x[self._split :]
         slope = self.evidence.slope(first)
-        found = self.response.response.log_likelihood(slope.value, self._values.values(last), self.trials)
-        by_evidence = np.einsum("tc,tcp->p", found.evidence, slope.jacobian) + slope.extra_slope
-        gradient = np.concatenate([by_evidence, self._values.gradient(last, found.values)])
-        return float(found.log.sum()) + slope.extra, gradient
+        result = self.response.response.log_likelihood(slope.value, self._values.values(last), self.trials)
+        by_evidence = np.einsum("tc,tcp->p", result.evidence, slope.jacobian) + slope.extra_slope
+        gradient = np.concatenate([by_evidence, self._values.gradient(last, result.values)])
+        return float(result.log.sum()) + slope.extra, gradient
 
     def pointwise(self, x: FloatArray) -> FloatArray:
         """Return the log-likelihood of each trial that counts at a point, shape (trials,)."""
@@ -283,7 +283,7 @@ class TimedPolicy:
     def respond(self, state: Any, stimuli: FloatArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 for none) and reaction times in s of a trial, shape (sessions,)."""
         evidence = self.inner.evidence(state, stimuli)
-        return self.response.response.sample(evidence, self._typical(stimuli), rng, self.settings.deadline)
+        return self.response.response.sample(evidence, self._typical(stimuli), rng, self.settings)
 
     def _typical(self, stimuli: FloatArray) -> dict[str, FloatArray]:
         return self.response.typical(stimuli).values(self.x)
@@ -305,7 +305,7 @@ class TimedPolicy:
     def simulate(self, sessions: Sequence[Session], rng: np.random.Generator) -> list[tuple[IntArray, FloatArray]]:
         """Return simulated choices and times for the trials of sessions, given what happened before each trial."""
         evidence = evidence_of_sessions(self.inner, sessions)
-        choice, rt = self.response.response.sample(evidence, self.values(sessions), rng, self.settings.deadline)
+        choice, rt = self.response.response.sample(evidence, self.values(sessions), rng, self.settings)
         ends = _ends(sessions)
         return list(zip(np.split(choice, ends), np.split(rt, ends), strict=True))
 

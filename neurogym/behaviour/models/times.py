@@ -52,8 +52,8 @@ class TimedTrials:
     @property
     def timed(self) -> BoolArray:
         """Trials whose likelihood is the density of choice and time."""
-        known = np.isfinite(self.rt) & (self.rt >= self.settings.fastest)
-        return np.asarray((self.choice >= 0) & known & ~self.withheld)
+        timed = np.isfinite(self.rt) & (self.rt >= self.settings.fastest)
+        return np.asarray((self.choice >= 0) & timed & ~self.withheld)
 
     @property
     def untimed(self) -> BoolArray:
@@ -73,8 +73,8 @@ class TimedTrials:
     @property
     def anticipated(self) -> BoolArray:
         """Trials with an answer before the stimulus can have had an effect, which are left out."""
-        known = np.isfinite(self.rt) & (self.rt < self.settings.fastest)
-        return np.asarray((self.choice >= 0) & known & ~self.withheld)
+        early = np.isfinite(self.rt) & (self.rt < self.settings.fastest)
+        return np.asarray((self.choice >= 0) & early & ~self.withheld)
 
 
 def without_codes(rt: FloatArray) -> tuple[FloatArray, list[str]]:
@@ -85,21 +85,21 @@ def without_codes(rt: FloatArray) -> tuple[FloatArray, list[str]]:
     Args:
         rt: times in s, shape (trials,).
     """
-    found, notes = rt.astype(float).copy(), list[str]()
-    finite = found[np.isfinite(found)]
+    times, notes = rt.astype(float).copy(), list[str]()
+    finite = times[np.isfinite(times)]
     for value, count in zip(*np.unique(finite[finite <= 0], return_counts=True), strict=True):
         notes.append(f"reaction time {value:g} of {_trials(count)} read as none")
-    found[found <= 0] = np.nan
+    times[times <= 0] = np.nan
     while True:
-        valid = found[np.isfinite(found)]
+        valid = times[np.isfinite(times)]
         if len(valid) < 2 * REPEATED:
-            return found, notes
+            return times, notes
         top = valid.max()
         same, rest = int((valid == top).sum()), valid[valid < top]
         if same < REPEATED or not len(rest) or top < FAR * np.quantile(rest, 0.99):
-            return found, notes
+            return times, notes
         notes.append(f"reaction time {top:g} of {_trials(same)} read as none")
-        found[found == top] = np.nan
+        times[times == top] = np.nan
 
 
 def _trials(n: int) -> str:
@@ -124,12 +124,12 @@ def time_settings(
     """
     choice = np.concatenate([each.choice for each in sessions])
     rt, notes = without_codes(np.concatenate([each.rt for each in sessions]))
-    known = np.isfinite(rt)
-    longest = max(1.1 * float(rt[known].max()) if known.any() else 1.0, deadline)
+    timed = np.isfinite(rt)
+    longest = max(1.1 * float(rt[timed].max()) if timed.any() else 1.0, deadline)
     withheld = -1
     for option in (0, 1):
         chosen, respond = choice == option, choice == 1 - option
-        if chosen.sum() >= WITHHELD and not known[chosen].any() and respond.any() and known[respond].mean() > 0.9:
+        if chosen.sum() >= WITHHELD and not timed[chosen].any() and respond.any() and timed[respond].mean() > 0.9:
             withheld = option
     limit = deadline or (longest if withheld >= 0 else np.inf)
     settings = TimeSettings(limit, fastest, longest, withheld)

@@ -105,7 +105,7 @@ class TimedModel:
         if self.takes_prior:
             return [self._fit(each, self.posterior(each)) for each in problems]
         inner = self.model.fit(problems)
-        found = []
+        fits = []
         for problem, fit in zip(problems, inner, strict=True):
             evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
             timed = self._fit(problem, self._posterior(problem, evidence))
@@ -113,8 +113,8 @@ class TimedModel:
             timed.details = {**fit.details, **timed.details}
             timed.notes = [*fit.notes, *timed.notes]
             timed.marks = {**fit.marks, **timed.marks}
-            found.append(timed)
-        return found
+            fits.append(timed)
+        return fits
 
     def _evidence(self, table: Behaviour) -> Evidence:
         """Return the evidence of a model whose parameters are estimated with those of the response."""

@@ -145,7 +145,7 @@ def test_a_withheld_response_counts_until_the_deadline():
         (2 * x + 0.3)[:, None],
         {"A": np.array(0.8), "t_R": np.array(0.3), "z": np.array(0.5), "lapse": np.array(0.02)},
         rng,
-        2.0,
+        TimeSettings(deadline=2.0),
     )
     went = choice == 1
     fit = fitted(table(x, went.astype(int), np.where(went, rt, np.nan)), deadline=2.0)

@@ -205,3 +205,27 @@ def test_trials_made_beside_the_session_do_not_change_the_present_trial():
     other.reset(seed=0)
     other.unwrapped.make_trials(1)
     assert _rewards(one, 3) == _rewards(other, 3) == [0, 0, 3]
+
+
+class _Own(ngym.TrialWrapper):
+    """Keeps attributes with the names of attributes of tasks, and one that follows from an argument."""
+
+    derived = ("table",)
+
+    def __init__(self, env, size=3):
+        super().__init__(env)
+        self._seen, self._now, self.table = 0, [0], np.zeros(size)
+
+    def trial_ended(self, info):
+        self._seen += 1
+        self._now = [self._seen]
+
+
+def test_attributes_of_wrappers_are_saved_whatever_their_names_unless_declared_as_derived():
+    env, other = _Own(ngym.make("RDM-v0")), _Own(ngym.make("RDM-v0"), 5)
+    env.reset(seed=0)
+    for step in range(200):
+        env.step(step % 3)
+    other.reset(seed=1)
+    restore(other, capture(env))
+    assert env._seen > 3 and (other._seen, other._now) == (env._seen, env._now) and other.table.shape == (5,)

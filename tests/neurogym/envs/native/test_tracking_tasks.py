@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from neurogym.dynamics.complete import line_attractor, simulate
 
 import neurogym as ngym
+from neurogym.dynamics.known import line_attractor, simulate
 
 
 def by_trial(trials, values):

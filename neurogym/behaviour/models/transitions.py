@@ -1,0 +1,122 @@
+"""Transitions between hidden states that depend on inputs, such as rewards (Bengio & Frasconi 1996, 10.1109/72.536317).
+
+P(state j at t + 1 | state i at t, inputs u of trial t) is proportional to A_ij exp(v_j . u). The inputs of a trial are
+its reward, its choice (-1, 0 after a miss, 1) or its stimuli, scaled by their s.d. and centred; v of the first state is
+0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import minimize
+
+from neurogym.analysis.regression import log_softmax
+from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.table import Behaviour
+
+#: S.d. of the Gaussian prior of the weights of scaled inputs.
+PRIOR = 1.0
+
+
+@dataclass(frozen=True)
+class TransitionInputs:
+    """Inputs of transitions.
+
+    Attributes:
+        names: "reward", "choice" or names of stimuli.
+        columns: of the stimuli among the inputs; -1 for reward, -2 for choice.
+        centre: subtracted from each input.
+        scale: divisor of each input.
+    """
+
+    names: tuple[str, ...] = ()
+    columns: tuple[int, ...] = ()
+    centre: FloatArray = field(default_factory=lambda: np.zeros(0))
+    scale: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of(cls, names: Sequence[str], table: Behaviour) -> TransitionInputs:
+        """Return inputs by name.
+
+        Raises:
+            UnfitError: for a name that is neither reward, choice nor a stimulus, or an input that is constant.
+        """
+        columns = []
+        for name in names:
+            if name not in ("reward", "choice", *table.stimuli):
+                offered = ", ".join(("reward", "choice", *table.stimuli))
+                raise UnfitError(f"--transition: unknown input '{name}'; expected {offered}")
+            columns.append(
+                {"reward": -1, "choice": -2}.get(name, table.stimuli.index(name) if name in table.stimuli else 0)
+            )
+        plain = cls(tuple(names), tuple(columns), np.zeros(len(names)), np.ones(len(names)))
+        rows = plain.values(np.nan_to_num(table.join("stimuli")), table.join("choice"), table.join("reward"))
+        answered = rows[table.join("choice") >= 0]
+        scale = answered.std(0)
+        for name, sd in zip(names, scale, strict=True):
+            if sd == 0:
+                raise UnfitError(f"--transition: {name} is the same in all trials")
+        return cls(plain.names, plain.columns, answered.mean(0), scale)
+
+    def values(self, stimuli: FloatArray, choice: np.ndarray, reward: FloatArray) -> FloatArray:
+        """Return the scaled inputs of trials, 0 for trials without a choice, shape (..., inputs)."""
+        sources = {-1: np.nan_to_num(reward), -2: np.where(choice < 0, 0.0, 2.0 * choice - 1)}
+        raw = [sources[k] if k < 0 else stimuli[..., k] for k in self.columns]
+        if not raw:
+            return np.zeros((*choice.shape, 0))
+        scaled = (np.stack(raw, -1) - self.centre) / self.scale
+        return np.where(choice[..., None] < 0, 0.0, scaled)
+
+    def of_trial(self, trial: ParallelTrials) -> FloatArray:
+        """Return the inputs of a trial of many sessions, shape (sessions, inputs)."""
+        return self.values(trial.stimuli, trial.choice, trial.reward)
+
+
+def transition_probabilities(base: FloatArray, weights: FloatArray, inputs: FloatArray) -> FloatArray:
+    """Return the probabilities of the next state given the state and the inputs of a trial.
+
+    Args:
+        base: at mean inputs, shape (states, states).
+        weights: of the inputs, shape (states, inputs).
+        inputs: shape (..., inputs).
+
+    Returns:
+        Shape (..., states before, states after).
+    """
+    logits = np.log(np.maximum(base, 1e-300)) + (inputs @ weights.T)[..., None, :]
+    return np.exp(log_softmax(logits))
+
+
+def improve_transitions(
+    base: FloatArray, weights: FloatArray, pairs: FloatArray, inputs: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return transitions and weights that maximise the expected log-likelihood and the priors.
+
+    Args:
+        base: at mean inputs, shape (states, states).
+        weights: of the inputs, shape (states, inputs).
+        pairs: expected transitions after each trial, shape (trials, states, states).
+        inputs: of the trials, shape (trials, inputs).
+    """
+    k, d = weights.shape
+    leaving = pairs.sum(2)
+
+    def loss(x: FloatArray) -> tuple[float, FloatArray]:
+        logits, v = x[: k * k].reshape(k, k), x[k * k :].reshape(k - 1, d)
+        every = np.vstack([np.zeros(d), v])
+        log = log_softmax(logits + (inputs @ every.T)[:, None, :])
+        prior = log_softmax(logits)  # one transition of each kind at mean inputs, as in `improve`
+        value = -(pairs * log).sum() - prior.sum() + 0.5 * (v**2).sum() / PRIOR**2
+        by_logit = np.exp(log) * leaving[..., None] - pairs
+        slope = by_logit.sum(0) + k * np.exp(prior) - 1
+        by_weight = by_logit.sum(1)[:, 1:].T @ inputs + v / PRIOR**2
+        return float(value), np.concatenate([slope.ravel(), by_weight.ravel()])
+
+    start = np.concatenate([np.log(np.maximum(base, 1e-6)).ravel(), (weights - weights[:1])[1:].ravel()])
+    x = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 15}).x
+    new_base = np.exp(log_softmax(x[: k * k].reshape(k, k)))
+    return new_base, np.vstack([np.zeros(d), x[k * k :].reshape(k - 1, d)])

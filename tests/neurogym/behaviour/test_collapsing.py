@@ -1,0 +1,76 @@
+"""Collapsing bounds: densities agree with closed forms and simulation; parameters are recovered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour.models import first_passage
+from neurogym.behaviour.models.base import Problem, UnfitError
+from neurogym.behaviour.models.collapsing import CollapsingResponse, bound_at, solve
+from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
+from neurogym.behaviour.models.responses import FREE, DiffusionResponse
+from neurogym.behaviour.models.times import TimedTrials, TimeSettings
+from neurogym.behaviour.table import Behaviour, session
+
+VALUES = {name: np.array(value) for name, value in {"A": 1.3, "t_R": 0.3, "z": 0.55, "lapse": 0.02, "c": 0.8}.items()}
+CONSTANT = {name: VALUES[name] for name in ("A", "t_R", "z", "lapse")}
+
+
+def test_bounds_that_do_not_collapse_have_the_density_of_the_closed_form():
+    solution = solve("exponential", 0.9, 1e-12, 0.6)
+    n = len(solution.time)
+    for side in (False, True):
+        exact = first_passage.log_density(
+            solution.time, np.full(n, side), np.zeros(n), np.full(n, 1.8), np.full(n, 0.6), np.zeros(n)
+        ).log
+        np.testing.assert_allclose(np.exp(solution.log_density[int(side)]), np.exp(exact), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["timed", "untimed", "omitted", "withheld"])
+def test_likelihoods_agree_with_those_of_constant_bounds(kind):
+    rng, n = np.random.default_rng(0), 40
+    evidence = rng.normal(0, 2, (n, 1))
+    settings = TimeSettings(deadline=1.2, withheld=0 if kind == "withheld" else -1)
+    choice = np.full(n, -1) if kind == "omitted" else np.zeros(n, int) if kind == "withheld" else rng.integers(0, 2, n)
+    rt = rng.uniform(0.4, 1.1, n) if kind == "timed" else np.full(n, np.nan)
+    trials = TimedTrials(choice, rt, settings)
+    for eta in (0.0, 0.7):
+        collapsing = CollapsingResponse("exponential", {"eta": eta, "c": 1e-12})
+        constant = DiffusionResponse({"eta": eta, "sz": 0.0, "st": 0.0})
+        first, second = (response.log_likelihood(evidence, CONSTANT, trials) for response in (collapsing, constant))
+        np.testing.assert_allclose(first.log, second.log, rtol=2e-3, atol=5e-3)
+        np.testing.assert_allclose(first.evidence, second.evidence, atol=2e-2)
+
+
+@pytest.mark.parametrize("form", ["exponential", "hyperbolic", "linear"])
+def test_simulated_times_have_the_density(form):
+    rng, n = np.random.default_rng(1), 20_000
+    response = CollapsingResponse(form, {"eta": 0.0})
+    choice, rt = response.sample(np.ones((n, 1)), VALUES, rng)
+    assert (choice == 1).mean() == pytest.approx(response.probabilities(np.ones((1, 1)), VALUES)[0, 1], abs=0.012)
+    edges = np.linspace(0.4, 2.0, 9)
+    grid = np.linspace(0.4, 2.0, 801)
+    trials = TimedTrials(np.ones(801, int), grid, FREE)
+    density = np.exp(response.log_likelihood(np.ones((801, 1)), VALUES, trials).log)
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        inside = (grid >= low) & (grid < high)
+        expected = density[inside].mean() * (high - low)
+        assert ((choice == 1) & (rt >= low) & (rt < high)).mean() == pytest.approx(expected, abs=0.012)
+    assert bound_at(form, np.array(100.0), 1.0, 0.8) == pytest.approx(0.05)
+
+
+def test_the_speed_of_the_collapse_is_recovered_and_improves_the_fit():
+    rng, n = np.random.default_rng(2), 1200
+    x = rng.choice([-0.4, -0.1, 0.1, 0.4], n)
+    choice, rt = CollapsingResponse("hyperbolic", {"eta": 0.0}).sample(5 * x[:, None], VALUES, rng)
+    data = Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("coh",))
+    fit, constant = (Diffusion(collapse=form).fit([Problem(data)])[0] for form in ("hyperbolic", "none"))
+    assert fit.details["joint"] > constant.details["joint"] + 5
+    for name, value in {**{key: float(each) for key, each in VALUES.items()}, "k": 5.0}.items():
+        assert abs(fit.parameters[name].value - value) < 3.5 * fit.parameters[name].se
+
+
+def test_collapse_excludes_ranges_of_start_and_time():
+    with pytest.raises(UnfitError, match="time_range"):
+        diffusion_response(collapse="linear", time_range=True)

@@ -1,0 +1,67 @@
+"""Hidden states whose transitions depend on inputs; states that are empty are named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour.models.base import Problem, UnfitError, predict
+from neurogym.behaviour.models.glm_hmm import GlmHmm
+from neurogym.behaviour.models.transitions import improve_transitions, transition_probabilities
+from neurogym.behaviour.table import Behaviour, session
+
+
+def switching(effect, sessions=20, trials=150):
+    """Return choices of an engaged and a biased state, to which errors lead by ``effect``."""
+    rng, rows = np.random.default_rng(0), []
+    for k in range(sessions):
+        x, state = rng.choice([-1.0, 1.0], trials), 0
+        choice, reward = np.zeros(trials, int), np.zeros(trials)
+        for t in range(trials):
+            logit = 4 * x[t] if state == 0 else -2.0
+            choice[t] = rng.random() < 1 / (1 + np.exp(-logit))
+            reward[t] = choice[t] == (x[t] > 0)
+            odds = np.log(0.1 / 0.9) if state == 0 else np.log(0.85 / 0.15)
+            state = int(rng.random() < 1 / (1 + np.exp(-(odds - effect * (reward[t] - 0.5)))))
+        rows.append(session(choice, name=str(k), stimuli=x[:, None], reward=reward))
+    return Behaviour(tuple(rows), stimuli=("x",))
+
+
+def test_rewards_that_move_the_state_are_found_and_improve_the_fit():
+    data = switching(3.0)
+    plain, driven = (GlmHmm(2, 0, transition=inputs).fit([Problem(data)])[0] for inputs in (None, "reward"))
+    assert driven.score > plain.score + 6
+    assert driven.details["transition_weights"][1, 0] < -0.5
+    assert any("reward" in note for note in driven.notes)
+    again = GlmHmm(2, 0, transition="reward")
+    policy = again.from_arrays(again.to_arrays(driven.policy), data)
+    for before, after in zip(predict(driven.policy, data.sessions), predict(policy, data.sessions), strict=True):
+        np.testing.assert_allclose(before, after)
+    logs = [
+        np.log(p[np.arange(len(s)), s.choice]).sum()
+        for p, s in zip(predict(policy, data.sessions), data.sessions, strict=True)
+    ]
+    assert sum(logs) == pytest.approx(driven.score, rel=1e-6)  # filtered predictions multiply to the likelihood
+
+
+def test_expected_transitions_are_fitted_by_their_maximum():
+    rng = np.random.default_rng(1)
+    base, weights = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.0], [1.5]])
+    inputs = rng.standard_normal((4000, 1))
+    p = transition_probabilities(base, weights, inputs)
+    np.testing.assert_allclose(p.sum(-1), 1)
+    pairs = 0.5 * p
+    found, slopes = improve_transitions(np.full((2, 2), 0.5), np.zeros((2, 1)), pairs, inputs)
+    np.testing.assert_allclose(found, base, atol=0.02)
+    np.testing.assert_allclose(slopes, weights, atol=0.05)
+
+
+def test_an_empty_state_is_named_and_unknown_inputs_are_refused():
+    rng = np.random.default_rng(2)
+    x = rng.choice([-1.0, 1.0], 1500)
+    choice = (rng.random(1500) < 1 / (1 + np.exp(-3 * x))).astype(int)
+    data = Behaviour((session(choice, stimuli=x[:, None], reward=np.ones(1500)),), stimuli=("x",))
+    with pytest.raises(UnfitError, match="unknown input 'rewrd'; expected reward, choice, x"):
+        GlmHmm(2, 0, transition="rewrd").fit([Problem(data)])
+    with pytest.raises(UnfitError, match="reward is the same"):
+        GlmHmm(2, 0, transition="reward").fit([Problem(data)])
