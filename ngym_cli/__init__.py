@@ -16,6 +16,7 @@ From Python, with the names of the command line:
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
     from ngym_cli.agents.networks.cell import Cell
     from ngym_cli.agents.supervised.learner import Supervised
+    from ngym_cli.api.commands import check, diff, evaluate, export, info, list, plot, watch
     from ngym_cli.api.evaluation import Comparison, Evaluation, compare
     from ngym_cli.api.sweeps import Reproduction, Sweep, reproduce, sweep
     from ngym_cli.api.tables import Fit, data, fit
@@ -37,6 +39,7 @@ _DEFINED_IN = {
     "ngym_cli.agents.algorithms.recurrent_ppo": ("RecurrentPPO",),
     "ngym_cli.agents.networks.cell": ("Cell",),
     "ngym_cli.agents.supervised.learner": ("Supervised",),
+    "ngym_cli.api.commands": ("check", "diff", "evaluate", "export", "info", "list", "plot", "watch"),
     "ngym_cli.api.evaluation": ("Comparison", "Evaluation", "compare"),
     "ngym_cli.api.tables": ("Fit", "data", "fit"),
     "ngym_cli.api.sweeps": ("Reproduction", "Sweep", "reproduce", "sweep"),
@@ -45,6 +48,7 @@ _DEFINED_IN = {
     "ngym_cli.errors": ("UserError",),
     "ngym_cli.figures.registry": ("figure",),
 }
+
 _MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names}
 __all__ = sorted(_MODULES)
 
@@ -69,5 +73,5 @@ def __getattr__(name: str) -> Any:
         raise ImportError(message, name=missing) from error
 
 
-def __dir__() -> list[str]:
+def __dir__() -> builtins.list[str]:
     return sorted([*(name for name in globals() if name.startswith("__")), *_MODULES])

@@ -46,6 +46,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("api",),
         ("catalog",),
         ("commands",),
+        ("api.commands",),
     ],
 }
 

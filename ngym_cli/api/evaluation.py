@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.api import running, settings
+from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import ROOT
 from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,11 +36,14 @@ class WithFigures:
     _trust: bool
 
     @in_python_words
-    def plot(self, figure: FigureChoice, *, by: str | None = None, style: str = "screen", **options: object) -> Figure:
+    def plot(
+        self, figure: FigureChoice | None = None, *, by: str | None = None, style: str = "screen", **options: Any
+    ) -> Figure:
         """Draw a figure.
 
         Args:
-            figure: name of a figure (``ngym list figures``), a reference to one of your own, or the function itself.
+            figure: name of a figure (see ``figures``), a reference to one of your own, or the function itself; by
+                default the most informative figure for the task.
             by: columns to split by, separated by commas.
             style: ``screen`` or ``paper``.
             **options: ``input`` and ``axes`` of figures of dynamics, as in ``ngym plot``; ``input`` may be a list.
@@ -49,10 +54,24 @@ class WithFigures:
         Raises:
             UserError: if the figure does not exist or cannot be drawn, with the reason.
         """
-        drawn, _ = self._draw(figure, by, style, options)
-        if running.in_notebook():
-            running.show_figures()
-        return drawn
+        drawn, _ = self._draw(self._best_figure() if figure is None else figure, by, style, options)
+        return running.shown(drawn)
+
+    @property
+    def figures(self) -> settings.DataTable:
+        """Every figure with a description, whether it can be drawn, and why not."""
+        from ngym_cli.figures import requests
+
+        return settings.frame_of_rows([{**row} for row in requests.available(self._view())])
+
+    def _best_figure(self) -> str:
+        """Return the name of the most informative figure."""
+        from ngym_cli.figures import requests
+        from ngym_cli.figures.registry import find_figure
+
+        view = self._view(quick=True)
+        names = [spec.name for spec in requests.ranked_figures(view)]
+        return next((name for name in names if requests.drawn(view, find_figure(name)).figure), "learning")
 
     @in_python_words
     def table(self, figure: FigureChoice, *, by: str | None = None, **options: object) -> settings.DataTable:
@@ -73,21 +92,24 @@ class WithFigures:
 
     def _draw(self, figure: FigureChoice, by: str | None, style: str, options: dict[str, Any]) -> tuple[Figure, Table]:
         """Return a figure and its table."""
-        from ngym_cli.evaluation.service import recorder
-        from ngym_cli.figures import requests
         from ngym_cli.figures.registry import find_figure
 
         for name in options:
             check_known("option of a figure", name, ["input", "axes"])
         spec = find_figure(figure)
+        view = self._view(by, **options)
+        return _figure(view, spec, style), view.table
+
+    def _view(self, by: str | None = None, quick: bool = False, input: Any = (), axes: str | None = None) -> View:
+        """Return the data for figures."""
+        from ngym_cli.evaluation.service import recorder
+        from ngym_cli.figures import requests
+
         run = self.folder if self._evaluation is None else self.folder.parent.parent
-        given = options.get("input", ())
-        held = [str(each) for each in (given if isinstance(given, list | tuple) else [given])]
-        seen = requests.view(
-            [str(run)], runs.ROOT, by, None, self._evaluation, self._trust, held=held, axes=options.get("axes")
-        )
-        seen.recorder = recorder(runs.ROOT, self._trust, logger.info)
-        return _figure(seen, spec, style), seen.table
+        inputs = [str(each) for each in (input if isinstance(input, list | tuple) else [input])]
+        view = requests.view([str(run)], runs.ROOT, by, None, self._evaluation, self._trust, held=inputs, axes=axes)
+        view.recorder, view.quick = recorder(runs.ROOT, self._trust, logger.info), quick
+        return view
 
 
 def _figure(view: View, spec: FigureSpec, style: str) -> Figure:
@@ -146,14 +168,57 @@ class Evaluation(WithFigures):
         """Trials as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
         return settings.frame_of_trials(read_trials(self.folder / "trials.parquet"))
 
+    @property
+    def conditions(self) -> settings.DataTable:
+        """Performance with interval, and references where known, a row for each value of each condition."""
+        rows = []
+        for condition in self.summary.get("conditions", ()):
+            row: dict[str, Any] = dict(condition)
+            row["performance_low"], row["performance_high"] = row.pop("performance_ci")
+            rows.append(row)
+        return settings.frame_of_rows(rows)
+
+    @cached_property
+    def activity(self) -> Activity:
+        """Recorded activity as an array with the axes time, trials and units.
+
+        Raises:
+            UserError: if none was recorded (``record="activity"``).
+        """
+        return Activity.read(self.folder)
+
+    @in_python_words
+    def recording(self, name: str) -> Activity:
+        """Return a recorded quantity as an array with named axes.
+
+        Args:
+            name: activity, spikes, values, logits, observations, actions or rewards.
+
+        Raises:
+            UserError: if the quantity was not recorded.
+        """
+        return Activity.read(self.folder, name)
+
+    @property
+    def comparison(self) -> DataComparison | None:
+        """Comparison with a table of trials (``compare=...``), or None."""
+        record = self.summary.get("comparison")
+        return None if record is None else DataComparison(record, self.folder)
+
     def __repr__(self) -> str:
-        """Return a short description."""
-        performance = "" if self.performance is None else f", performance {self.performance:.3f}"
-        return f"<Evaluation {self.name}: {self.summary.get('trials', 0):,} trials{performance}>"
+        """Return trials, scores with references, and the distance from data in one line."""
+        words = [f"{self.summary.get('trials', 0):,} trials", scores_in_words(self.summary)]
+        if (comparison := self.comparison) is not None:
+            distance = "unknown" if comparison.distance is None else f"{comparison.distance:.2f} standard errors"
+            words.append(f"distance from {Path(comparison.record['data']).name} {distance}")
+        return f"<Evaluation {self.name}: {', '.join(filter(None, words))}>"
 
     def _repr_html_(self) -> str:
-        shown = ("trials", "performance", "performance_ci", "reward_per_trial", "chance", "blind", "ceiling")
-        return settings.html(f"Evaluation {self.name}", {k: self.summary.get(k) for k in shown if k in self.summary})
+        entries = ("trials", "performance", "performance_ci", "reward_per_trial", *REFERENCES, "abort_rate")
+        summary: dict[str, object] = {**self.summary}
+        page = settings.html(f"Evaluation {self.name}", {k: summary[k] for k in entries if summary.get(k) is not None})
+        comparison = self.comparison
+        return page if comparison is None else page + comparison._repr_html_() + as_image(comparison.plot())
 
 
 @in_python_words
@@ -228,9 +293,7 @@ class Comparison:
             style: ``screen`` or ``paper``.
         """
         figure = self._drawn if style == "screen" else self._draw(style)
-        if running.in_notebook():
-            running.show_figures()
-        return figure
+        return running.shown(figure)
 
     def _draw(self, style: str) -> Figure:
         from ngym_cli.figures.registry import find_figure

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
+from ngym_cli.runs import managing
 from ngym_cli.training.progress import Display, LiveDisplay
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ngym_cli.config import ResolvedConfig, RunConfig
     from ngym_cli.environments.properties import TaskProperties
     from ngym_cli.training.main_loop import Hooks, RunResult
 
 
-def start(config: RunConfig, root: Path, name: str | None, overwrite: bool, progress: bool) -> Path:
+def start(
+    config: RunConfig, root: Path, name: str | None, overwrite: bool, progress: bool,
+    threads_for_learning: int | None = None, tags: Sequence[str] = (),
+) -> Path:  # fmt: skip
     """Train and return the folder of the run; arguments as of ``ngym_cli.training.main_loop.train``."""
-    _prepare()
+    managing.check_tags(tags)
+    _prepare(threads_for_learning)
     from ngym_cli.training import main_loop
 
-    return _folder(main_loop.train(config, root, name, overwrite, hooks(progress)), progress)
+    return _folder(main_loop.train(config, root, name, overwrite, hooks(progress, tags)), progress)
 
 
 def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
@@ -32,8 +40,8 @@ def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
     return _folder(main_loop.resume(run, trust, hooks(progress)), progress)
 
 
-def _prepare() -> None:
-    threads.learn_with(None)
+def _prepare(threads_for_learning: int | None = None) -> None:
+    threads.learn_with(threads_for_learning)
     threads.limit_libraries()
 
 
@@ -43,8 +51,8 @@ def _folder(outcome: RunResult, progress: bool) -> Path:
     return outcome.run.path
 
 
-def hooks(progress: bool) -> Hooks:
-    """Return the hooks of a run with a display, or without."""
+def hooks(progress: bool, tags: Sequence[str] = ()) -> Hooks:
+    """Return the hooks of a run with a display, or without, and with tags."""
     from ngym_cli.agents.algorithms import find_algorithm
     from ngym_cli.training.main_loop import Hooks
 
@@ -55,12 +63,23 @@ def hooks(progress: bool) -> Hooks:
         taught = find_algorithm(resolved.alg).needs_truth
         return LiveDisplay(terminal.console(stderr=True), total, facts.references, taught)
 
-    return Hooks(lambda resolved, facts: threads.one_in_torch(), display)
+    def begun(run: runs.RunFolder) -> None:
+        if tags:
+            managing.tag(run, tags)
+
+    return Hooks(lambda resolved, facts: threads.one_in_torch(), display, begun=begun)
 
 
 def in_notebook() -> bool:
     """Return whether this program is the kernel of a notebook."""
     return "ipykernel" in sys.modules and sys.modules["ipykernel"].__dict__.get("version_info") is not None
+
+
+def shown(figure: Figure) -> Figure:
+    """Return a figure, which a notebook shows."""
+    if in_notebook():
+        show_figures()
+    return figure
 
 
 def show_figures() -> None:

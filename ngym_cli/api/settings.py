@@ -174,7 +174,7 @@ def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
 
 
 #: Rows of a table in the HTML of an object.
-SHOWN = 12
+SHOWN = 14
 
 
 def frame_of_trials(table: Mapping[str, np.ndarray]) -> DataTable:
@@ -200,10 +200,21 @@ def frame_of_table(table: pa.Table) -> DataTable:
     return table.to_pandas()
 
 
-def html(title: str, rows: Mapping[str, object]) -> str:
-    """Return a small HTML table of names and values."""
+def html_of_table(title: str, table: DataTable) -> str:
+    """Return a titled table as HTML."""
     from html import escape
 
+    as_html = getattr(table, "_repr_html_", None)
+    content = f"<pre>{escape(str(table))}</pre>" if as_html is None else as_html()
+    return f"<div><b>{escape(title)}</b>{content}</div>"
+
+
+def html(title: str, rows: Mapping[str, object]) -> str:
+    """Return a small HTML table of names and values; nothing without rows."""
+    from html import escape
+
+    if not rows:
+        return ""
     shown = list(rows.items())[:SHOWN]
     cells = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in shown)
     return f"<div><b>{escape(title)}</b><table>{cells}</table></div>"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ngym_cli.agents import threads
-from ngym_cli.api import settings
+from ngym_cli.api import running, settings
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
@@ -19,8 +20,13 @@ from ngym_cli.errors import UserError
 from ngym_cli.runs import MANIFEST
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ngym_cli.sweeps.folder import SweepFolder
+    from ngym_cli.sweeps.results import BestSetting
     from ngym_cli.sweeps.status import RunRow
+
+logger = logging.getLogger(__name__)
 
 
 @in_python_words
@@ -151,18 +157,78 @@ class Sweep:
         begun = (row["id"] for row in self._rows[1] if row["id"] and (Path(row["id"]) / MANIFEST).is_file())
         return [Run(path, trust=True) for path in begun]
 
+    @property
+    def status(self) -> dict[str, int]:
+        """Number of runs in each state: queued, running, interrupted, done, pruned, failed."""
+        from ngym_cli.sweeps import status
+
+        return status.counts(self._rows[1])
+
+    @property
+    def best(self) -> BestSetting | None:
+        """Setting with the highest mean over seeds, None before a run is done.
+
+        ``best["values"]`` are its parameters; ``train(config=best["config"])`` trains with it.
+        """
+        from ngym_cli.sweeps import control
+
+        return control.result(*self._rows)["best"]
+
+    @property
+    def importance(self) -> dict[str, float]:
+        """Importance of each parameter of a search; empty where scores do not differ."""
+        from ngym_cli.sweeps import control
+
+        return control.result(*self._rows)["importance"]
+
+    @property
+    def figures(self) -> list[str]:
+        """Names of the figures of sweeps."""
+        from ngym_cli.sweeps import figures
+
+        return [*figures.FIGURE_NAMES, figures.DEGENERACY]
+
+    @in_python_words
+    def plot(self, figure: str | None = None, *, by: str | None = None, style: str = "screen",
+             outside: Sequence[str] = ()) -> Figure:  # fmt: skip
+        """Draw a figure.
+
+        Args:
+            figure: performance (the default), learning, search (its default) or degeneracy.
+            by: parameters to draw by, separated by commas; by default all that differ.
+            style: ``screen`` or ``paper``.
+            outside: conditions outside of training, for ``degeneracy``.
+
+        Raises:
+            UserError: if the figure does not exist or cannot be drawn, with the reason.
+        """
+        from ngym_cli.sweeps import figures
+        from ngym_cli.sweeps.degeneracy import OutsideTraining
+
+        folder, _ = self._rows
+        name = figure or ("performance" if folder.recipe.search is None else "search")
+        conditions = OutsideTraining(list(outside), True, logger.info)
+        return running.shown(figures.figure_of(folder, name, by, style, conditions))
+
     def __repr__(self) -> str:
-        """Return a short description."""
-        rows = self._rows[1]
-        return f"<Sweep {self.path}: {sum(row['state'] == 'done' for row in rows)} of {len(rows)} runs done>"
+        """Return the states of the runs and the best setting in one line."""
+        rows, best = self._rows[1], self.best
+        states = ", ".join(f"{n} {state}" for state, n in self.status.items() if n and state != "done")
+        words = [f"{self.status['done']} of {len(rows)} runs done", states]
+        if best is not None:
+            values = ", ".join(f"{key}={value}" for key, value in best["values"].items())
+            words.append(f"best {values}: {best['mean']:.3f}" if values else f"mean {best['mean']:.3f}")
+        return f"<Sweep {self.path}: {'; '.join(filter(None, words))}>"
 
     def _repr_html_(self) -> str:
-        found = self.settings
-        shown = found._repr_html_() if hasattr(found, "_repr_html_") else f"<pre>{found}</pre>"
-        return f"<div><b>Sweep {self.path}</b>{shown}</div>"
+        return settings.html_of_table(repr(self)[1:-1], self.settings)
 
 
-@in_python_words
+@overload
+def reproduce(paper: None = None) -> DataTable: ...
+
+
+@overload
 def reproduce(
     paper: str,
     only: str | Sequence[str] = (),
@@ -171,18 +237,35 @@ def reproduce(
     first_seed: int = 0,
     on: str = "local",
     workers: int | None = None,
+    slurm: Mapping[str, object] | None = None,
     reproductions: str | Path = "reproductions",
     trust: bool = False,
-) -> Reproduction:
+) -> Reproduction: ...
+
+
+@in_python_words
+def reproduce(
+    paper: str | None = None,
+    only: str | Sequence[str] = (),
+    *,
+    seeds: int | None = None,
+    first_seed: int = 0,
+    on: str = "local",
+    workers: int | None = None,
+    slurm: Mapping[str, object] | None = None,
+    reproductions: str | Path = "reproductions",
+    trust: bool = False,
+) -> Reproduction | DataTable:
     """Repeat the experiments of a paper, test the paper's claims, and return the outcome.
 
     Args:
-        paper: name of a paper (``ngym list papers``), or folder of your own.
+        paper: name of a paper, or folder of your own; without it, all papers are listed.
         only: part or claim, or several; all by default.
         seeds: networks for each part (as in the paper).
         first_seed: first seed.
         on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.
         workers: largest number of networks at a time (one per core).
+        slurm: options of sbatch.
         reproductions: folder of all reproductions.
         trust: trust the code in the folder of your own paper.
 
@@ -196,7 +279,11 @@ def reproduce(
     from ngym_cli.papers.request import ReproduceRequest
     from ngym_cli.sweeps import control
 
-    root, launch = Path(reproductions), {"on": on, "workers": workers}
+    if paper is None:
+        from ngym_cli.papers import results
+
+        return settings.frame_of_rows([{**row} for row in results.rows()])
+    root, launch = Path(reproductions), {"on": on, "workers": workers, "slurm": dict(slurm or {})}
     given = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
              "first_seed": first_seed, "launch": launch, "reproductions": root, "trust": trust}  # fmt: skip
     code = reproduction.reproduce(checked(ReproduceRequest, given, spelling="python"))

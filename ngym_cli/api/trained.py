@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
+from ngym_cli.api.results import as_image, scores_in_words
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
@@ -17,6 +18,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.runs import records
 from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -234,31 +236,36 @@ class Run(WithFigures):
     def __repr__(self) -> str:
         """Return a short description."""
         manifest = self.manifest()
-        performance = manifest.get("performance")
-        said = "" if performance is None else f", performance {performance:.3f}"
-        return f"<Run {self.path}: {manifest['status']}, {manifest.get('steps') or 0:,} steps{said}>"
+        scores = scores_in_words(self._scores())
+        return f"<Run {self.path}: {', '.join(filter(None, [manifest['status'], self._steps_in_words(), scores]))}>"
+
+    def _scores(self) -> Mapping[str, Any]:
+        """Return the scores of the last evaluation of the run itself: of the final model, or as recorded."""
+        final = Evaluation(self.path / "eval" / "final", self._trust)
+        return {**self.manifest(), **(final.summary if (final.folder / "summary.json").is_file() else {})}
+
+    def _steps_in_words(self) -> str:
+        """Return the number of steps, and of how many where training ended before."""
+        manifest = self.manifest()
+        steps, planned = manifest.get("steps") or 0, self.config.timesteps
+        before = manifest["status"] != "running" and planned is not None and steps < planned
+        return f"{steps:,} of {planned:,} steps" if before else f"{steps:,} steps"
 
     def _repr_html_(self) -> str:
-        manifest = self.manifest()
-        shown = ("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "chance", "ceiling")
+        manifest = {**self._scores(), **self.manifest()}
+        shown = (
+            *("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "performance_ci"),
+            *(*REFERENCES, "abort_rate"),
+        )
         table = settings.html(f"Run {self.path}", {k: manifest.get(k) for k in shown if manifest.get(k) is not None})
         return table + self._curve()
 
     def _curve(self) -> str:
         """Return the learning curve as an image for HTML; empty if drawing fails."""
-        import base64
-        import io
-
-        from ngym_cli.figures.style import styled
-
         try:
-            figure = self.plot("learning")
+            return as_image(self.plot("learning"))
         except UserError:
             return ""
-        file = io.BytesIO()
-        with styled("screen"):
-            figure.savefig(file, format="png", dpi=72)
-        return f"<img src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
 
 
 def eval_value(option: Option, value: Any) -> object:

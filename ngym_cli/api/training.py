@@ -18,7 +18,7 @@ from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
 from ngym_cli.training.request import RunRequest
 
 #: Options of ``ngym run`` that `train` does not take.
-OF_THE_COMMAND = ("threads", "resume", "tag")
+OF_THE_COMMAND = ("resume",)
 
 
 @in_python_words
@@ -35,6 +35,8 @@ def train(
     trust: bool = False,
     progress: bool = True,
     stages: Sequence[ValuesByName] | None = None,
+    threads: int | None = None,
+    tag: str | Sequence[str] = (),
     **more: Any,
 ) -> Run:
     """Train an agent, keep everything in a run folder, and return the run.
@@ -53,6 +55,8 @@ def train(
         trust: accept code that ``config`` names and the arguments do not.
         progress: show a progress bar.
         stages: stages of a curriculum, each with the arguments that differ, in order.
+        threads: threads for learning; the result does not depend on them (one per core).
+        tag: tags of the run.
         **more: options of ``ngym run``; tables such as ``task_args`` and ``hyperparameters`` are dictionaries.
 
     Raises:
@@ -65,7 +69,8 @@ def train(
     refuse_while_importing()
     given = settings.nested({"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more})
     loaded = configuration.load(settings.path(config), given, trust, "python")
-    return Run(running.start(loaded, Path(runs_root), name, overwrite, progress), trust)
+    tags = [tag] if isinstance(tag, str) else list(tag)
+    return Run(running.start(loaded, Path(runs_root), name, overwrite, progress, threads, tags), trust)
 
 
 @in_python_words

@@ -63,14 +63,9 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         standard errors), ``distance`` (root mean square), ``left_out`` and ``figure``.
     """
     animal = read(data, columns)
-    animal_table, left_out = as_trials(animal), list[str]()
-    notes = list(animal.reading.notes if animal.reading else ())
-    if len(np.unique(table["rt"][np.isfinite(table["rt"])])) < 2 and "rt" in animal_table:
-        left_out.append("reaction times, which do not vary in the task")
-        table, animal_table = ({k: v for k, v in each.items() if k != "rt"} for each in (table, animal_table))
+    table, animal_table, reason, left_out, notes = _aligned(table, animal)
     if "outcome" not in animal_table:
         left_out.append(f"accuracy: {data.name} has neither correctness nor correct choices")
-    reason = add_strength(animal_table, animal, table, notes)
     if reason:
         left_out.append(f"threshold, slope and accuracy by level: {reason}")
     strength = STRENGTH if not reason and "outcome" in animal_table else None
@@ -81,18 +76,9 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
     rows = [*comparisons, *(() if ours is None else _rows(ours, described))]
-    names = run.name, data.stem.replace("_", " ")
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
-        try:
-            drawn = (
-                draw_side_by_side({names[0]: table, names[1]: animal_table})
-                if "outcome" in animal_table
-                else estimates(rows, names)
-            )
-        except Unavailable:
-            drawn = estimates(rows, names)
-        save_figure(drawn, figure)
+        save_figure(_drawn(table, animal_table, rows, (run.name, data.stem.replace("_", " "))), figure)
     result: AnimalComparison = {
         "data": str(data),
         "columns": None if columns is None else str(columns),
@@ -104,6 +90,54 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     }
     write_json(folder / "comparison.json", result)
     return result
+
+
+def figure_of(table: Table, record: AnimalComparison, run_name: str, style: str = "screen") -> Figure:
+    """Return the figure of a comparison.
+
+    Args:
+        table: trials of the agent.
+        record: the comparison.
+        run_name: name of the agent's run.
+        style: ``screen`` or ``paper``.
+
+    Raises:
+        UserError: if the table of the animal is not there any more.
+    """
+    data, columns = Path(record["data"]), record.get("columns")
+    table, animal_table, *_ = _aligned(table, read(data, None if columns is None else Path(columns)))
+    rows = [
+        StatisticComparison(
+            row["name"],
+            Estimate.from_record(row["a"]),
+            Estimate.from_record(row["b"]),
+            Estimate.from_record(row["difference"]),
+            np.nan if row["distance"] is None else row["distance"],
+        )
+        for row in record["statistics"]
+    ]
+    with styled(style):
+        return _drawn(table, animal_table, rows, (run_name, data.stem.replace("_", " ")))
+
+
+def _aligned(table: Table, animal: Behaviour) -> tuple[Table, Table, str, list[str], list[str]]:
+    """Return the trials of agent and animal, why they have no common strength, what is left out, and remarks."""
+    animal_table, left_out = as_trials(animal), list[str]()
+    notes = list(animal.reading.notes if animal.reading else ())
+    if len(np.unique(table["rt"][np.isfinite(table["rt"])])) < 2 and "rt" in animal_table:
+        left_out.append("reaction times, which do not vary in the task")
+        table, animal_table = ({k: v for k, v in each.items() if k != "rt"} for each in (table, animal_table))
+    return table, animal_table, add_strength(animal_table, animal, table, notes), left_out, notes
+
+
+def _drawn(table: Table, animal_table: Table, rows: Sequence[StatisticComparison], names: tuple[str, str]) -> Figure:
+    """Draw both side by side, or the statistics where the trials cannot be drawn."""
+    try:
+        if "outcome" in animal_table:
+            return draw_side_by_side({names[0]: table, names[1]: animal_table})
+    except Unavailable:
+        pass
+    return estimates(rows, names)
 
 
 def as_trials(behaviour: Behaviour) -> Table:

@@ -213,6 +213,15 @@ def natural_figures(seen: View) -> list[FigureSpec]:
     return [spec for spec in FIGURES.values() if spec.suits(seen, tags)]
 
 
+def ranked_figures(seen: View) -> list[FigureSpec]:
+    """Return the figures of a single evaluation that need no recording, the most informative first.
+
+    Figures specific to the kind of task precede general figures, and figures of more columns precede others.
+    """
+    ranked = sorted(natural_figures(seen), key=lambda spec: (not spec.tags, -len(spec.columns)))
+    return [spec for spec in ranked if spec.name not in NOT_TELLING and not spec.record]
+
+
 def suffix(seen: View) -> str:
     """Return the suffix of a figure's file name: the runs, the split and the evaluations."""
     several = f"-{_run_names(seen)}" if len(seen.sources) > 1 else ""
@@ -265,8 +274,6 @@ def best_figure(
 ) -> tuple[str, Figure] | None:
     """Return the most informative figure of a run's evaluation and the figure's name, or None if no figure is suitable.
 
-    Figures specific to the kind of task precede general figures, and figures of more columns precede others.
-
     Args:
         run: the run.
         quick: use few bootstrap samples, because the user waits at the end of a run.
@@ -276,9 +283,7 @@ def best_figure(
     from ngym_cli.figures.view import View
 
     seen = View([Source(run, trust=True, facts=facts)], quick=quick)
-    for spec in sorted(natural_figures(seen), key=lambda spec: (not spec.tags, -len(spec.columns))):
-        if spec.name in NOT_TELLING or spec.record:
-            continue
+    for spec in ranked_figures(seen):
         figure = drawn(seen, spec).figure
         if figure is not None:
             return spec.name, figure

@@ -132,14 +132,15 @@ def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
             importance = worker.importance(sweep)
         except UserError:  # the study cannot be read without Optuna; the rest can
             importance = {}
+    search = sweep.recipe.search
+    settings = results.settings(sweep, rows, search.maximize if search else results.METRIC)
     return {
         "id": str(sweep.path),
         "counts": status.counts(rows),
         "runs": rows,
-        "settings": results.settings(
-            sweep, rows, sweep.recipe.search.maximize if sweep.recipe.search else "performance"
-        ),
+        "settings": settings,
         "importance": importance,
+        "best": results.best(sweep, settings),
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table
-from ngym_cli.errors import check_known
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
 from ngym_cli.sweeps.status import RunRow
@@ -57,18 +57,48 @@ def draw(
 
     for name in names:
         check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
-    keys = parameters(sweep, by)
-    rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
+    drawers, keys = _drawers(sweep, by, outside), parameters(sweep, by)
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
     chosen = list(dict.fromkeys(names)) or FIGURE_NAMES
-    drawers: dict[str, Callable[[], tuple[Figure, Table]]] = {
+    places = files.places(sweep.path, [name if name == "search" else f"{name}{suffix}" for name in chosen])
+    return draw_each({name: drawers[name] for name in chosen}, places, files.style, bool(names))
+
+
+def _drawers(
+    sweep: SweepFolder, by: str | None, outside: degeneracy.OutsideTraining
+) -> dict[str, Callable[[], tuple[Figure, Table]]]:
+    """Return functions that draw the figures of a sweep, by name."""
+    keys = parameters(sweep, by)
+    rows = [row for row in status.StatusReader(sweep).rows() if row["state"] in (*status.FINAL, "running")]
+    return {
         "performance": lambda: (_performance(sweep, rows, keys), {}),
         "learning": lambda: (_learning(sweep, rows, keys), {}),
         "search": lambda: (_search(sweep, rows, keys), {}),
         DEGENERACY: lambda: degeneracy.draw(rows, keys, outside),
     }
-    places = files.places(sweep.path, [name if name == "search" else f"{name}{suffix}" for name in chosen])
-    return draw_each({name: drawers[name] for name in chosen}, places, files.style, bool(names))
+
+
+def figure_of(sweep: SweepFolder, name: str, by: str | None, style: str, outside: degeneracy.OutsideTraining) -> Figure:
+    """Return a figure of a sweep.
+
+    Args:
+        sweep: the sweep.
+        name: a figure of `draw`.
+        by: as in `draw`.
+        style: ``screen`` or ``paper``.
+        outside: evaluations that ``degeneracy`` needs.
+
+    Raises:
+        UserError: if the figure or a parameter does not exist, or the figure cannot be drawn, with the reason.
+    """
+    from ngym_cli.figures.style import Unavailable, styled
+
+    check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
+    try:
+        with styled(style):
+            return _drawers(sweep, by, outside)[name]()[0]
+    except Unavailable as error:
+        raise UserError(f"{name}: {error}") from None
 
 
 def parameters(sweep: SweepFolder, by: str | None) -> list[str]:

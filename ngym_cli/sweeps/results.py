@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import TypedDict
 
 import numpy as np
+import tomli_w
 
 from ngym_cli import runs
 from ngym_cli.config import plain_text
+from ngym_cli.config.model import without_none
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_text
+from ngym_cli.files.writing import write_text
 from ngym_cli.runs.trial_table import write_table
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.folder import SweepFolder
@@ -22,6 +26,7 @@ from ngym_cli.sweeps.status import RunRow, by_setting
 from ngym_cli.terminal import REFERENCES, Row
 
 SUMMARY_FILE = "summary.parquet"
+BEST_FILE = "best.toml"
 RESAMPLES = 2_000
 LEVEL = 0.95
 METRIC: SearchMetric = "performance"
@@ -92,6 +97,16 @@ def _record(row: RunRow) -> Row:
     return {name: manifest.get(name) for name in RECORDED}
 
 
+class BestSetting(SettingRow):
+    """Setting with the highest mean.
+
+    Attributes:
+        config: TOML file with the setting, for ``ngym run --config``.
+    """
+
+    config: str
+
+
 class SweepDocument(TypedDict):
     """State and result of a sweep.
 
@@ -101,6 +116,7 @@ class SweepDocument(TypedDict):
         runs: state of each run.
         settings: results of each setting over seeds.
         importance: importance of each parameter of a search.
+        best: setting with the highest mean; None before a run is done.
     """
 
     id: str
@@ -108,6 +124,7 @@ class SweepDocument(TypedDict):
     runs: list[RunRow]
     settings: list[SettingRow]
     importance: dict[str, float]
+    best: BestSetting | None
 
 
 def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
@@ -116,6 +133,27 @@ def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
     columns = {name: np.array([line[name] for line in lines], object) for name in lines[0]}
     write_table(columns, sweep.path / SUMMARY_FILE)
     return lines
+
+
+def best(sweep: SweepFolder, rows: Sequence[SettingRow]) -> BestSetting | None:
+    """Return the setting with the highest mean of a sweep and write ``best.toml`` for ``ngym run --config``.
+
+    Args:
+        sweep: the sweep.
+        rows: results of `settings`.
+
+    Returns:
+        None before a run is done.
+    """
+    scored = [(row["mean"], row) for row in rows if row["mean"] is not None]
+    if not scored:
+        return None
+    _, row = max(scored, key=lambda pair: pair[0])
+    path = sweep.path / BEST_FILE
+    text = tomli_w.dumps(without_none(sweep.settings(row["values"]), free=True))
+    if not path.is_file() or read_text(path) != text:
+        write_text(path, text)
+    return {**row, "config": str(path)}
 
 
 def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:

@@ -148,6 +148,7 @@ def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> N
     """Print the results of a sweep: settings, importance of parameters, and errors."""
     print_settings(out, document["settings"], sweep.recipe.search is not None)
     print_importance(out, document["importance"])
+    print_best(out, document["best"], len(document["settings"]))
     print_errors(out, document["runs"], sweep)
     out.print(f"{sweep.path / results.SUMMARY_FILE}; next: {quoted('ngym', 'plot', sweep.path)}", soft_wrap=True)
 
@@ -197,6 +198,18 @@ def print_errors(out: Console, rows: Sequence[Mapping[str, object]], sweep: Swee
     if failed:
         more = f"{len(failed) - MOST_ERRORS:,} more failed; " if len(failed) > MOST_ERRORS else ""
         out.print(f"{more}tracebacks are in {sweep.path / 'errors'}", soft_wrap=True)
+
+
+def print_best(out: Console, best: results.BestSetting | None, n_settings: int) -> None:
+    """Print the best of several settings with the command that trains with it."""
+    if best is None or n_settings < 2:
+        return
+    names = plan.short_names(list(best["values"]))
+    text = ", ".join(f"{names[key]}={word(value)}" for key, value in best["values"].items())
+    mean, interval = _cells(best["mean"], best["mean_ci"])
+    spread = f" {interval}" if best["mean_ci"] else ""
+    out.print(f"best setting: {text} ({mean}{spread}); {quoted('ngym', 'run', '--config', best['config'])}",
+              soft_wrap=True)  # fmt: skip
 
 
 def print_importance(out: Console, importance: Mapping[str, float]) -> None:

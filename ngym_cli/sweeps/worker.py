@@ -7,6 +7,7 @@ journal file that is safe on shared disks. A finished run is skipped, an interru
 from __future__ import annotations
 
 import logging
+import math
 import time
 import traceback
 import warnings
@@ -209,12 +210,26 @@ def claim(sweep: SweepFolder, study: Study, storage: Any, job: int) -> Trial:
 def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
     """Do a trial of the search: all seeds in turn; the value of the trial is the mean.
 
+    A trial whose run fails or diverges counts as failed in the study, and the search continues.
+
     Returns:
         As ``ngym_cli.sweeps.worker.perform``.
     """
     study, storage = open_study(sweep, job)
     trial = claim(sweep, study, storage, job)
     finished = study.get_trials(deepcopy=False)[trial.number].state.is_finished()
+    try:
+        return _perform_seeds(sweep, job, trust, study, trial, finished)
+    except InUseError:
+        raise
+    except Exception:
+        if not finished:
+            study.tell(trial.number, state=optuna().trial.TrialState.FAIL)
+        raise
+
+
+def _perform_seeds(sweep: SweepFolder, job: int, trust: bool, study: Study, trial: Trial, finished: bool) -> str:
+    """Do the runs of a trial and report the mean to the study, unless the trial is finished there."""
     metric = _settings(sweep).maximize
     scores: list[float] = []
     for entry in sweep.jobs[job]:
@@ -242,7 +257,7 @@ def _score(record: Mapping[str, Any], metric: SearchMetric) -> float:
         UserError: if the record of the run or the evaluation has no such number.
     """
     value = record.get(metric)
-    if value is None:
+    if value is None or not math.isfinite(value):
         raise UserError(f"a run has no {metric.replace('_', ' ')}, which the search maximises")
     return float(value)
 
@@ -259,9 +274,15 @@ def _watch(trial: Trial, metric: SearchMetric, before: list[float], steps: int) 
 
 
 def importance(sweep: SweepFolder) -> dict[str, float]:
-    """Return the importance of each parameter (PED-ANOVA, arXiv 2304.10255); empty with too few trials."""
+    """Return the importance of each parameter (PED-ANOVA, arXiv 2304.10255).
+
+    Empty with too few trials, and where all trials have the same score.
+    """
     package = optuna()
     study, _ = open_study(sweep)
+    complete = study.get_trials(deepcopy=False, states=(package.trial.TrialState.COMPLETE,))
+    if len({trial.value for trial in complete}) < 2:
+        return {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

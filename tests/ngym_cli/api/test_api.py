@@ -158,7 +158,7 @@ def test_signatures_show_every_option_of_the_command_line_with_its_default():
     options = {option.entry: option for option in options_of(RunRequest)}
     parameters = inspect.signature(nc.train).parameters
     assert {entry for entry in options if "." not in entry} - set(parameters) == {
-        *("threads", "resume", "runs", "smoke", "tag", "dry_run", "print_config", "as_json"),
+        *("resume", "runs", "smoke", "dry_run", "print_config", "as_json"),
     }  # fmt: skip
     assert parameters["eval_trials"].default is None and parameters["device"].default == "auto"
     assert parameters["progress"].default is True and "Units per layer (64)." in nc.train.__doc__

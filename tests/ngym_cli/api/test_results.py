@@ -1,0 +1,70 @@
+"""Evaluations, comparisons and sweeps as objects: arrays with named axes, figures, one honest line each."""
+
+from __future__ import annotations
+
+import shutil
+
+import matplotlib.figure
+import numpy as np
+import pytest
+
+import ngym_cli as nc
+
+
+@pytest.fixture(scope="module")
+def run(run_folder, tmp_path_factory):
+    return nc.Run(shutil.copytree(run_folder, tmp_path_factory.mktemp("results") / "run"))
+
+
+@pytest.fixture(scope="module")
+def recorded(run):
+    return run.evaluate(60, record=["activity", "values"], timing={"stimulus": ["uniform", [200, 600]]}, name="kept")
+
+
+def test_activity_has_named_axes_and_no_values_after_the_end(recorded):
+    activity, values = recorded.activity, recorded.recording("values")
+    assert activity.axes == ("time", "trials", "units") and activity.shape[1:] == (60, 64)
+    assert values.axes == ("time", "trials") and values.shape == activity.shape[:2]
+    lengths = np.isfinite(activity[:, :, 0]).sum(axis=0)
+    assert len(set(lengths)) > 1 and activity.shape[0] == lengths.max()
+    assert activity.time[1] == 100 and "60 trials, 64 units" in repr(activity)
+    assert np.nanmean(activity, axis=1).shape == (activity.shape[0], 64)
+    aligned = activity.aligned("decision")
+    trial = int(np.argmax(lengths))
+    onset = int(activity.onsets["decision"][trial] / 100)
+    zero = int(np.flatnonzero(aligned.time == 0)[0])
+    np.testing.assert_array_equal(aligned[zero, trial], activity[onset, trial])
+    np.testing.assert_array_equal(aligned[zero - onset, trial], activity[0, trial])
+    with pytest.raises(nc.UserError, match="did you mean 'decision'"):
+        activity.aligned("decison")
+    with pytest.raises(nc.UserError, match="record='activity'"):
+        _ = nc.Run(recorded.folder.parent.parent).evaluations[0].activity
+
+
+def test_one_line_has_interval_references_and_abort_rate(run, recorded):
+    for text in (repr(run), repr(recorded)):
+        assert "\n" not in text and "ceiling" in text and "[" in text, text
+    assert f"abort rate {recorded.summary['abort_rate']:.1%}" in repr(recorded)
+    assert f"abort rate {run.evaluations[0].summary['abort_rate']:.1%}" in repr(run)
+    assert "abort_rate" in recorded._repr_html_() and "abort_rate" in run._repr_html_()
+    assert set(recorded.conditions["condition"]) == {"coh"}
+    assert (recorded.conditions["performance_low"] <= recorded.conditions["performance"]).all()
+
+
+def test_the_best_figure_is_drawn_and_all_are_listed_with_reasons(run, recorded):
+    assert isinstance(recorded.plot(), matplotlib.figure.Figure)
+    figures = run.figures.set_index("id")
+    assert figures.loc["learning", "available"] and not figures.loc["forgetting", "available"]
+    assert "two evaluations or more" in figures.loc["forgetting", "reason"]
+
+
+def test_a_comparison_has_numbers_and_a_figure(run):
+    reference = run.evaluations[0].trials
+    compared = run.evaluate(60, compare=reference, name="compared")
+    comparison = compared.comparison
+    assert "standard errors" in repr(compared) and "standard errors" in repr(comparison)
+    table = comparison.table.set_index("statistic")
+    assert {"agent", "agent_low", "data", "difference", "standard_errors"} <= set(table.columns)
+    assert table.loc["accuracy", "agent"] == pytest.approx(compared.performance)
+    assert isinstance(comparison.plot(), matplotlib.figure.Figure) and "<img" in compared._repr_html_()
+    assert run.evaluations[0].comparison is None
