@@ -25,9 +25,14 @@ SIZES = {"small": 0.25, "large": 1.0}  #: shares of the usual number of trials
 #: Coverage outside of which an interval is mended or not printed; a share of 200 that is 0.95 has an error of 0.015.
 LOW, HIGH = 0.90, 0.98
 
-#: Modules whose results are measured; rows are out of date when one of them changes.
-MODULES = ("neurogym/analysis", "neurogym/behaviour/models/logistic.py", "neurogym/behaviour/models/drifting.py",
-           "neurogym/behaviour/describe.py")  # fmt: skip
+#: Modules whose results are measured, and further ones of some observers; rows are out of date when one changes.
+MODULES = ("neurogym/analysis",)
+FURTHER = {
+    "strong_weights": ("neurogym/behaviour/models/logistic.py",),
+    "weak_weights": ("neurogym/behaviour/models/logistic.py",),
+    "drifting_weight": ("neurogym/behaviour/models/logistic.py", "neurogym/behaviour/models/drifting.py"),
+    "sessions": ("neurogym/behaviour/models/logistic.py", "neurogym/behaviour/describe.py"),
+}
 
 
 def items() -> list[str]:
@@ -48,9 +53,10 @@ def make(item: str, seed: int) -> Row:
 
 def settings(item: str) -> object:
     """Return what decides an item apart from its name: sizes, repeats, and the source of the analyses."""
-    paths = [path for module in MODULES for path in _sources(ROOT / module)]
+    name, size = item.split("/")
+    paths = [path for module in (*MODULES, *FURTHER.get(name, ())) for path in _sources(ROOT / module)]
     code = [stamp.plain(path) for path in (*paths, HERE / "observers.py")]
-    return [REPEATS, SIZES[item.split("/")[1]], code]
+    return [REPEATS, SIZES[size], code]
 
 
 def _sources(path: Path) -> list[Path]:

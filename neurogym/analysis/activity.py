@@ -156,7 +156,7 @@ def _smooth(mean: FloatArray, sigma: float) -> FloatArray:
         return mean
     from scipy.ndimage import gaussian_filter1d
 
-    known = np.isfinite(mean)
-    weight = gaussian_filter1d(known.astype(float), sigma, axis=0)
-    filtered = gaussian_filter1d(np.where(known, mean, 0.0), sigma, axis=0)
-    return np.where(known, filtered / np.maximum(weight, 1e-12), np.nan)
+    finite = np.isfinite(mean)
+    weight = gaussian_filter1d(finite.astype(float), sigma, axis=0)
+    filtered = gaussian_filter1d(np.where(finite, mean, 0.0), sigma, axis=0)
+    return np.where(finite, filtered / np.maximum(weight, 1e-12), np.nan)

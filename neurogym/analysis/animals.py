@@ -96,9 +96,9 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, ColumnRule], *,
         table["choice"] = np.array([np.nan if v is None else index[str(v)] for v in table["choice"].tolist()])
     if "choice" in table and "ground_truth" not in table:
         choice = numbers(table["choice"])
-        found = np.unique(choice[np.isfinite(choice)])
-        if len(found) == 2:
-            table["ground_truth"] = np.where(is_correct(table), choice, found.sum() - choice)
+        values = np.unique(choice[np.isfinite(choice)])
+        if len(values) == 2:
+            table["ground_truth"] = np.where(is_correct(table), choice, values.sum() - choice)
     return with_previous(table) if in_order else table
 
 
@@ -115,11 +115,11 @@ def map_column(name: str, rule: ColumnRule, source: Table, n: int) -> np.ndarray
         raise MissingColumnsError(f"column map of {name!r}: no column {spec.get('column')!r}; the file has {have}")
     values = source[str(spec["column"])]
     if "values" in spec:
-        known = {str(key): value for key, value in spec["values"].items()}
-        missing = sorted({str(value) for value in values.tolist()} - set(known))
+        mapping = {str(key): value for key, value in spec["values"].items()}
+        missing = sorted({str(value) for value in values.tolist()} - set(mapping))
         if missing:
             raise ValueError(f"column map of {name!r}: no value for {', '.join(missing[:5])}")
-        values = np.array([known[str(value)] for value in values.tolist()])
+        values = np.array([mapping[str(value)] for value in values.tolist()])
     if "scale" in spec or "offset" in spec:
         return numbers(values) * spec.get("scale", 1) + spec.get("offset", 0)
     return values
@@ -149,15 +149,15 @@ def compare(
         level: coverage of the intervals.
     """
     chosen = default_statistics(strength, n_boot, level) if statistics is None else statistics
-    found = []
+    rows = []
     for name, statistic in chosen.items():
         try:
             a, b = statistic(as_table(table_a)), statistic(as_table(table_b))
         except ValueError as error:
             logger.info("comparison leaves out %s: %s", name, error)
             continue
-        found += [comparison(key, a[key], b[key], level) for key in a if key in b]
-    return tuple(found)
+        rows += [comparison(key, a[key], b[key], level) for key in a if key in b]
+    return tuple(rows)
 
 
 def distance(comparisons: tuple[StatisticComparison, ...]) -> float:
@@ -175,8 +175,8 @@ def default_statistics(strength: str | None = "coh", n_boot: int = 200, level: f
         return {"accuracy": all_trials.accuracy, "abort": all_trials.abort, "miss": all_trials.miss}
 
     def times(table: Table) -> dict[str, Estimate]:
-        found = reaction_times(table, level=level)
-        return {"reaction time": found[0].mean} if found else {}
+        times = reaction_times(table, level=level)
+        return {"reaction time": times[0].mean} if times else {}
 
     def sequence(table: Table) -> dict[str, Estimate]:
         if "prev_outcome" not in table:
@@ -197,8 +197,8 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
         return {f"accuracy at {column} {r.condition[column]:g}": r.accuracy for r in rates(table, column, level=level)}
 
     def times(table: Table) -> dict[str, Estimate]:
-        found = reaction_times(table, column, level=level)
-        return {f"reaction time at {column} {r.condition[column]:g}": r.mean for r in found}
+        times = reaction_times(table, column, level=level)
+        return {f"reaction time at {column} {r.condition[column]:g}": r.mean for r in times}
 
     def psychometric(table: Table) -> dict[str, Estimate]:
         fit = from_trials.psychometric(table, column, model="weibull", n_boot=0, level=level)
@@ -209,8 +209,8 @@ def _by_strength(column: str, n_boot: int, level: float) -> dict[str, Statistic]
 
     def diffusion(table: Table) -> dict[str, Estimate]:
         fit = from_trials.chronometric(table, column, n_boot=n_boot, level=level)
-        found = {"sensitivity": fit.sensitivity, "bound": fit.bound, "residual time": fit.residual_time}
-        return {f"diffusion {name}": estimate for name, estimate in found.items()}
+        by_name = {"sensitivity": fit.sensitivity, "bound": fit.bound, "residual time": fit.residual_time}
+        return {f"diffusion {name}": estimate for name, estimate in by_name.items()}
 
     return {
         "accuracy by strength": accuracy,

@@ -68,7 +68,8 @@ def block_psychometrics(data: TrialData, block: str, strength: str = "coh", **op
     """
     table = require(data, "choice", "outcome", strength, block)
     fits = {
-        str(values[block]): from_trials.psychometric(part, strength, **options) for values, part in groups(table, block)
+        str(values[block]): from_trials.psychometric(piece, strength, **options)
+        for values, piece in groups(table, block)
     }
     if len(fits) < 2:
         raise ValueError(f"all trials are of one block: {', '.join(fits)}")

@@ -205,6 +205,6 @@ def _samples(
         return
     index, rt, correct = trials
     for drawn, hits, times in resampled_sums(linked, index, len(n), (np.ones(len(index)), correct, rt), n_boot, rng):
-        there = np.maximum(drawn, 1e-9)
-        means = np.where(drawn > 0, times / there, mean)
-        yield replace(summary, n=there, k=hits, mean=means, se=se * np.sqrt(n / there))
+        n_drawn = np.maximum(drawn, 1e-9)
+        means = np.where(drawn > 0, times / n_drawn, mean)
+        yield replace(summary, n=n_drawn, k=hits, mean=means, se=se * np.sqrt(n / n_drawn))

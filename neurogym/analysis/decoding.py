@@ -79,8 +79,8 @@ class _ShrunkCovariance:
         from sklearn.covariance import ledoit_wolf
 
         still = len(x) < 2 or not np.ptp(x, axis=0).any()
-        found = np.zeros((x.shape[1], x.shape[1])) if still else ledoit_wolf(x)[0]
-        self.covariance_ = found + self.floor * np.eye(x.shape[1])
+        result = np.zeros((x.shape[1], x.shape[1])) if still else ledoit_wolf(x)[0]
+        self.covariance_ = result + self.floor * np.eye(x.shape[1])
         return self
 
 
@@ -130,8 +130,8 @@ def surrogate_labels(labels: ArrayLike, rng: np.random.Generator) -> np.ndarray:
     while total < 2 * len(y):
         drawn.append(np.full(rng.choice(lengths[following == current]), current))
         total += len(drawn[-1])
-        others = after[current]
-        current = rng.choice(others if len(others) else classes[classes != current])
+        remaining = after[current]
+        current = rng.choice(remaining if len(remaining) else classes[classes != current])
     phase = rng.integers(0, total - len(y) + 1)
     return np.concatenate(drawn)[phase : phase + len(y)]
 
@@ -185,7 +185,7 @@ def decode(
         raise ValueError(f"decoding needs activity (trials, steps, units) and a label each, got {a.shape}, {y.shape}")
     if len(classes) < 2 or counts.min() < folds:
         raise ValueError(f"decoding needs two classes with {folds} trials or more each, got {counts.tolist()}")
-    known = np.asarray(np.isfinite(a).all(axis=2))
+    finite = np.asarray(np.isfinite(a).all(axis=2))
     scorer = _Scorer(None if decoder is None else lambda: clone(decoder), across_time, level)
     sessions = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     corrected = sessions is None and drifts(a, y, seed)
@@ -196,7 +196,7 @@ def decode(
     if not across_time:
         accuracy, low, high = (matrix[:, 0] for matrix in (accuracy, low, high))
     n_groups = 0 if sessions is None else len(np.unique(sessions))
-    return Decoding(accuracy, low, high, float(counts.max() / len(y)), known.sum(axis=0), classes, n_groups, corrected)
+    return Decoding(accuracy, low, high, float(counts.max() / len(y)), finite.sum(axis=0), classes, n_groups, corrected)
 
 
 @dataclass(frozen=True)
@@ -221,21 +221,21 @@ class _Scorer:
 
     def _held_out(self, a: FloatArray, y: np.ndarray, folds: Iterable[Fold]) -> FloatArray:
         """Return whether each held-out trial was decoded correctly, shape (trials, train steps, test steps or 1)."""
-        known = np.asarray(np.isfinite(a).all(axis=2))
+        finite = np.asarray(np.isfinite(a).all(axis=2))
         steps, n_classes = a.shape[1], len(np.unique(y))
         right = np.full((len(y), steps, steps if self.across_time else 1), np.nan)
         for train, test in folds:
             for step in range(steps):
-                rows = train[known[train, step]]
+                rows = train[finite[train, step]]
                 if len(np.unique(y[rows])) < n_classes:
                     continue
                 x = a[rows, step]
                 fitted = (_discriminant(x) if self.model is None else self.model()).fit(x, y[rows])
                 at = np.arange(steps) if self.across_time else np.array([step])
-                trial, column = np.nonzero(known[np.ix_(test, at)])
+                trial, column = np.nonzero(finite[np.ix_(test, at)])
                 if trial.size:
-                    place = column if self.across_time else np.zeros_like(column)
-                    right[test[trial], step, place] = fitted.predict(a[test[trial], at[column]]) == y[test[trial]]
+                    position = column if self.across_time else np.zeros_like(column)
+                    right[test[trial], step, position] = fitted.predict(a[test[trial], at[column]]) == y[test[trial]]
         return right
 
     def corrected_accuracy(
@@ -248,7 +248,7 @@ class _Scorer:
             raise ValueError("the activity drifts and each class is a single block: drift and class are confounded")
         stretch = np.arange(len(y)) * folds // len(y)
         split = [(np.flatnonzero(stretch != k), np.flatnonzero(stretch == k)) for k in range(folds)]
-        found, _, _ = self.accuracy(a, y, split)
+        result, _, _ = self.accuracy(a, y, split)
         residual = _without_class_means(a, y)
         null: list[FloatArray] = []
         while len(null) < SURROGATES:
@@ -258,7 +258,7 @@ class _Scorer:
                 null.append(self.accuracy(residual, drawn, split)[0] - share)
         bias, spread = np.nanmean(null, axis=0), np.nanstd(null, axis=0, ddof=1)
         half = stats.t.ppf((1 + self.level) / 2, SURROGATES - 1) * np.sqrt(1 + 1 / SURROGATES) * spread
-        accuracy = found - bias
+        accuracy = result - bias
         return np.clip(accuracy, 0, 1), np.clip(accuracy - half, 0, 1), np.clip(accuracy + half, 0, 1)
 
 
@@ -291,6 +291,6 @@ def _intervals(right: FloatArray, groups: IntArray | None, level: float) -> tupl
         return accuracy, *wilson(hits, n, level)
     low, high = np.zeros(hits.shape), np.ones(hits.shape)
     for cell in np.ndindex(hits.shape):
-        found = mean_interval(right[:, *cell], groups, level)
-        low[cell], high[cell] = found.low, found.high
+        estimate = mean_interval(right[:, *cell], groups, level)
+        low[cell], high[cell] = estimate.low, estimate.high
     return accuracy, low, high

@@ -202,9 +202,9 @@ def cue_combination(
     fits = {}
     for name, stream in zip([*singles, combined], streams, strict=True):
         rows = kind == name
-        own = rows_of(groups, rows)
+        cue_groups = rows_of(groups, rows)
         fits[name] = fit_psychometric(
-            x[rows], y[rows], guess=lapse, lapse=lapse, n_boot=n_boot, level=level, seed=int(stream), groups=own
+            x[rows], y[rows], guess=lapse, lapse=lapse, n_boot=n_boot, level=level, seed=int(stream), groups=cue_groups
         )
     sigma = {name: np.r_[1 / fit.parameters[1], 1 / fit.draws[:, 1]] for name, fit in fits.items()}
     first, second = (sigma[name] ** 2 for name in singles)

@@ -88,9 +88,9 @@ def choice_history(
     sign = np.where((second == 1) == is_correct(table), 1.0, -1.0)
     size = np.ones(len(sign)) if strength is None else np.abs(numbers(require(table, strength)[strength]))
     several = pair is None and len(np.unique(numbers(table["choice"])[responded(table)])) > 2
-    told = answered & (is_correct(table) if several else True)
+    side_known = answered & (is_correct(table) if several else True)
     return history.choice_history(
-        np.where(told, sign * size, 0.0), second, is_correct(table), session=session, **_linked(table, options)
+        np.where(side_known, sign * size, 0.0), second, is_correct(table), session=session, **_linked(table, options)
     )
 
 
@@ -146,10 +146,10 @@ def cue_combination(
         return evidence.cue_combination(numbers(table[signed]), second, table["modality"], **options)
     if "modality" in table:
         return evidence.cue_combination(signed_strength(table, second), second, table["modality"], **options)
-    first, other = (np.abs(numbers(require(table, "coh_1", "coh_2")[name])) for name in ("coh_1", "coh_2"))
-    modality = np.select([other == 0, first == 0], ["first", "second"], default="both")
+    first, another = (np.abs(numbers(require(table, "coh_1", "coh_2")[name])) for name in ("coh_1", "coh_2"))
+    modality = np.select([another == 0, first == 0], ["first", "second"], default="both")
     sign = np.where(second == is_correct(table), 1.0, -1.0)
-    return evidence.cue_combination(sign * np.maximum(first, other), second, modality, **options)
+    return evidence.cue_combination(sign * np.maximum(first, another), second, modality, **options)
 
 
 def cue_weights(data: TrialData, choices: Choices = None, **options: object) -> evidence.CueWeights:
@@ -157,8 +157,8 @@ def cue_weights(data: TrialData, choices: Choices = None, **options: object) -> 
     table, second = two_choices(data, choices)
     if "coh_1" in table and "coh_2" in table:
         side = np.where(second == is_correct(table), 1.0, -1.0)
-        first, other = (side * numbers(table[name]) for name in ("coh_1", "coh_2"))
-        return evidence.cue_weights(first, other, second, **_linked(table, options))
+        first, another = (side * numbers(table[name]) for name in ("coh_1", "coh_2"))
+        return evidence.cue_weights(first, another, second, **_linked(table, options))
     table, second = two_choices(require(data, "coh", "coh_prop"), choices)
     signed, share = signed_strength(table, second), numbers(table["coh_prop"])
     return evidence.cue_weights(signed * share, signed * (1 - share), second, **_linked(table, options))
@@ -211,8 +211,8 @@ def interval_reproduction(
     """
     table = require(data, "outcome", target, produced)
     table = select(table, responded(table))
-    wanted, given = numbers(table[target]), numbers(table[produced]) + lag
-    return timing.interval_reproduction(wanted, given, **_linked(table, options))
+    wanted, answered = numbers(table[target]), numbers(table[produced]) + lag
+    return timing.interval_reproduction(wanted, answered, **_linked(table, options))
 
 
 def counted_from_cue(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -257,8 +257,8 @@ def learning_curve(
 
 def _pair_in_play(table: Mapping[str, np.ndarray]) -> Choices:
     """Return the two choices available in all trials, if recorded, else None."""
-    found = np.unique(np.asarray(table.get("variable_nch_choices", []), dtype=str))
-    pair = found[0].split("-") if len(found) == 1 else []
+    values = np.unique(np.asarray(table.get("variable_nch_choices", []), dtype=str))
+    pair = values[0].split("-") if len(values) == 1 else []
     return (float(pair[0]), float(pair[1])) if len(pair) == 2 else None
 
 
@@ -270,8 +270,8 @@ def _linked(table: Mapping[str, np.ndarray], options: dict[str, object]) -> dict
 def _answers(table: Mapping[str, np.ndarray], choices: Choices) -> tuple[BoolArray, FloatArray]:
     """Return the answered trials with either of two choices, and the choices coded as 0, 1 or ``nan``."""
     chosen = numbers(table["choice"])
-    found = np.unique(chosen[responded(table)]) if choices is None else np.asarray(choices)
-    if len(found) != 2:
-        raise ValueError(f"a choice history needs two choices, the trials hold {found.tolist()}")
-    answered = responded(table) & np.isin(chosen, found)
-    return answered, np.where(answered, (chosen == found[1]).astype(float), np.nan)
+    result = np.unique(chosen[responded(table)]) if choices is None else np.asarray(choices)
+    if len(result) != 2:
+        raise ValueError(f"a choice history needs two choices, the trials hold {result.tolist()}")
+    answered = responded(table) & np.isin(chosen, result)
+    return answered, np.where(answered, (chosen == result[1]).astype(float), np.nan)

@@ -35,15 +35,15 @@ def clusters(table: Mapping[str, np.ndarray]) -> IntArray | None:
     if linked is None or not np.any(np.asarray(linked) == True):  # noqa: E712 - the column may hold None
         return None
     labels = sessions(table)
-    found = np.unique(labels)
-    if len(found) >= FEW or not len(found):
+    values = np.unique(labels)
+    if len(values) >= FEW or not len(values):
         return labels
-    place = np.zeros(len(labels), np.int64)
+    position = np.zeros(len(labels), np.int64)
     order = np.lexsort((table.get("trial", np.arange(len(labels))), labels))
     counts = np.bincount(labels)
-    place[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    position[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
     length = max(SHORTEST, int(np.ceil(len(labels) / BLOCKS)))
-    return np.unique(labels * (len(labels) + 1) + place // length, return_inverse=True)[1].astype(np.int64)
+    return np.unique(labels * (len(labels) + 1) + position // length, return_inverse=True)[1].astype(np.int64)
 
 
 def enough_groups(*levels: ArrayLike) -> IntArray | None:
@@ -87,13 +87,13 @@ def mean_interval(
         among: which trials count, shape (trials,); None: all.
     """
     x = np.asarray(values, float)
-    known = np.isfinite(x) if among is None else np.isfinite(x) & among
-    x = x[known]
+    finite = np.isfinite(x) if among is None else np.isfinite(x) & among
+    x = x[finite]
     n = len(x)
     if not n:
         return Estimate(np.nan, 0.0 if bounded else np.nan, 1.0 if bounded else np.nan, np.nan)
     mean = float(x.mean())
-    labels = np.arange(n) if groups is None else np.unique(np.asarray(groups)[known], return_inverse=True)[1]
+    labels = np.arange(n) if groups is None else np.unique(np.asarray(groups)[finite], return_inverse=True)[1]
     count = int(labels.max()) + 1
     sums = np.bincount(labels, weights=x - mean)
     variance = float(sums @ sums) / n**2 * count / (count - 1) if count > 1 else np.nan
@@ -134,8 +134,8 @@ def proportion_curve(
     if groups is None and bool(np.isin(scores, (0.0, 1.0)).all()):
         return Curve.proportions(places, np.bincount(at, weights=scores, minlength=len(places)), n, level)
     labels = rows_of(groups, among)
-    found = [mean_interval(scores, labels, level, among=at == k) for k in range(len(places))]
-    return Curve.estimates(places, found, n)
+    rows = [mean_interval(scores, labels, level, among=at == k) for k in range(len(places))]
+    return Curve.estimates(places, rows, n)
 
 
 def mean_curve(
@@ -143,8 +143,8 @@ def mean_curve(
 ) -> Curve:
     """Means of scores without bounds at several places; arguments as of `proportion_curve`."""
     places, at = np.asarray(x), np.asarray(index)
-    found = [mean_interval(values, groups, level, bounded=False, among=at == k) for k in range(len(places))]
-    return Curve.estimates(places, found, np.bincount(at, minlength=len(places)))
+    rows = [mean_interval(values, groups, level, bounded=False, among=at == k) for k in range(len(places))]
+    return Curve.estimates(places, rows, np.bincount(at, minlength=len(places)))
 
 
 def resampled_sums(

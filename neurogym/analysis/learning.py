@@ -138,9 +138,9 @@ def cumulative_regret(
     each = [np.cumsum(regret[session == s]) for s in np.unique(session)]
     length = min(map(len, each))
     curves = np.stack([curve[:length] for curve in each])
-    found = _over_curves(np.arange(1, length + 1), curves, _mean, n_boot, level, seed)
+    result = _over_curves(np.arange(1, length + 1), curves, _mean, n_boot, level, seed)
     unknown = np.full(length, np.nan)
-    return replace(found, low=unknown, high=unknown) if len(curves) == 1 else found
+    return replace(result, low=unknown, high=unknown) if len(curves) == 1 else result
 
 
 def reversal_curve(
@@ -177,12 +177,12 @@ def reversal_curve(
     offsets = np.arange(-before, after)
     places, hits, of, switch = [], [], [], []
     for start in change:
-        place = np.searchsorted(ends, start)
-        trials = np.arange(max(ends[place - 1], start - before), min(ends[place + 1], start + after))
+        position = np.searchsorted(ends, start)
+        trials = np.arange(max(ends[position - 1], start - before), min(ends[position + 1], start + after))
         places.append(trials - start + before)
         hits.append(chosen[trials] == right[start])
         of.append(np.full(len(trials), session[start]))
-        block = chosen[start : ends[place + 1]] == right[start]
+        block = chosen[start : ends[position + 1]] == right[start]
         runs = np.convolve(block, np.ones(streak), "valid") == streak
         if len(block) >= streak and runs.any():
             switch.append(float(np.argmax(runs)))

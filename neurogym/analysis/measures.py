@@ -55,14 +55,14 @@ def measures(names: Iterable[str], data: TrialData, sure: int = 3) -> list[Measu
         data: trial table of an evaluation.
         sure: the action that takes the sure option, where there is one.
     """
-    known: dict[str, Callable[[TrialData], list[Measure]]] = {**MEASURES, "wagering": partial(wagering, sure=sure)}
-    found: list[Measure] = []
+    functions: dict[str, Callable[[TrialData], list[Measure]]] = {**MEASURES, "wagering": partial(wagering, sure=sure)}
+    rows: list[Measure] = []
     for name in names:
         try:
-            found += [each for each in known[name](data) if np.isfinite(each.value)]
+            rows += [each for each in functions[name](data) if np.isfinite(each.value)]
         except (MissingColumnsError, ValueError):
             continue  # too few trials, one choice only, or a column that this variant of the task does not have
-    return found
+    return rows
 
 
 def _from(id_: str, label: str, estimate: Estimate, of: int, unit: str = "") -> Measure:
@@ -70,8 +70,8 @@ def _from(id_: str, label: str, estimate: Estimate, of: int, unit: str = "") -> 
 
 
 def _proportion(id_: str, label: str, rows: BoolArray, among: BoolArray, linked: IntArray | None) -> Measure:
-    found = mean_interval(rows, linked, among=among)
-    return _from(id_, label, found, int(among.sum()))
+    estimate = mean_interval(rows, linked, among=among)
+    return _from(id_, label, estimate, int(among.sum()))
 
 
 def psychometric(data: TrialData) -> list[Measure]:
@@ -130,11 +130,11 @@ def interval(data: TrialData) -> list[Measure]:
     gains = np.unique(numbers(table["gain"])) if "gain" in table else np.zeros(0)
     if len(gains) < 2:
         return _reproduction(table)
-    parts = {f"{gain:g}": select(table, numbers(table["gain"]) == gain) for gain in gains}
+    pieces = {f"{gain:g}": select(table, numbers(table["gain"]) == gain) for gain in gains}
     return [
         replace(each, id=f"{each.id}_{gain}", label=f"{each.label} at gain {gain}")
-        for gain, part in parts.items()
-        for each in _reproduction(part)
+        for gain, piece in pieces.items()
+        for each in _reproduction(piece)
     ]
 
 
@@ -152,23 +152,23 @@ def _reproduction(table: Mapping[str, np.ndarray]) -> list[Measure]:
 
 def wagering(data: TrialData, sure: int = 3) -> list[Measure]:
     """Return the probability of the sure option, and the gain in accuracy when the option is waived."""
-    found = from_trials.wagering(data, sure=sure, n_boot=200)
-    n = int(found.sure.n.sum())
+    result = from_trials.wagering(data, sure=sure, n_boot=200)
+    n = int(result.sure.n.sum())
     return [
-        _from("sure", "P(sure)", found.p_sure, n),
-        _from("advantage", "accuracy gained by waiving", found.advantage, n),
+        _from("sure", "P(sure)", result.p_sure, n),
+        _from("advantage", "accuracy gained by waiving", result.advantage, n),
     ]
 
 
 def two_step(data: TrialData) -> list[Measure]:
     """Return the probabilities of staying after each kind of trial, and the index of model-based control."""
-    found = from_trials.two_step(data)
-    words = {name: name.replace("_", ", ") for name in found.stay}
+    result = from_trials.two_step(data)
+    words = {name: name.replace("_", ", ") for name in result.stay}
     stays = [
-        _from(f"stay_{name}", f"P(stay) {words[name]}", estimate, found.n[name])
-        for name, estimate in found.stay.items()
+        _from(f"stay_{name}", f"P(stay) {words[name]}", estimate, result.n[name])
+        for name, estimate in result.stay.items()
     ]
-    return [*stays, _from("model_based", "model-based index", found.model_based, sum(found.n.values()))]
+    return [*stays, _from("model_based", "model-based index", result.model_based, sum(result.n.values()))]
 
 
 def bandit(data: TrialData) -> list[Measure]:
@@ -202,27 +202,27 @@ def switching(data: TrialData) -> list[Measure]:
     """Return how often the better option is chosen, and win-stay and lose-shift by reward."""
     table = require(data, "choice", "outcome", "ground_truth", "reward")
     right = numbers(table["choice"]) == numbers(table["ground_truth"])
-    found = from_trials.win_stay_lose_shift(data, won="reward")
+    result = from_trials.win_stay_lose_shift(data, won="reward")
     return [
         _proportion("better", "P(better option)", right, responded(table), clusters(table)),
-        _from("win_stay", "win-stay", found.win_stay, found.n_win),
-        _from("lose_shift", "lose-shift", found.lose_shift, found.n_lose),
+        _from("win_stay", "win-stay", result.win_stay, result.n_win),
+        _from("lose_shift", "lose-shift", result.lose_shift, result.n_lose),
     ]
 
 
 def indifference(data: TrialData) -> list[Measure]:
     """Return the relative value of A in units of B."""
-    found = from_trials.indifference_point(data, n_boot=200)
-    return [_from("relative_value", "value of A in B", found.relative_value, n_trials(as_table(data)))]
+    result = from_trials.indifference_point(data, n_boot=200)
+    return [_from("relative_value", "value of A in B", result.relative_value, n_trials(as_table(data)))]
 
 
 def context(data: TrialData) -> list[Measure]:
     """Return the weights of relevant and of irrelevant evidence on the choice."""
-    found = from_trials.context_use(data)
+    result = from_trials.context_use(data)
     rows = n_trials(as_table(data))
     return [
-        _from("relevant", "weight of relevant evidence", found.relevant, rows),
-        _from("irrelevant", "weight of irrelevant evidence", found.irrelevant, rows),
+        _from("relevant", "weight of relevant evidence", result.relevant, rows),
+        _from("irrelevant", "weight of irrelevant evidence", result.irrelevant, rows),
     ]
 
 
@@ -232,26 +232,26 @@ def cue_combination(data: TrialData) -> list[Measure]:
     Precision is the standard deviation of a cumulative Gaussian without lapses; the choice is that of the higher rate.
     """
     if "rate" in (table := require(data, "modality", "choice", "outcome")):
-        found = from_trials.cue_combination(table, choices=(2, 1), signed="rate", lapse=0.0, n_boot=200)
+        result = from_trials.cue_combination(table, choices=(2, 1), signed="rate", lapse=0.0, n_boot=200)
     else:
-        found = from_trials.cue_combination(table, lapse=0.0, n_boot=200)
+        result = from_trials.cue_combination(table, lapse=0.0, n_boot=200)
     rows = n_trials(as_table(data))
     return [
-        *(_from(f"sigma_{name}", f"sigma, {name}", each, found.fits[name].n) for name, each in found.sigma.items()),
-        _from("optimal_sigma", "sigma that single modalities allow", found.optimal_sigma, rows),
-        _from("sigma_ratio", "sigma of both over that", found.ratio, rows),
+        *(_from(f"sigma_{name}", f"sigma, {name}", each, result.fits[name].n) for name, each in result.sigma.items()),
+        _from("optimal_sigma", "sigma that single modalities allow", result.optimal_sigma, rows),
+        _from("sigma_ratio", "sigma of both over that", result.ratio, rows),
     ]
 
 
 def history(data: TrialData) -> list[Measure]:
     """Return the weight of past transitions after correct and after error trials, and the reset after errors."""
     strength = "coh" if "coh" in require(data, "choice", "outcome") else None
-    found = from_trials.choice_history(data, strength)
-    correct, error = found.after_correct.n, found.after_error.n
+    result = from_trials.choice_history(data, strength)
+    correct, error = result.after_correct.n, result.after_error.n
     return [
-        _from("after_correct", "weight of transitions after correct", found.transition_after_correct, correct),
-        _from("after_error", "weight of transitions after errors", found.transition_after_error, error),
-        _from("reset_index", "reset index", found.reset_index, correct + error),
+        _from("after_correct", "weight of transitions after correct", result.transition_after_correct, correct),
+        _from("after_error", "weight of transitions after errors", result.transition_after_error, error),
+        _from("reset_index", "reset index", result.reset_index, correct + error),
     ]
 
 

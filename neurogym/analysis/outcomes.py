@@ -71,10 +71,10 @@ def rates(data: TrialData, by: Sequence[str] | str = (), *, level: float = 0.95)
         by: columns whose values make the conditions; none for all trials together.
         level: coverage of the intervals.
     """
-    found = []
+    rows = []
     for condition, trials in groups(require(data, "outcome"), by):
         outcome, linked, correct = trials["outcome"].astype(str), clusters(trials), is_correct(trials)
-        found.append(
+        rows.append(
             Rates(
                 condition,
                 n_trials(trials),
@@ -84,7 +84,7 @@ def rates(data: TrialData, by: Sequence[str] | str = (), *, level: float = 0.95)
                 miss=mean_interval(outcome == "miss", linked, level),
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def reaction_times(data: TrialData, by: Sequence[str] | str = (), *, level: float = 0.95) -> tuple[ReactionTimes, ...]:
@@ -95,7 +95,7 @@ def reaction_times(data: TrialData, by: Sequence[str] | str = (), *, level: floa
         by: columns whose values make the conditions; none for all trials together.
         level: coverage of the interval of the mean.
     """
-    found = []
+    results = []
     for condition, trials in groups(require(data, "outcome", "rt"), by):
         rt, linked = numbers(trials["rt"]), clusters(trials)
         rows = responded(trials) & np.isfinite(rt)
@@ -104,5 +104,5 @@ def reaction_times(data: TrialData, by: Sequence[str] | str = (), *, level: floa
             mean = Estimate.mean(rt, level) if linked is None else mean_interval(rt, linked[rows], level, bounded=False)
             quantiles = tuple(np.quantile(rt, [0.1, 0.3, 0.5, 0.7, 0.9]).tolist())
             sd = float(rt.std(ddof=1)) if rt.size > 1 else float("nan")
-            found.append(ReactionTimes(condition, rt.size, mean, sd, quantiles))
-    return tuple(found)
+            results.append(ReactionTimes(condition, rt.size, mean, sd, quantiles))
+    return tuple(results)

@@ -145,9 +145,9 @@ def fit_psychometric(
     index, parameters = np.searchsorted(x, np.asarray(strength, float)), likelihood.natural(best)
     reach = likelihood.reach(best, index, np.asarray(response, float), groups, level)
     estimates = {}
-    for i, (name, known) in enumerate(zip(PARAMETERS, (None, None, guess, lapse), strict=True)):
-        if known is not None:
-            estimates[name] = Estimate.fixed(known)
+    for i, (name, fixed) in enumerate(zip(PARAMETERS, (None, None, guess, lapse), strict=True)):
+        if fixed is not None:
+            estimates[name] = Estimate.fixed(fixed)
         elif profile:
             estimates[name] = likelihood.profile(i, best, k, float(reach[i]), level)
         else:

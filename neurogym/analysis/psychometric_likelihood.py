@@ -77,8 +77,8 @@ class Likelihood:
         """Return the points from which the maximum is sought."""
         asymptotes = [low if low == high else 0.02 for low, high in self.bounds[2:]]
         return [
-            np.array([self.low + place * self.span, np.log(steepness / self.span), *asymptotes])
-            for place, steepness in ((0.5, 6.0), (0.25, 12.0), (0.75, 3.0))
+            np.array([self.low + position * self.span, np.log(steepness / self.span), *asymptotes])
+            for position, steepness in ((0.5, 6.0), (0.25, 12.0), (0.75, 3.0))
         ]
 
     def natural(self, theta: np.ndarray) -> FloatArray:

@@ -114,12 +114,12 @@ def _with_prior(
     """Return weights with a Gaussian prior, their covariance and the number of groups that this comes from."""
     scale = np.where(x.std(0) > 0, x.std(0), 1.0)
     sd = np.full(len(scale), prior_sd)
-    found, information = fit_weights(x / scale, y.astype(int), 2, sd, tolerance=1e-8)
+    result, information = fit_weights(x / scale, y.astype(int), 2, sd, tolerance=1e-8)
     if groups is None:
         covariance, count = np.linalg.pinv(information), 0
     else:
-        covariance, count = _without_each(x / scale, y[:, None] == [0, 1], found[1], information, groups)
-    return found[1] / scale, covariance / np.outer(scale, scale), count
+        covariance, count = _without_each(x / scale, y[:, None] == [0, 1], result[1], information, groups)
+    return result[1] / scale, covariance / np.outer(scale, scale), count
 
 
 def weight_estimate(value: float, se: float, groups: int, level: float = 0.95) -> Estimate:
@@ -205,8 +205,10 @@ def fit_weights(
         return out + np.diag(precision)
 
     method = "trust-exact" if len(centre) < 60 else "trust-ncg"
-    found = minimize(loss, centre, jac=True, hess=information, method=method, tol=tolerance, options={"maxiter": 200})
-    best = np.asarray(found.x)
+    solution = minimize(
+        loss, centre, jac=True, hess=information, method=method, tol=tolerance, options={"maxiter": 200}
+    )
+    best = np.asarray(solution.x)
     return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), information(best)
 
 
@@ -294,8 +296,8 @@ def is_separable(x: FloatArray, choice: ArrayLike) -> bool:
     from scipy.optimize import linprog
 
     signed = np.unique(np.where(np.asarray(choice, bool)[:, None], x, -x), axis=0)
-    found = linprog(-signed.sum(0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1))
-    return bool(found.success and -found.fun > 1e-6)
+    result = linprog(-signed.sum(0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1))
+    return bool(result.success and -result.fun > 1e-6)
 
 
 def ratio_estimate(numerator: FloatArray, denominator: FloatArray, level: float) -> Estimate:

@@ -59,9 +59,9 @@ def selectivity_table(
     from scipy.stats import false_discovery_control
 
     y = np.asarray(rate, float)
-    known = np.isfinite(y).all(axis=1)
-    y = y[known]
-    coded = {name: _effects(np.asarray(column)[known], name) for name, column in variables.items()}
+    finite = np.isfinite(y).all(axis=1)
+    y = y[finite]
+    coded = {name: _effects(np.asarray(column)[finite], name) for name, column in variables.items()}
     pairs = list(combinations(coded, 2))
     crossed = {f"{a}:{b}": (coded[a][:, :, None] * coded[b][:, None, :]).reshape(len(y), -1) for a, b in pairs}
     blocks = {**coded, **crossed}
@@ -72,9 +72,9 @@ def selectivity_table(
     statistics, effects, p_values = [], [], []
     for name in blocks:
         # A main effect is tested among the models without interactions of it: with them it has no meaning of its own.
-        others = [block for other, block in blocks.items() if name not in other.split(":") and other != name]
-        without, rank = _residual(y, others)
-        within, rank_within = _residual(y, [*others, blocks[name]])
+        remaining = [block for second, block in blocks.items() if name not in second.split(":") and second != name]
+        without, rank = _residual(y, remaining)
+        within, rank_within = _residual(y, [*remaining, blocks[name]])
         between = np.maximum(without - within, 0)
         statistic = (between / max(rank_within - rank, 1)) / np.maximum(full / freedom, 1e-300)
         statistics.append(statistic)

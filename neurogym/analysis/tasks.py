@@ -59,8 +59,8 @@ def task_variance(
         values = aligned[names == name]
         if len(values) < 2:
             raise ValueError(f"task {name} has a single trial; a variance needs two")
-        known = np.isfinite(values[..., 0]).sum(axis=0) > 1
-        columns.append(np.nanvar(values[:, known], axis=0).mean(axis=0))
+        finite = np.isfinite(values[..., 0]).sum(axis=0) > 1
+        columns.append(np.nanvar(values[:, finite], axis=0).mean(axis=0))
     variance = np.stack(columns, axis=1)
     active = variance.sum(axis=1) > least
     largest = np.where(active, variance.max(axis=1), np.nan)[:, None]
@@ -136,11 +136,11 @@ def silhouette(points: ArrayLike, label: ArrayLike) -> float:
     member = groups[:, None] == names
     size = member.sum(axis=0)
     total = distance @ member
-    own = member.argmax(axis=1)
+    cluster = member.argmax(axis=1)
     rows = np.arange(len(x))
-    within = total[rows, own] / np.maximum(size[own] - 1, 1)
-    other = np.where(member, np.inf, total / size).min(axis=1)
-    values = np.where(size[own] > 1, (other - within) / np.maximum(np.maximum(other, within), 1e-300), 0.0)
+    within = total[rows, cluster] / np.maximum(size[cluster] - 1, 1)
+    between = np.where(member, np.inf, total / size).min(axis=1)
+    values = np.where(size[cluster] > 1, (between - within) / np.maximum(np.maximum(between, within), 1e-300), 0.0)
     return float(values.mean())
 
 
@@ -172,5 +172,5 @@ def lesion_matrix(groups: Sequence[ArrayLike], performance: Callable[[IntArray],
     tasks = tuple(intact)
     rows = [performance(np.asarray(units, np.int64)) for units in groups]
     lesioned = np.array([[row[task] for task in tasks] for row in rows]).reshape(len(rows), len(tasks))
-    whole = np.array([intact[task] for task in tasks])
-    return LesionMatrix(tasks, whole, lesioned, lesioned - whole)
+    intact_scores = np.array([intact[task] for task in tasks])
+    return LesionMatrix(tasks, intact_scores, lesioned, lesioned - intact_scores)

@@ -58,9 +58,9 @@ def interval_reproduction(
         ValueError: fewer than four produced intervals or a single target.
     """
     x, y = np.asarray(target, float), np.asarray(produced, float)
-    done = np.isfinite(x) & np.isfinite(y)
-    x, y = x[done], y[done]
-    linked = rows_of(groups, done)
+    valid = np.isfinite(x) & np.isfinite(y)
+    x, y = x[valid], y[valid]
+    linked = rows_of(groups, valid)
     if len(x) < 4 or np.ptp(x) == 0:
         raise ValueError(f"interval reproduction needs four trials and two targets, got {len(x)} trials")
 

@@ -72,9 +72,9 @@ def pca_trajectories(activity: ArrayLike, n_components: int = 3) -> Trajectories
     if a.ndim != 3 or not 1 <= n_components <= a.shape[2]:
         raise ValueError(f"principal components need shape (conditions, steps, units >= components), got {a.shape}")
     flat = a.reshape(-1, a.shape[2])
-    known = flat[np.isfinite(flat).all(axis=1)]
-    mean = known.mean(axis=0)
-    _, singular, axes = np.linalg.svd(known - mean, full_matrices=False)
+    finite = flat[np.isfinite(flat).all(axis=1)]
+    mean = finite.mean(axis=0)
+    _, singular, axes = np.linalg.svd(finite - mean, full_matrices=False)
     axes = axes[:n_components]
     # The sign of a component is arbitrary: make its largest loading positive, so that figures can be compared.
     axes = axes * np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
@@ -107,9 +107,9 @@ def targeted_axes(
     design = np.column_stack([*columns, np.ones(len(a))])
     coefficients = np.full((a.shape[1], len(columns), a.shape[2]), np.nan)
     for step in range(a.shape[1]):
-        known = np.isfinite(z[:, step]).all(axis=1)
-        if known.sum() > design.shape[1]:
-            coefficients[step] = np.linalg.lstsq(design[known], z[known, step], rcond=None)[0][:-1]
+        finite = np.isfinite(z[:, step]).all(axis=1)
+        if finite.sum() > design.shape[1]:
+            coefficients[step] = np.linalg.lstsq(design[finite], z[finite, step], rcond=None)[0][:-1]
     if n_denoise is not None:
         # Averages over conditions, not single trials: noise must not decide which dimensions are kept.
         groups = np.unique(design, axis=0, return_inverse=True)[1].ravel()

@@ -174,10 +174,10 @@ def two_choices(data: TrialData, choices: tuple[float, float] | None = None) -> 
     table = select(table, responded(table))
     choice = numbers(table["choice"])
     if choices is None:
-        found = np.unique(choice)
-        if len(found) != 2:
-            raise ValueError(f"a two-alternative analysis needs two choices, the trials hold {found.tolist()}")
-        choices = (float(found[0]), float(found[1]))
+        values = np.unique(choice)
+        if len(values) != 2:
+            raise ValueError(f"a two-alternative analysis needs two choices, the trials hold {values.tolist()}")
+        choices = (float(values[0]), float(values[1]))
     rows = np.isin(choice, choices)
     return select(table, rows), choice[rows] == choices[1]
 
@@ -192,10 +192,10 @@ def rising_choices(data: TrialData, signed: str) -> tuple[float, float] | None:
     table = require(data, "choice", "outcome", signed)
     right = is_correct(table)
     choice, strength = numbers(table["choice"])[right], numbers(table[signed])[right]
-    found = np.unique(choice)
-    if len(found) != 2:
+    values = np.unique(choice)
+    if len(values) != 2:
         return None
-    first, second = sorted(found.tolist(), key=lambda each: float(strength[choice == each].mean()))
+    first, second = sorted(values.tolist(), key=lambda each: float(strength[choice == each].mean()))
     return first, second
 
 

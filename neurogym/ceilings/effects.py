@@ -43,17 +43,17 @@ HIDES_OUTCOME = Effect("leaves", reward=False, hides_outcome=True)
 NOISE = Effect("noise")
 
 
-def unknown(why: str) -> Effect:
+def unknown(reason: str) -> Effect:
     """Return the effect of a wrapper for which no exact calculation is known."""
-    return Effect("unknown", why)
+    return Effect("unknown", reason)
 
 
 def effect_of(layer: Any) -> Effect:
     """Effect of a wrapper on the best possible score, as its class declares it."""
     for cls in type(layer).__mro__:
-        own = vars(cls)
-        if "effect_on_ceiling" in own or own.get("ceiling_effect") is not None:
+        declared = vars(cls)
+        if "effect_on_ceiling" in declared or declared.get("ceiling_effect") is not None:
             return layer.effect_on_ceiling()
-        if any(hook in own for hook in HOOKS + HOOKS_OF_GYMNASIUM):  # inherited declarations are no longer valid
+        if any(hook in declared for hook in HOOKS + HOOKS_OF_GYMNASIUM):  # inherited declarations are no longer valid
             break
     return Effect("unknown", "it does not say what it does to the ceiling")

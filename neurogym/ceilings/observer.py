@@ -102,9 +102,9 @@ class IdealObserver:
         index = [env.wrappers.index(noise) for noise in noises]
         self.noisy, self.clean = copy.deepcopy(env), copy.deepcopy(env)
         self.sigma = float(getattr(env, "sigma", None) or 0.0)
-        for one in (self.noisy, self.clean):
-            one.reset(seed=seed)
-            one.stack.keep([one.wrappers[i] for i in index])
+        for env_copy in (self.noisy, self.clean):
+            env_copy.reset(seed=seed)
+            env_copy.stack.keep([env_copy.wrappers[i] for i in index])
         if self.sigma:
             self.clean.sigma = 0.0  # type: ignore[attr-defined]
         self._noises = self.noisy.wrappers
@@ -143,19 +143,19 @@ class IdealObserver:
         from scipy.special import logsumexp
 
         size = trials * (timings if self.timed else 1)
-        found = []
+        rows = []
         for k in self.timings(timings):
             templates = self._templates(_drawn(self.clean, self.settings.draws, self.settings.prior))
             seen, variance = self._seen(_drawn(self.noisy, size, self.settings.prior), templates)
             performance, reward = [], []
-            for part in _parts(len(seen), len(templates.weight)):
-                log = np.log(templates.weight) + self._log_likelihood(seen[part], templates, variance)
+            for chunk in _chunks(len(seen), len(templates.weight)):
+                log = np.log(templates.weight) + self._log_likelihood(seen[chunk], templates, variance)
                 post = np.exp(log - logsumexp(log, axis=1, keepdims=True))
                 expected, accuracy = post @ templates.reward, post @ templates.performance
                 performance.append(accuracy.max(axis=1))
                 reward.append(expected.max(axis=1))
-            found.append((np.concatenate(performance), np.concatenate(reward), np.full(size, k)))
-        return Scores(*(np.concatenate(column) for column in zip(*found, strict=True)))
+            rows.append((np.concatenate(performance), np.concatenate(reward), np.full(size, k)))
+        return Scores(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
     def likelihoods(self, timings: int, trials: int) -> tuple[FloatArray, IntArray]:
         """Log-likelihoods of trials, equally many per ground truth, under each ground truth.
@@ -182,8 +182,8 @@ class IdealObserver:
                 raise ValueError("not every ground truth has an answer of its own")
             truth = np.repeat(np.arange(len(choices)), size)
             seen, variance = self._seen(self.noisy.make_trials(len(truth), ground_truth=choices[truth]), templates)
-            for part in _parts(len(seen), len(templates.weight)):
-                log = np.log(templates.weight) + self._log_likelihood(seen[part], templates, variance)
+            for chunk in _chunks(len(seen), len(templates.weight)):
+                log = np.log(templates.weight) + self._log_likelihood(seen[chunk], templates, variance)
                 logs.append(np.stack([logsumexp(log[:, templates.truth == g], axis=1) for g in range(len(choices))], 1))
             truths.append(truth)
         return np.concatenate(logs), np.concatenate(truths)
@@ -196,9 +196,9 @@ class IdealObserver:
         last = trials.offset + int(trials.length[0]) - 1
         reward, performance = trials.fields["reward"][last], trials.fields["performance"][last]
         labels = np.zeros(trials.n, np.int64) if truth is None else truth
-        whole = np.hstack([means, reward, performance, labels[:, None]])
-        key = np.random.default_rng(0).standard_normal((whole.shape[1], 2))
-        _, index, count = np.unique(np.round(whole @ key, 5), axis=0, return_index=True, return_counts=True)
+        full = np.hstack([means, reward, performance, labels[:, None]])
+        key = np.random.default_rng(0).standard_normal((full.shape[1], 2))
+        _, index, count = np.unique(np.round(full @ key, 5), axis=0, return_index=True, return_counts=True)
         if truth is not None:  # weights within each ground truth
             weight = np.zeros(len(index))
             for g in np.unique(labels):
@@ -239,8 +239,8 @@ class IdealObserver:
             log = x @ m.T - 0.5 * (m**2).sum(axis=1)
         middle = templates.mean[:, ~noisy].mean(axis=0)
         a, b = seen[:, ~noisy] - middle, templates.mean[:, ~noisy] - middle
-        apart = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-        differs = apart > max(1, a.shape[1]) * (2 * RESOLUTION) ** 2
+        distance = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
+        differs = distance > max(1, a.shape[1]) * (2 * RESOLUTION) ** 2
         if differs.all(axis=1).any():
             raise ValueError("some trials are unlike all noise-free trials that were drawn")
         return np.asarray(np.where(differs, -np.inf, log))
@@ -291,10 +291,10 @@ def _rows(trials: Trials, field: np.ndarray | None = None) -> FloatArray:
     return values[trials.offset[:, None] + np.arange(steps)].reshape(trials.n, -1).astype(np.float64)
 
 
-def _among(values: FloatArray, known: FloatArray) -> bool:
+def _among(values: FloatArray, reference: FloatArray) -> bool:
     """Whether all values occur in the noise-free trials."""
-    return bool(np.isin(values.round(5), known.round(5)).all())
+    return bool(np.isin(values.round(5), reference.round(5)).all())
 
 
-def _parts(n: int, templates: int) -> list[IntArray]:
+def _chunks(n: int, templates: int) -> list[IntArray]:
     return np.array_split(np.arange(n), max(1, n * templates // ENTRIES))

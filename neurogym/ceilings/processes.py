@@ -144,9 +144,9 @@ def draw(rng: np.random.Generator, p: FloatArray) -> IntArray:
 def expected_accuracy(likelihood: FloatArray, truth: np.ndarray, p: FloatArray) -> tuple[float, float]:
     """Accuracy of the best answer if the ground truth has probabilities ``p``, with standard error."""
     best = (likelihood * p).max(axis=1) / (likelihood * p).sum(axis=1)
-    parts = [best[truth == g] for g in range(len(p))]
-    mean = sum(q * part.mean() for q, part in zip(p, parts, strict=True))
-    error = np.sqrt(sum(q**2 * part.var() / len(part) for q, part in zip(p, parts, strict=True)))
+    pieces = [best[truth == g] for g in range(len(p))]
+    mean = sum(q * piece.mean() for q, piece in zip(p, pieces, strict=True))
+    error = np.sqrt(sum(q**2 * piece.var() / len(piece) for q, piece in zip(p, pieces, strict=True)))
     return float(mean), float(error)
 
 
@@ -159,7 +159,7 @@ def long_run_shares(process: BlockProcess) -> FloatArray:
 
 
 def filtered_accuracy(
-    likelihood: FloatArray, truth: np.ndarray, process: BlockProcess, told: bool
+    likelihood: FloatArray, truth: np.ndarray, process: BlockProcess, outcome_shown: bool
 ) -> tuple[float, float]:
     """Accuracy of an observer who follows the process in the long run, with standard error over sessions.
 
@@ -167,7 +167,7 @@ def filtered_accuracy(
         likelihood: Of each ground truth, for trials that are drawn from, shape (n, choices).
         truth: Index of the ground truth of these trials, shape (n,).
         process: What draws the ground truth.
-        told: Whether the observer learns the outcome of each trial.
+        outcome_shown: Whether the observer learns the outcome of each trial.
     """
     rng = np.random.default_rng(1)
     choices = likelihood.shape[1]
@@ -189,10 +189,10 @@ def filtered_accuracy(
         answer = post.argmax(axis=1)
         if trial >= warm:
             total += post.max(axis=1)
-        if told:  # an error leaves the other answers, as likely as the stimulus makes them
+        if outcome_shown:  # an error leaves the other answers, as likely as the stimulus makes them
             hit = answer == right
-            other = seen * (np.arange(choices) != answer[:, None])
-            seen = np.where(hit[:, None], np.eye(choices)[right], other)
+            wrong_answers = seen * (np.arange(choices) != answer[:, None])
+            seen = np.where(hit[:, None], np.eye(choices)[right], wrong_answers)
         observer.update(seen)
     each = total / measured
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(n))

@@ -42,14 +42,14 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
     top: gym.Env = task.top
     env = top if env is task else env
     passes = _passes_actions(env)
-    found = stored.stored("chance", task) if passes and stored.is_plain(task) else None
-    if found is not None:
-        return found
+    result = stored.stored("chance", task) if passes and stored.is_plain(task) else None
+    if result is not None:
+        return result
     env = copy.deepcopy(env)
     seen, _ = env.reset(seed=0)
     task = env.unwrapped
-    known = passes and task.traits.batched and not any(wrapper.hooks.own_step for wrapper in task.wrappers)
-    if not known or task.is_adaptive or task.stack.follows_agent or task.rule.jumps:
+    is_exact = passes and task.traits.batched and not any(wrapper.hooks.own_step for wrapper in task.wrappers)
+    if not is_exact or task.is_adaptive or task.stack.follows_agent or task.rule.jumps:
         return _simulated(env, seen, simulated)
     size, most = (256, MOST) if task.stack.ahead else (1, TRIALS)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf
@@ -72,13 +72,13 @@ def _expected(trials: Trials) -> np.ndarray:
     fields = trials.fields
     ends = (fields["event"] >= rules.END).mean(axis=1)
     gains = np.stack([fields["performance"].mean(axis=1), fields["reward"].mean(axis=1)])
-    going, found = np.ones(trials.n), np.zeros((2, trials.n))
+    alive_share, result = np.ones(trials.n), np.zeros((2, trials.n))
     for step in range(int(trials.length.max())):
         alive = trials.length > step
         row = trials.offset[alive] + step
-        found[:, alive] += gains[:, row] * going[alive]
-        going[alive] *= 1 - ends[row]
-    return found
+        result[:, alive] += gains[:, row] * alive_share[alive]
+        alive_share[alive] *= 1 - ends[row]
+    return result
 
 
 def _simulated(env: gym.Env, seen: np.ndarray, trials: int) -> dict[str, float]:
@@ -109,9 +109,9 @@ def blind(env: gym.Env) -> Score | None:
     task = env.unwrapped
     if not isinstance(task, TrialEnv) or not _passes_actions(env):
         return None
-    found = stored.stored("blind", task)
-    if found is not None and stored.is_plain(task):
-        return found
+    score = stored.stored("blind", task)
+    if score is not None and stored.is_plain(task):
+        return score
     if not task.traits.batched or not task.stack.ahead or any(w.hooks.own_step for w in task.wrappers):
         return None
     if task.rule is None or task.rule.jumps:  # what is reached at a time depends on the actions before
@@ -134,14 +134,14 @@ def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED
     width = max(int(env.action_space.n), int(np.prod(env.observation_space.shape)))
     size = int(np.clip(cells // max(1, int(first.length[0]) * width), 1, scored))
     policy = best_sequence(env.make_trials(min(size, searched)))
-    total, n, parts = int(np.clip(10 * size, min(FEWEST, scored), scored)), 0, []
+    total, n, pieces = int(np.clip(10 * size, min(FEWEST, scored), scored)), 0, []
     while n < total:
-        parts.append(_score(env.make_trials(min(total - n, size)), policy))
-        n += len(parts[-1])
-    values = np.concatenate(parts)
+        pieces.append(_score(env.make_trials(min(total - n, size)), policy))
+        n += len(pieces[-1])
+    values = np.concatenate(pieces)
     error = values.std() / np.sqrt(n)
     if n >= 2 * BATCHES:
-        means = [part.mean() for part in np.array_split(values, BATCHES)]
+        means = [piece.mean() for piece in np.array_split(values, BATCHES)]
         error = max(error, np.std(means, ddof=1) / np.sqrt(BATCHES))
     return {
         "performance": float(values.mean()),
@@ -169,7 +169,7 @@ def best_sequence(trials: Trials) -> list[int]:
                     following[key] = (reached, goes_on, [*policy, action])
         most_promising = sorted(following.items(), key=lambda item: -(item[1][0] + item[1][1].sum()))
         best = dict(most_promising[:STATES])
-    return max(best.values(), key=lambda found: found[0])[2]
+    return max(best.values(), key=lambda result: result[0])[2]
 
 
 def _leading(sums: FloatArray, over: BoolArray) -> list[int]:

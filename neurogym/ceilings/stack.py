@@ -65,13 +65,13 @@ def sees_reward(env: gym.Env) -> bool:
     return "PassReward" in _names(env)
 
 
-def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> StackCeiling:
+def verdict(env: gym.Env, memory: bool = True, outcome_shown: bool | None = None) -> StackCeiling:
     """Return the ceiling of a stack, or the reason for an unknown ceiling; see :func:`ceiling`.
 
     Args:
         env: The stack.
         memory: Whether the agent remembers earlier trials.
-        told: Whether the agent is shown its last reward; None: according to the stack.
+        outcome_shown: Whether the agent is shown its last reward; None: according to the stack.
     """
     task = env.unwrapped
     if not isinstance(task, TrialEnv):
@@ -79,12 +79,12 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Stac
     if reason := unanswerable(task):
         return StackCeiling(None, reason)
     effects = [(layer, effect_of(layer)) for layer in _layers(env)]
-    own = stored.own_wrappers(task)
+    n_builtin = stored.own_wrappers(task)
     base = None
-    if own and all(effect.kind == "leaves" for _, effect in effects[own:]):
+    if n_builtin and all(effect.kind == "leaves" for _, effect in effects[n_builtin:]):
         base = stored.stored_ceiling(task)
     if base is not None:  # includes the wrappers that the registered task itself consists of
-        effects = effects[own:]
+        effects = effects[n_builtin:]
     for layer, effect in effects:
         if effect.kind == "unknown":
             return StackCeiling(None, f"{_key(layer)}: {effect.why}")
@@ -92,19 +92,19 @@ def verdict(env: gym.Env, memory: bool = True, told: bool | None = None) -> Stac
     processes = [effect.process for _, effect in effects if effect.process is not None]
     if len(processes) > 1:
         return StackCeiling(None, "more than one wrapper decides the ground truth")
-    told = sees_reward(env) if told is None else told
-    stack = _Stack(env, task, tuple(effect for _, effect in effects), base, memory, told)
+    outcome_shown = sees_reward(env) if outcome_shown is None else outcome_shown
+    stack = _Stack(env, task, tuple(effect for _, effect in effects), base, memory, outcome_shown)
     if isinstance(task, ScheduleEnvs):
         changed = noises or processes or any(effect.tells_outcome or effect.hides_outcome for effect in stack.effects)
-        mean = None if changed else mixture(task, memory, told)
-        found = StackCeiling(mean, "" if mean else "that of one of the tasks is not known, or not which task runs")
+        mean = None if changed else mixture(task, memory, outcome_shown)
+        result = StackCeiling(mean, "" if mean else "that of one of the tasks is not known, or not which task runs")
     elif noises or processes:
-        found = _computed(stack, noises, processes[0] if processes else None)
+        result = _computed(stack, noises, processes[0] if processes else None)
     else:
-        found = _remembered(stack)
-    found = _with_reward(stack, found)
-    reason = "" if found.score is None else exceeded(env, found.score)
-    return StackCeiling(None, reason) if reason else found
+        result = _remembered(stack)
+    result = _with_reward(stack, result)
+    reason = "" if result.score is None else exceeded(env, result.score)
+    return StackCeiling(None, reason) if reason else result
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,14 @@ def _computed(stack: _Stack, noises: tuple[gym.Env, ...], process: BlockProcess 
             return StackCeiling(observer.score("exact posterior over noise-free trials, all noise added"))
         except ValueError as error:
             return StackCeiling(None, str(error))
-    known = stack.next_trial_reveals_outcome or stack.told
-    if process.remembers and stack.memory and known and not stack.next_trial_reveals_outcome and stack.reward_hides:
+    outcome_known = stack.next_trial_reveals_outcome or stack.told
+    if (
+        process.remembers
+        and stack.memory
+        and outcome_known
+        and not stack.next_trial_reveals_outcome
+        and stack.reward_hides
+    ):
         return StackCeiling(None, stack.reward_hides)
     if process.lengths > LONGEST:
         return StackCeiling(None, f"blocks of more than {LONGEST:,} trials are not followed")
@@ -233,18 +239,18 @@ def _computed(stack: _Stack, noises: tuple[gym.Env, ...], process: BlockProcess 
     except ValueError as error:
         return StackCeiling(None, str(error))
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
-    return _followed(task, likelihood, truth, process, stack.memory, known)
+    return _followed(task, likelihood, truth, process, stack.memory, outcome_known)
 
 
-def _with_reward(stack: _Stack, found: StackCeiling) -> StackCeiling:
+def _with_reward(stack: _Stack, result: StackCeiling) -> StackCeiling:
     """Return a verdict whose reward is that of the observer who earns most, or None where that is not known."""
-    score, task = found.score, stack.task
+    score, task = result.score, stack.task
     if score is None or score["reward"] is None:
-        return found
+        return result
     if not all(effect.reward for effect in stack.effects):
         return StackCeiling({**score, "reward": None})
     if isinstance(task, ScheduleEnvs) or stored.has_usual_rewards(task) or _answering_pays(task):
-        return found
+        return result
     id_, reward = stored.id_of(task), None
     if stored.is_plain(task) and not stack.linked and id_ in OBSERVED and _skipping_is_best_escape(task):
         with contextlib.suppress(ValueError):
@@ -259,8 +265,8 @@ def _answering_pays(task: TrialEnv) -> bool:
         return False
     correct, fail = paid.get("correct", 0.0), paid.get("fail", 0.0)
     guess = (correct + (choices - 1) * fail) / choices
-    others = paid.get("miss", 0.0), paid.get("abort", 0.0)
-    return correct >= fail and paid.get("withhold", 0.0) >= fail and guess >= max(others) and others[1] <= 0
+    remaining = paid.get("miss", 0.0), paid.get("abort", 0.0)
+    return correct >= fail and paid.get("withhold", 0.0) >= fail and guess >= max(remaining) and remaining[1] <= 0
 
 
 def _skipping_is_best_escape(task: TrialEnv) -> bool:
@@ -270,17 +276,17 @@ def _skipping_is_best_escape(task: TrialEnv) -> bool:
 
 
 def _followed(
-    task: TrialEnv, likelihood: FloatArray, truth: np.ndarray, process: BlockProcess, memory: bool, told: bool
+    task: TrialEnv, likelihood: FloatArray, truth: np.ndarray, process: BlockProcess, memory: bool, outcome_shown: bool
 ) -> StackCeiling:
     rewards = task.rewards
     if not process.remembers:
         performance, error = expected_accuracy(likelihood, truth, process.matrices[0, 0])
         method = "exact posterior with the probabilities of the right answers"
     elif memory:
-        performance, error = filtered_accuracy(likelihood, truth, process, told)
-        said = "given the outcomes" if told else "from the stimuli alone"
-        method = f"exact filter over the wrapper's own process, {said}, in the long run"
-    elif told:
+        performance, error = filtered_accuracy(likelihood, truth, process, outcome_shown)
+        text = "given the outcomes" if outcome_shown else "from the stimuli alone"
+        method = f"exact filter over the wrapper's own process, {text}, in the long run"
+    elif outcome_shown:
         return StackCeiling(None, "the agent forgets all but the last trial")
     else:
         performance, error = expected_accuracy(likelihood, truth, long_run_shares(process))
@@ -290,13 +296,13 @@ def _followed(
     return StackCeiling({**score, "method": f"{method}, simulated"})
 
 
-def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> Score | None:
+def mixture(several: ScheduleEnvs, memory: bool, outcome_shown: bool) -> Score | None:
     """Mean of the ceilings of several tasks, weighted by how often each comes.
 
     Args:
         several: A :class:`neurogym.envs.multi.ScheduleEnvs`.
         memory: Whether the agent remembers earlier trials.
-        told: Whether the agent is shown its last reward.
+        outcome_shown: Whether the agent is shown its last reward.
 
     Returns:
         None if that of one of the tasks is not known, or the agent does not see which task runs.
@@ -304,11 +310,11 @@ def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> Score | None:
     shares = several.shares
     if np.count_nonzero(shares) > 1 and not several.tells_task:
         return None
-    found = [(p, verdict(env, memory, told).score) for p, env in zip(shares, several.envs, strict=True) if p]
-    scores = [score for _, score in found if score is not None]
-    if len(scores) < len(found):
+    rows = [(p, verdict(env, memory, outcome_shown).score) for p, env in zip(shares, several.envs, strict=True) if p]
+    scores = [score for _, score in rows if score is not None]
+    if len(scores) < len(rows):
         return None
-    weights = np.array([p for p, _ in found])
+    weights = np.array([p for p, _ in rows])
     rewards = [score["reward"] for score in scores]
     return {
         "performance": float(weights @ [score["performance"] for score in scores]),
@@ -320,4 +326,4 @@ def mixture(several: ScheduleEnvs, memory: bool, told: bool) -> Score | None:
 
 def ceiling_of_several(several: ScheduleEnvs) -> Score | None:
     """Mean ceiling of several tasks for an agent that remembers and sees rewards."""
-    return mixture(several, memory=True, told=True)
+    return mixture(several, memory=True, outcome_shown=True)

@@ -42,14 +42,14 @@ def id_of(env: TrialEnv) -> str:
 
 def stored(name: str, env: TrialEnv) -> Score | None:
     """Entry of a table for an environment that was made by id with the parameters' default values, else None."""
-    found = table(name).get(id_of(env))
-    return dict(found) if found is not None and is_usual(env) else None
+    result = table(name).get(id_of(env))
+    return dict(result) if result is not None and is_usual(env) else None
 
 
 def stored_ceiling(env: TrialEnv) -> Score | None:
     """The stored ceiling of an environment with the parameters' default values, else None."""
-    found = stored("ceilings", env)
-    return found and {name: found[name] for name in ("performance", "reward", "error", "method")}
+    score = stored("ceilings", env)
+    return score and {name: score[name] for name in ("performance", "reward", "error", "method")}
 
 
 def task_ceiling(env: TrialEnv) -> Score | None:
@@ -113,7 +113,7 @@ def _computed(env: TrialEnv) -> Score | None:
 def _effective(env: TrialEnv, name: str) -> object:
     """Effective setting of an environment in a normalised form."""
     if name == "timing":
-        return {period: Distribution.of(one) for period, one in env.timing.items()}
+        return {period: Distribution.of(duration) for period, duration in env.timing.items()}
     return env.rewards if name == "rewards" else env.dt
 
 

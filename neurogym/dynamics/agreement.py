@@ -79,7 +79,7 @@ def agreement(
             f"expected two or more shared conditions; the network has {_some(network)}, "
             f"the recording {_some(recording)}"
         )
-    found = []
+    rows = []
     for measure in ("rsa", "cka", "procrustes"):
         if measure == "rsa" and len(shared) < 4:
             continue
@@ -88,14 +88,14 @@ def agreement(
         chance = np.cos(pair.shuffled) if measure == "procrustes" else 1 - pair.shuffled
         allowed = same[0, 0] * same[1, 1]
         corrected = same[0, 1] / np.sqrt(allowed) if min(same[0, 0], same[1, 1]) > 0 else np.nan
-        found.append(
+        rows.append(
             Agreement(
                 measure, float(same[0, 1]), float(corrected), float(chance[0, 1]), float(pair.p[0, 1]), len(shared)
             )
         )
     if len(shared) >= 3:
-        found.append(_prediction(network, recording, shared, settings))
-    return tuple(found)
+        rows.append(_prediction(network, recording, shared, settings))
+    return tuple(rows)
 
 
 def _some(population: PopulationTrials) -> str:
@@ -150,8 +150,8 @@ def _ridge(x: FloatArray, y: FloatArray) -> tuple[FloatArray, tuple[FloatArray, 
     """Return weights with the penalty that predicts left-out conditions best, and the means of both sides."""
     errors = np.zeros(len(PENALTIES))
     for k in range(len(x)):
-        kept = np.arange(len(x)) != k
-        solutions, (mx, my) = _solutions(x[kept], y[kept])
+        training_rows = np.arange(len(x)) != k
+        solutions, (mx, my) = _solutions(x[training_rows], y[training_rows])
         errors += [float(((y[k] - my - (x[k] - mx) @ w) ** 2).sum()) for w in solutions]
     solutions, means = _solutions(x, y)
     return solutions[int(errors.argmin())], means

@@ -31,22 +31,24 @@ def find_between(system: System, found: FixedPoints, places: int = 5, distance: 
     Returns:
         All points; the share of the starts is 0 for the further points.
     """
-    parts = [found]
+    pieces = [found]
     for condition in np.unique(found.condition) if places else ():
-        here = found.of(int(condition))
-        stable = here.points[here.stable]
+        of_condition = found.of(int(condition))
+        stable = of_condition.points[of_condition.stable]
         pairs = np.array(list(combinations(range(len(stable)), 2)), int).reshape(-1, 2)
         if not len(pairs):
             continue
         a, b = stable[pairs[:, 0]], stable[pairs[:, 1]]
         nearest = np.argsort(np.linalg.norm(b - a, axis=1), kind="stable")[:PAIRS]
-        part = np.linspace(0, 1, places + 2)[1:-1, None, None]
-        starts = (a[nearest] + part * (b - a)[nearest]).reshape(-1, system.units)
-        more = find_fixed_points(system, starts, here.inputs[0], distance=distance)
-        apart = np.linalg.norm(more.points[:, None] - here.points[None], axis=2)
-        more = more.take(apart.min(axis=1) > distance * np.sqrt(system.units))
-        parts.append(replace(more, condition=np.full(len(more), condition), share=np.zeros(len(more))))
-    arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_POINT}
+        fraction = np.linspace(0, 1, places + 2)[1:-1, None, None]
+        starts = (a[nearest] + fraction * (b - a)[nearest]).reshape(-1, system.units)
+        more = find_fixed_points(system, starts, of_condition.inputs[0], distance=distance)
+        distances = np.linalg.norm(more.points[:, None] - of_condition.points[None], axis=2)
+        more = more.take(distances.min(axis=1) > distance * np.sqrt(system.units))
+        pieces.append(replace(more, condition=np.full(len(more), condition), share=np.zeros(len(more))))
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(fraction, name) for fraction in pieces]) for name in PER_POINT
+    }
     joined = replace(found, **arrays)
     return joined.take(np.lexsort((joined.speed, joined.condition)))
 
@@ -119,5 +121,5 @@ def _nearest(states: FloatArray, points: FloatArray, distance: float) -> np.ndar
     """Return the row of the nearest point of each state, -1 if none is within the distance times sqrt(units)."""
     if not len(points):
         return np.full(len(states), -1)
-    apart = np.linalg.norm(states[:, None] - points[None], axis=2)
-    return np.where(apart.min(axis=1) <= distance * np.sqrt(states.shape[1]), apart.argmin(axis=1), -1)
+    distances = np.linalg.norm(states[:, None] - points[None], axis=2)
+    return np.where(distances.min(axis=1) <= distance * np.sqrt(states.shape[1]), distances.argmin(axis=1), -1)

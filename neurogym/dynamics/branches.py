@@ -87,26 +87,26 @@ def follow(
         distance: points of neighbouring places closer than this times ``sqrt(units)`` belong to one branch.
         **search: keyword arguments of `find_fixed_points`.
     """
-    a, b, begin = (np.asarray(part, float) for part in (first, last, starts))
+    a, b, begin = (np.asarray(vector, float) for vector in (first, last, starts))
     every: list[list[Place]] = []
-    going: list[list[Place]] = []  # branches that reached the place before
-    for place in np.linspace(0, 1, n):
-        before = np.array([_predicted(branch) for branch in going]).reshape(-1, system.units)
-        found = find_fixed_points(system, np.concatenate([before, begin]), a + place * (b - a), **search)  # type: ignore[arg-type]
+    open_branches: list[list[Place]] = []  # branches that reached the place before
+    for position in np.linspace(0, 1, n):
+        before = np.array([_predicted(branch) for branch in open_branches]).reshape(-1, system.units)
+        points = find_fixed_points(system, np.concatenate([before, begin]), a + position * (b - a), **search)  # type: ignore[arg-type]
         limit = distance * np.sqrt(system.units)
-        old, new = _nearest(before, found.points, limit)
+        old, new = _nearest(before, points.points, limit)
         lost = np.setdiff1d(np.arange(len(before)), old)
-        if len(lost) and len(new) < len(found):  # points that move far from one place to the next look like others
-            inputs = a + np.linspace(place - 1 / (n - 1), place, FINER + 1)[1:, None] * (b - a)
-            last = np.array([going[k][-1][1] for k in lost])
+        if len(lost) and len(new) < len(points):  # points that move far from one place to the next look like others
+            inputs = a + np.linspace(position - 1 / (n - 1), position, FINER + 1)[1:, None] * (b - a)
+            last = np.array([open_branches[k][-1][1] for k in lost])
             before[lost] = _track(system, last, inputs, limit, search.get("tolerance", 1e-16))
-            old, new = _nearest(before, found.points, limit)
-        continued = [going[k] for k in old]
-        begun: list[list[Place]] = [[] for _ in range(len(found) - len(continued))]
-        rows = [*new, *np.setdiff1d(np.arange(len(found)), new)]
-        every, going = every + begun, continued + begun
-        for branch, j in zip(going, rows, strict=True):
-            branch.append((float(place), found.points[j], found.n_unstable[j], found.eigenvalues[j]))
+            old, new = _nearest(before, points.points, limit)
+        continued = [open_branches[k] for k in old]
+        new_branches: list[list[Place]] = [[] for _ in range(len(points) - len(continued))]
+        rows = [*new, *np.setdiff1d(np.arange(len(points)), new)]
+        every, open_branches = every + new_branches, continued + new_branches
+        for branch, j in zip(open_branches, rows, strict=True):
+            branch.append((float(position), points.points[j], points.n_unstable[j], points.eigenvalues[j]))
     for branch in every:
         _extend(system, branch, every, lambda at: a + at * (b - a), n, search.get("tolerance", 1e-16))
     branches = [_branch(branch) for branch in every]
@@ -127,23 +127,23 @@ def _extend(
     gap, limit = 1 / (n - 1), MERGED * np.sqrt(system.units)
     for side, step in ((0, -gap), (-1, gap)):
         while -0.5 * gap < branch[side][0] + step < 1 + 0.5 * gap:
-            place = branch[side][0] + step
-            path = inputs(np.linspace(place - step, place, FINER + 1)[1:, None])
+            position = branch[side][0] + step
+            path = inputs(np.linspace(position - step, position, FINER + 1)[1:, None])
             moved = _track(system, branch[side][1][None], path, np.inf, tolerance)
-            there = [each[1] for other in every for each in other if abs(each[0] - place) < 0.5 * gap]
-            if not np.isfinite(moved).all() or any(np.linalg.norm(moved[0] - point) < limit for point in there):
+            nearby = [each[1] for second in every for each in second if abs(each[0] - position) < 0.5 * gap]
+            if not np.isfinite(moved).all() or any(np.linalg.norm(moved[0] - point) < limit for point in nearby):
                 break
             values = modes(system.jacobian(moved, path[-1:]))[0][0]
-            entry = (float(place), moved[0], int((np.abs(values) >= 1).sum()), values)
+            entry = (float(position), moved[0], int((np.abs(values) >= 1).sum()), values)
             branch.insert(0 if side == 0 else len(branch), entry)
 
 
 def _branch(places: list[Place]) -> Branch:
-    place, points, n_unstable, values = (np.array(column) for column in zip(*places, strict=True))
+    position, points, n_unstable, values = (np.array(column) for column in zip(*places, strict=True))
     matched = values.copy()
     for k in range(1, len(matched)):
         matched[k] = _matched(matched[k - 1], values[k])
-    return Branch(place, points, n_unstable, values[:, 0], matched)
+    return Branch(position, points, n_unstable, values[:, 0], matched)
 
 
 def _matched(before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -158,9 +158,9 @@ def _nearest(before: FloatArray, after: FloatArray, limit: float) -> tuple[np.nd
     """Return the rows of points before and after that belong together, at most as far apart as a limit."""
     from scipy.optimize import linear_sum_assignment
 
-    apart = np.nan_to_num(np.linalg.norm(before[:, None] - after[None], axis=2), nan=1e3 * limit)
-    old, new = linear_sum_assignment(apart)
-    close = apart[old, new] <= limit
+    distances = np.nan_to_num(np.linalg.norm(before[:, None] - after[None], axis=2), nan=1e3 * limit)
+    old, new = linear_sum_assignment(distances)
+    close = distances[old, new] <= limit
     return old[close], new[close]
 
 
@@ -176,9 +176,9 @@ def _track(system: System, points: FloatArray, inputs: FloatArray, limit: float,
     """
     moved, rows = points.copy(), np.arange(len(points))
     for each in inputs:
-        found, speed = minimise_speed(system, moved[rows], np.repeat(each[None], len(rows), axis=0))
-        gone = (speed > tolerance) | (np.linalg.norm(found - moved[rows], axis=1) > limit)
-        moved[rows] = np.where(gone[:, None], np.nan, found)
+        result, speed = minimise_speed(system, moved[rows], np.repeat(each[None], len(rows), axis=0))
+        gone = (speed > tolerance) | (np.linalg.norm(result - moved[rows], axis=1) > limit)
+        moved[rows] = np.where(gone[:, None], np.nan, result)
         rows = rows[~gone]
         if not len(rows):
             break
@@ -208,12 +208,12 @@ def _bifurcations(branches: list[Branch], gap: float) -> list[Bifurcation]:
     events: list[Bifurcation] = []
     used: set[int] = set()
     for a, b in pairs:
-        middle, apart = (a.state + b.state) / 2, float(np.linalg.norm(a.state - b.state))
+        middle, separation = (a.state + b.state) / 2, float(np.linalg.norm(a.state - b.state))
         trunk = [
             k
             for k, event in enumerate(crossings)
             if k not in used and event.kind == AT_ONE and abs(event.place - a.place) <= MEETING * gap
-            and np.linalg.norm(event.state - middle) <= apart / 2 + 10 * MERGED * np.sqrt(len(middle))
+            and np.linalg.norm(event.state - middle) <= separation / 2 + 10 * MERGED * np.sqrt(len(middle))
         ]  # fmt: skip
         if trunk:
             nearest = min(trunk, key=lambda k: float(np.linalg.norm(crossings[k].state - middle)))
@@ -231,7 +231,7 @@ def _bifurcations(branches: list[Branch], gap: float) -> list[Bifurcation]:
 def _crossings(branch: Branch, gap: float) -> list[Bifurcation]:
     """Return the places at which an eigenvalue of a branch crosses the unit circle, a complex pair once."""
     size = np.abs(branch.eigenvalues)
-    found = []
+    rows = []
     for k, unit in zip(*np.nonzero((size[:-1] >= 1) != (size[1:] >= 1)), strict=True):
         sides, distances = branch.eigenvalues[k : k + 2, unit], 1 - size[k : k + 2, unit]
         share = float(distances[0] / (distances[0] - distances[1]))
@@ -243,10 +243,10 @@ def _crossings(branch: Branch, gap: float) -> list[Bifurcation]:
         else:
             kind = AT_ONE if value.real > 0 else "flip"
         state = branch.points[k] + share * (branch.points[k + 1] - branch.points[k])
-        found.append(Bifurcation(float(branch.place[k] + share * gap), kind, state))
-    folds = [place for place in branch.place[[0, -1]] if 0.5 * gap < place < 1 - 0.5 * gap]
+        rows.append(Bifurcation(float(branch.place[k] + share * gap), kind, state))
+    folds = [position for position in branch.place[[0, -1]] if 0.5 * gap < position < 1 - 0.5 * gap]
     near = MEETING * gap  # within which the eigenvalue at 1 is that of the fold in which the branch begins or ends
-    return [each for each in found if each.kind != AT_ONE or all(abs(each.place - fold) > near for fold in folds)]
+    return [each for each in rows if each.kind != AT_ONE or all(abs(each.place - fold) > near for fold in folds)]
 
 
 def _pairs(endings: list[_Ending], gap: float) -> list[tuple[_Ending, _Ending]]:

@@ -96,11 +96,11 @@ class PopulationTrials:
 
 def _binned(trial: FloatArray, bins: int) -> FloatArray:
     """Return the activity at equally spaced phases of a trial, interpolated, shape (bins, units)."""
-    place = np.linspace(0, len(trial) - 1, bins)
-    low = np.floor(place).astype(int)
+    position = np.linspace(0, len(trial) - 1, bins)
+    low = np.floor(position).astype(int)
     high = np.minimum(low + 1, len(trial) - 1)
-    part = (place - low)[:, None]
-    return np.asarray((1 - part) * trial[low] + part * trial[high], float)
+    fraction = (position - low)[:, None]
+    return np.asarray((1 - fraction) * trial[low] + fraction * trial[high], float)
 
 
 @dataclass(frozen=True)
@@ -169,9 +169,9 @@ class PopulationComparison(Result):
         square = np.where(np.eye(len(self.labels), dtype=bool), 0.0, self.distance) ** 2
         middle = np.eye(len(square)) - 1 / len(square)
         values, vectors = np.linalg.eigh(-0.5 * middle @ square @ middle)
-        found = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
-        missing = max(0, dimensions - found.shape[1])
-        return np.pad(found, ((0, 0), (0, missing)))[:, :dimensions]
+        result = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
+        missing = max(0, dimensions - result.shape[1])
+        return np.pad(result, ((0, 0), (0, missing)))[:, :dimensions]
 
     def linkage(self) -> FloatArray:
         """Return the average-linkage tree, as in ``scipy.cluster.hierarchy``, shape (populations - 1, 4)."""
@@ -225,14 +225,14 @@ def compare_populations(
     shared = shared_conditions(populations)
     use = _of_dynamics(populations, metric, settings) if metric in DYNAMICS else _of_geometry(metric, shared, settings)
     rng, n = np.random.default_rng(settings.seed), len(populations)
-    found, shuffled = [], []
+    result, shuffled = [], []
     for _ in range(settings.splits):
         halves = [each.halves(rng) for each in populations]
         first, second = ([use.prepare(each) for each in side] for side in zip(*halves, strict=True))
-        found.append(_matrix(first, second, use.distance))
+        result.append(_matrix(first, second, use.distance))
         for _ in range(-(-use.shuffles // settings.splits)):
             shuffled.append(_matrix(first, [use.shuffle(each, rng) for _, each in halves], use.distance))
-    distance, null = np.array(found), np.array(shuffled)
+    distance, null = np.array(result), np.array(shuffled)
     mean = distance.mean(axis=0)
     s = np.sqrt(np.maximum(1 - np.diagonal(mean), 0))
     reachable = 1 - np.outer(s, s) if metric in _SIMILARITIES else np.full((n, n), np.nan)
@@ -244,10 +244,10 @@ def compare_populations(
 
 def _matrix(first: Sequence[object], second: Sequence[object], distance: Callable[..., float]) -> FloatArray:
     """Return the distances between first and second halves, of both orders averaged."""
-    found = np.diag([distance(a, b) for a, b in zip(first, second, strict=True)])
+    result = np.diag([distance(a, b) for a, b in zip(first, second, strict=True)])
     for i, j in combinations(range(len(first)), 2):
-        found[i, j] = found[j, i] = (distance(first[i], second[j]) + distance(first[j], second[i])) / 2
-    return found
+        result[i, j] = result[j, i] = (distance(first[i], second[j]) + distance(first[j], second[i])) / 2
+    return result
 
 
 def shared_conditions(populations: Sequence[PopulationTrials]) -> list[str]:
@@ -258,7 +258,11 @@ def shared_conditions(populations: Sequence[PopulationTrials]) -> list[str]:
     """
     counts = [dict(zip(*np.unique(np.asarray(p.condition, str), return_counts=True), strict=True)) for p in populations]
     least = [1 if each.averaged else 2 for each in populations]
-    return [name for name in counts[0] if all(own.get(name, 0) >= n for own, n in zip(counts, least, strict=True))]
+    return [
+        name
+        for name in counts[0]
+        if all(conditions.get(name, 0) >= n for conditions, n in zip(counts, least, strict=True))
+    ]
 
 
 def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -> _Features:
@@ -274,8 +278,8 @@ def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -
 
     def distance(a: FloatArray, b: FloatArray) -> float:
         if metric == "rsa":
-            found = geometry.representational_similarity(a.mean(axis=1), b.mean(axis=1), n_permutations=0, n_boot=1)
-            return 1 - found.correlation.value
+            result = geometry.representational_similarity(a.mean(axis=1), b.mean(axis=1), n_permutations=0, n_boot=1)
+            return 1 - result.correlation.value
         x, y = (each.reshape(-1, each.shape[2]) - each.reshape(-1, each.shape[2]).mean(axis=0) for each in (a, b))
         if metric == "cka":
             return 1 - geometry.linear_cka(x, y, debiased=True)

@@ -198,14 +198,14 @@ def describe_attractor(found: FixedPoints, slow_mode: float = SLOW_MODE) -> Attr
                      float(np.degrees(np.median(np.arccos(cosine)))))  # fmt: skip
 
 
-def _continues(found: FixedPoints, dimension: int) -> bool:
+def _continues(result: FixedPoints, dimension: int) -> bool:
     """Whether the step from each point to the nearest neighbour lies in the space of slow modes."""
-    points, cosines = found.points, []
+    points, cosines = result.points, []
     for k, point in enumerate(points):
-        apart = np.linalg.norm(points - point, axis=1)
-        apart[k] = np.inf
-        step = points[int(apart.argmin())] - point
-        slow = found.right[k][:, :dimension]
+        distances = np.linalg.norm(points - point, axis=1)
+        distances[k] = np.inf
+        step = points[int(distances.argmin())] - point
+        slow = result.right[k][:, :dimension]
         basis = np.linalg.qr(np.concatenate([slow.real, slow.imag], axis=1))[0][:, : 2 * dimension]
         if not np.iscomplex(slow).any():
             basis = np.linalg.qr(slow.real)[0]

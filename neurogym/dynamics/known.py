@@ -165,10 +165,10 @@ def simulate(
         noise: standard deviation of Gaussian noise that is added to the state in each step.
     """
     h, x = np.array(starts, float), np.asarray(inputs, float)
-    found = np.empty((len(h), x.shape[1], system.units))
+    result = np.empty((len(h), x.shape[1], system.units))
     for t in range(x.shape[1]):
         h = system.step(h, x[:, t])
         if rng is not None and noise:
             h = h + noise * rng.standard_normal(h.shape)
-        found[:, t] = h
-    return found
+        result[:, t] = h
+    return result

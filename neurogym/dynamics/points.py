@@ -89,8 +89,8 @@ class FixedPoints(Result):
     @property
     def direction(self) -> FloatArray:
         """Real part of the right eigenvector of the largest eigenvalue, of unit length, shape (points, units)."""
-        found = self.right[:, :, 0].real
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-300)
+        result = self.right[:, :, 0].real
+        return result / np.maximum(np.linalg.norm(result, axis=1, keepdims=True), 1e-300)
 
     @property
     def selection(self) -> FloatArray:
@@ -98,9 +98,9 @@ class FixedPoints(Result):
 
         Mante, Sussillo, Shenoy & Newsome 2013, 10.1038/nature12742. Shape (points, units).
         """
-        found = self.left[:, 0].real
-        product = (found * self.direction).sum(axis=1, keepdims=True)
-        return found / np.where(np.abs(product) > 1e-12, product, 1.0)
+        result = self.left[:, 0].real
+        product = (result * self.direction).sum(axis=1, keepdims=True)
+        return result / np.where(np.abs(product) > 1e-12, product, 1.0)
 
     def time_constants(self, dt: float = 1.0) -> FloatArray:
         """Return the time constant of each mode, shape (points, units), infinite for modes that stay.
@@ -151,8 +151,8 @@ class FixedPoints(Result):
         """Return the fields but the eigenvectors as plain values, eigenvalues as real and imaginary parts."""
         names = ("points", "inputs", "condition", "speed", "stable", "n_unstable", "share")
         plain: dict[str, object] = {name: getattr(self, name).tolist() for name in names}
-        parts = {"real": self.eigenvalues.real.tolist(), "imag": self.eigenvalues.imag.tolist()}
-        return {**plain, "eigenvalues": parts, "n_starts": self.n_starts, "n_outliers": self.n_outliers}
+        pieces = {"real": self.eigenvalues.real.tolist(), "imag": self.eigenvalues.imag.tolist()}
+        return {**plain, "eigenvalues": pieces, "n_starts": self.n_starts, "n_outliers": self.n_outliers}
 
 
 def find_fixed_points(
@@ -193,29 +193,29 @@ def find_fixed_points(
             f" {system.units} units and {system.inputs} inputs"
         )
     n = begin.shape[1]
-    states, given = begin.reshape(-1, system.units), np.repeat(x, n, axis=0)
+    states, start_inputs = begin.reshape(-1, system.units), np.repeat(x, n, axis=0)
     finite = np.isfinite(states).all(axis=1)
     if not finite.any():
         raise ValueError("none of the starts is finite")
-    found, speed = minimise_speed(system, np.where(finite[:, None], states, 0.0), given, max_steps, distance)
+    result, speed = minimise_speed(system, np.where(finite[:, None], states, 0.0), start_inputs, max_steps, distance)
     speed[~finite] = np.inf
     limit = tolerance if slow is None else max(slow, tolerance)
-    kept, shares, outliers = [], [], 0
+    selected, shares, outliers = [], [], 0
     for k in range(len(x)):
         rows = np.arange(k * n, (k + 1) * n)
         centre = begin[k][np.isfinite(begin[k]).all(axis=1)].mean(axis=0)
         reach = OUTLIER * max(float(np.linalg.norm(begin[k] - centre, axis=1).mean()), 1e-6)
-        for members in _distinct(found, speed, rows[speed[rows] <= limit], distance * np.sqrt(system.units)):
-            if np.linalg.norm(found[members[0]] - centre) > reach:
+        for members in _distinct(result, speed, rows[speed[rows] <= limit], distance * np.sqrt(system.units)):
+            if np.linalg.norm(result[members[0]] - centre) > reach:
                 outliers += 1
             else:
-                kept.append(members[0])
+                selected.append(members[0])
                 shares.append(len(members) / n)
-    points, held = found[kept], given[kept]
-    jacobians, on_kink, slopes = _sides(system, points, held)
-    condition, share = np.array(kept, int) // n, np.array(shares)
+    points, point_inputs = result[selected], start_inputs[selected]
+    jacobians, on_kink, slopes = _sides(system, points, point_inputs)
+    condition, share = np.array(selected, int) // n, np.array(shares)
     return FixedPoints(
-        points, held, condition, speed[kept], *modes(jacobians), share, n, outliers, on_kink, slopes
+        points, point_inputs, condition, speed[selected], *modes(jacobians), share, n, outliers, on_kink, slopes
     )  # fmt: skip
 
 
@@ -231,15 +231,15 @@ def _sides(system: System, points: FloatArray, inputs: FloatArray) -> tuple[Floa
     directions = np.random.default_rng(0).normal(size=(DIRECTIONS, units))
     directions = np.concatenate([directions, -directions]) / np.linalg.norm(directions[:1], axis=1)
     scale = BESIDE * (1 + np.abs(points).max(axis=1, keepdims=True))
-    beside = np.stack([middle, *(system.jacobian(points + scale * each, inputs) for each in directions)], axis=1)
-    change = np.abs(beside - middle[:, None]).max(axis=(1, 2, 3))
+    neighbours = np.stack([middle, *(system.jacobian(points + scale * each, inputs) for each in directions)], axis=1)
+    change = np.abs(neighbours - middle[:, None]).max(axis=(1, 2, 3))
     on_kink = change > KINK * np.maximum(np.abs(middle).max(axis=(1, 2)), 1.0)
     leading = np.abs(np.linalg.eigvals(middle)).max(axis=1)
     slopes, jacobians = np.stack([leading, leading], axis=1), middle.copy()
     for k in np.flatnonzero(on_kink):
-        sizes = np.abs(np.linalg.eigvals(beside[k])).max(axis=1)
+        sizes = np.abs(np.linalg.eigvals(neighbours[k])).max(axis=1)
         slopes[k] = sizes.min(), sizes.max()
-        jacobians[k] = beside[k, sizes.argmax()]
+        jacobians[k] = neighbours[k, sizes.argmax()]
     return jacobians, on_kink, slopes
 
 
@@ -262,10 +262,10 @@ def minimise_speed(
         States, shape (n, units), and their speeds, shape (n,); infinite where activity overflows or the search is
         dropped.
     """
-    parts = [slice(k, k + BATCH) for k in range(0, len(starts), BATCH)]
+    pieces = [slice(k, k + BATCH) for k in range(0, len(starts), BATCH)]
     reach = distance * np.sqrt(system.units)
-    found = [_minimised(system, starts[part], inputs[part], max_steps, reach) for part in parts]
-    return np.concatenate([states for states, _ in found]), np.concatenate([speed for _, speed in found])
+    rows = [_minimised(system, starts[piece], inputs[piece], max_steps, reach) for piece in pieces]
+    return np.concatenate([states for states, _ in rows]), np.concatenate([speed for _, speed in rows])
 
 
 def _minimised(

@@ -86,27 +86,27 @@ def fit_operator(
     embedded = [delay_embedding((np.asarray(trial, float) - centre) / scale, n_delays, interval) for trial in trials]
     stacked = np.concatenate(embedded)
     _, size, axes = np.linalg.svd(stacked.T @ stacked, hermitian=True)
-    kept = min(rank, int((size > 1e-12 * size[0]).sum()))
-    whitening = axes[:kept].T / np.sqrt(size[:kept] / len(stacked))
-    before = np.concatenate([part[:-1] for part in embedded]) @ whitening
-    after = np.concatenate([part[1:] for part in embedded]) @ whitening
-    known = None
+    n_components = min(rank, int((size > 1e-12 * size[0]).sum()))
+    whitening = axes[:n_components].T / np.sqrt(size[:n_components] / len(stacked))
+    before = np.concatenate([segment[:-1] for segment in embedded]) @ whitening
+    after = np.concatenate([segment[1:] for segment in embedded]) @ whitening
+    input_steps = None
     if inputs is not None:
         last = (n_delays - 1) * interval
-        known = np.concatenate(
-            [np.asarray(u, float)[last + 1 : last + len(part)] for u, part in zip(inputs, embedded, strict=True)]
+        input_steps = np.concatenate(
+            [np.asarray(u, float)[last + 1 : last + len(segment)] for u, segment in zip(inputs, embedded, strict=True)]
         )
-    regressors = before if known is None else np.concatenate([before, known], axis=1)
+    regressors = before if input_steps is None else np.concatenate([before, input_steps], axis=1)
     weights = np.linalg.solve(
         regressors.T @ regressors + ridge * len(before) * np.eye(regressors.shape[1]), regressors.T @ after
     )
     residual = ((after - regressors @ weights) ** 2).sum() / max(
         float(((after - after.mean(axis=0)) ** 2).sum()), 1e-300
     )
-    operator = np.asarray(weights[:kept].T, float)
-    if kept < rank:  # systems of fewer dimensions are compared with zeros in the others
-        operator = np.pad(operator, ((0, rank - kept),) * 2)
-    entering = None if known is None else np.pad(weights[kept:].T, ((0, rank - kept), (0, 0)))
+    operator = np.asarray(weights[:n_components].T, float)
+    if n_components < rank:  # systems of fewer dimensions are compared with zeros in the others
+        operator = np.pad(operator, ((0, rank - n_components),) * 2)
+    entering = None if input_steps is None else np.pad(weights[n_components:].T, ((0, rank - n_components), (0, 0)))
     return Operator(np.asarray(operator, float), entering, float(1 - residual))
 
 
@@ -216,8 +216,8 @@ def input_distance(
         raise ValueError("InputDSA needs operators that were fitted with inputs")
     if first.inputs.shape != second.inputs.shape:
         raise ValueError(f"operators of shapes {first.inputs.shape} and {second.inputs.shape} cannot be compared")
-    one, other = (_normalised(_controllability(each, powers)) for each in (first, second))
-    return _from_product(float(np.linalg.svd(one @ other.T, compute_uv=False).sum()), score)
+    first_operator, second_operator = (_normalised(_controllability(each, powers)) for each in (first, second))
+    return _from_product(float(np.linalg.svd(first_operator @ second_operator.T, compute_uv=False).sum()), score)
 
 
 def _controllability(operator: Operator, powers: int | None) -> FloatArray:
@@ -240,11 +240,11 @@ def distance_matrix(
         score: see `operator_distance`.
         with_inputs: compare state and input operators together (`input_distance`).
     """
-    found = np.zeros((len(operators),) * 2)
+    result = np.zeros((len(operators),) * 2)
     for i, j in combinations(range(len(operators)), 2):
         pair = operators[i], operators[j]
         if with_inputs and score != "wasserstein":
-            found[i, j] = found[j, i] = input_distance(*pair, score)
+            result[i, j] = result[j, i] = input_distance(*pair, score)
         else:
-            found[i, j] = found[j, i] = operator_distance(*pair, score)
-    return found
+            result[i, j] = result[j, i] = operator_distance(*pair, score)
+    return result

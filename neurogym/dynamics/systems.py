@@ -153,15 +153,15 @@ class GRU(CellSystem):
         """Return the derivatives by the state, shape (n, units, units)."""
         z, by_r, by_z, by_candidate, r = self._slopes(states, inputs)
         w_r, w_z, w_c = np.split(self.recurrent, 3)
-        found = by_r[:, :, None] * w_r + by_z[:, :, None] * w_z + (by_candidate * r)[:, :, None] * w_c
-        found[:, np.arange(self.units), np.arange(self.units)] += z
-        return found
+        result = by_r[:, :, None] * w_r + by_z[:, :, None] * w_z + (by_candidate * r)[:, :, None] * w_c
+        result[:, np.arange(self.units), np.arange(self.units)] += z
+        return result
 
     def input_jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the input, shape (n, units, inputs)."""
         _, by_r, by_z, by_candidate, _ = self._slopes(states, inputs)
         slopes = zip((by_r, by_z, by_candidate), np.split(self.weights, 3), strict=True)
-        return np.sum([slope[:, :, None] * part for slope, part in slopes], axis=0)
+        return np.sum([slope[:, :, None] * block for slope, block in slopes], axis=0)
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class LSTM(CellSystem):
         i, f, g, o, c, cell = self._gates(states, inputs)
         w_i, w_f, w_g, w_o = np.split(weights, 4)
         slopes = ((g * i * (1 - i), w_i), (c * f * (1 - f), w_f), (i * (1 - g**2), w_g))
-        of_cell = np.sum([slope[:, :, None] * part for slope, part in slopes], axis=0)
+        of_cell = np.sum([slope[:, :, None] * block for slope, block in slopes], axis=0)
         squashed = np.tanh(cell)
         to_hidden = o * (1 - squashed**2)
         of_hidden = to_hidden[:, :, None] * of_cell + (squashed * o * (1 - o))[:, :, None] * w_o
@@ -210,11 +210,11 @@ class LSTM(CellSystem):
         """Return the derivatives by the state, shape (n, units, units)."""
         of_hidden, of_cell, to_hidden, f = self._derivatives(states, inputs, self.recurrent)
         hidden = self.recurrent.shape[1]
-        found = np.zeros((len(states), 2 * hidden, 2 * hidden))
-        found[:, :hidden, :hidden], found[:, hidden:, :hidden] = of_hidden, of_cell
+        result = np.zeros((len(states), 2 * hidden, 2 * hidden))
+        result[:, :hidden, :hidden], result[:, hidden:, :hidden] = of_hidden, of_cell
         k = np.arange(hidden)
-        found[:, k, hidden + k], found[:, hidden + k, hidden + k] = to_hidden * f, f
-        return found
+        result[:, k, hidden + k], result[:, hidden + k, hidden + k] = to_hidden * f, f
+        return result
 
     def input_jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the input, shape (n, units, inputs)."""
@@ -248,25 +248,25 @@ class Stack:
 
     def step(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the next states, shape (n, units)."""
-        given, found = inputs, []
-        for layer, hidden, part in zip(self.layers, self.hidden, self._parts(states), strict=True):
-            found.append(layer.step(part, given))
-            given = found[-1][:, :hidden]
-        return np.concatenate(found, axis=1)
+        layer_inputs, result = inputs, []
+        for layer, hidden, block in zip(self.layers, self.hidden, self._parts(states), strict=True):
+            result.append(layer.step(block, layer_inputs))
+            layer_inputs = result[-1][:, :hidden]
+        return np.concatenate(result, axis=1)
 
     def _derivatives(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the state and, in the last columns, by the input, layer by layer."""
-        n, given, first = len(states), inputs, 0
-        found = np.zeros((n, self.units, self.units + self.inputs))
+        n, layer_inputs, first = len(states), inputs, 0
+        result = np.zeros((n, self.units, self.units + self.inputs))
         below = np.zeros((n, self.inputs, self.units + self.inputs))
         below[:, :, self.units :] = np.eye(self.inputs)
-        for layer, hidden, part in zip(self.layers, self.hidden, self._parts(states), strict=True):
-            rows = found[:, first : first + layer.units]
-            rows += layer.input_jacobian(part, given) @ below
-            rows[:, :, first : first + layer.units] += layer.jacobian(part, given)
-            given, below = layer.step(part, given)[:, :hidden], rows[:, :hidden]
+        for layer, hidden, block in zip(self.layers, self.hidden, self._parts(states), strict=True):
+            rows = result[:, first : first + layer.units]
+            rows += layer.input_jacobian(block, layer_inputs) @ below
+            rows[:, :, first : first + layer.units] += layer.jacobian(block, layer_inputs)
+            layer_inputs, below = layer.step(block, layer_inputs)[:, :hidden], rows[:, :hidden]
             first += layer.units
-        return found
+        return result
 
     def jacobian(self, states: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the derivatives by the state, shape (n, units, units)."""
@@ -307,11 +307,11 @@ class FiniteDifferences:
         return self._differences(lambda x, h: self.step(h, x), every, states)
 
     def _differences(
-        self, function: Callable[[FloatArray, FloatArray], FloatArray], varied: FloatArray, held: FloatArray
+        self, function: Callable[[FloatArray, FloatArray], FloatArray], varied: FloatArray, constant: FloatArray
     ) -> FloatArray:
         """Return central differences by the first argument of a function, shape (n, units, varied columns)."""
         n, columns = varied.shape
-        around, other = np.repeat(varied, columns, axis=0), np.repeat(held, columns, axis=0)
+        around, second = np.repeat(varied, columns, axis=0), np.repeat(constant, columns, axis=0)
         nudge = np.tile(self.size * np.eye(columns), (n, 1))
-        slopes = (function(around + nudge, other) - function(around - nudge, other)) / (2 * self.size)
+        slopes = (function(around + nudge, second) - function(around - nudge, second)) / (2 * self.size)
         return slopes.reshape(n, columns, self.units).swapaxes(1, 2)

@@ -157,8 +157,8 @@ def plot_env_1dbox(
     """
     import matplotlib.pyplot as plt
 
-    given = [("rewards", rewards), ("performance", performance), ("states", states)]
-    panels = 2 + sum(values is not None for _, values in given)
+    curves = [("rewards", rewards), ("performance", performance), ("states", states)]
+    panels = 2 + sum(values is not None for _, values in curves)
     steps = np.arange(1, len(ob) + 1)
     with plt.rc_context(SETTINGS):
         options = {"figsize": (6, 1.2 * panels), "sharex": True, "layout": "constrained", **(fig_kwargs or {})}
@@ -317,7 +317,7 @@ def name_ticks(ax: Axes, names: Mapping[float, str], join: bool = True) -> None:
         groups = _apart(sorted(names), 1.25 * size * point, join)
         if len(groups) == len(names):
             break
-    labels = [[names[place] for place in group] for group in groups]
+    labels = [[names[position] for position in group] for group in groups]
     places = [float(np.mean(group)) if join else group[0] for group in groups]
     ax.set_yticks(places, [_joined(group) if join else group[0] for group in labels], fontsize=size)
 
@@ -325,11 +325,11 @@ def name_ticks(ax: Axes, names: Mapping[float, str], join: bool = True) -> None:
 def _apart(places: Sequence[float], room: float, chain: bool) -> list[list[float]]:
     """Group places; different groups (or their first places) are at least ``room`` apart."""
     groups: list[list[float]] = []
-    for place in places:
-        if groups and place - groups[-1][-1 if chain else 0] < room:
-            groups[-1].append(place)
+    for position in places:
+        if groups and position - groups[-1][-1 if chain else 0] < room:
+            groups[-1].append(position)
         else:
-            groups.append([place])
+            groups.append([position])
     return groups
 
 

@@ -102,19 +102,19 @@ def draw_history(
     """
     import matplotlib.pyplot as plt
 
-    parts = [dict(np.load(file)) for file in files]
-    trials = np.cumsum([len(part["reward"]) for part in parts])
+    pieces = [dict(np.load(file)) for file in files]
+    trials = np.cumsum([len(piece["reward"]) for piece in pieces])
     lines = [("reward", "Mean reward", "o-", COLOURS[0]), ("cum_reward", "Mean reward per trial", "s--", COLOURS[1])]
     with plt.rc_context(SETTINGS):
         figure, axes = plt.subplots(1, 1 + performance, figsize=figsize, layout="constrained", squeeze=False)
         for key, label, style, colour in lines:
-            axes[0, 0].plot(trials, [np.nanmean(part[key]) for part in parts], style, color=colour, label=label)
+            axes[0, 0].plot(trials, [np.nanmean(piece[key]) for piece in pieces], style, color=colour, label=label)
         axes[0, 0].set(xlabel="Trials", ylabel="Reward")
         axes[0, 0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
         if performance:
-            axes[0, 1].plot(trials, [np.nanmean(part["performance"]) for part in parts], "o-", color=COLOURS[2])
+            axes[0, 1].plot(trials, [np.nanmean(piece["performance"]) for piece in pieces], "o-", color=COLOURS[2])
             axes[0, 1].set(xlabel="Trials", ylabel="Mean performance", ylim=(-0.05, 1.05))
-        figure.suptitle(f"{name}: {len(parts)} files, {trials[-1]} trials")
+        figure.suptitle(f"{name}: {len(pieces)} files, {trials[-1]} trials")
         save_figure(figure, fname)
     return figure
 
@@ -143,23 +143,23 @@ def plot_traces(
     if not traces:
         raise ValueError(f"{title}: nothing has been recorded yet; layers in training mode are not (model.eval())")
     units = traces[0].shape[1]
-    shown = list(range(units) if neurons is None else neurons)
-    if not shown or not all(0 <= unit < units for unit in shown):
+    drawn_units = list(range(units) if neurons is None else neurons)
+    if not drawn_units or not all(0 <= unit < units for unit in drawn_units):
         raise ValueError(f"neurons must be some of 0 to {units - 1}, got {neurons!r}")
-    columns = math.ceil(math.sqrt(len(shown)))
-    rows = math.ceil(len(shown) / columns)
+    columns = math.ceil(math.sqrt(len(drawn_units)))
+    rows = math.ceil(len(drawn_units) / columns)
     stack = np.ma.stack(list(traces))
     with plt.rc_context(SETTINGS):
         figure, axes = plt.subplots(
             rows, columns, figsize=figsize or (3 * columns, 2 * rows), squeeze=False, sharex=True, layout="constrained"
         )
-        for axis, unit in zip(axes.flat, shown, strict=False):
+        for axis, unit in zip(axes.flat, drawn_units, strict=False):
             lines = stack[:, :, unit].mean(axis=0)[None] if mean else stack[:, :, unit]
             for line in lines:
                 axis.plot(np.arange(1, len(line) + 1), line, color=COLOURS[0], lw=1.5 if mean else 0.5)
             axis.set_title(f"unit {unit}")
             axis.xaxis.get_major_locator().set_params(integer=True)
-        for axis in list(axes.flat)[len(shown) :]:
+        for axis in list(axes.flat)[len(drawn_units) :]:
             axis.set_visible(False)
         figure.supxlabel("step in the trial")
         figure.supylabel("activity")

@@ -113,7 +113,7 @@ def default_steps(config: RunConfig, task: str) -> int:
         task: id of the task.
     """
     algorithm = find_algorithm(config.alg)
-    alike = algorithm.recurrent and algorithm.needs_truth == is_supervised_by_default(task)
+    alike = algorithm.recurrent and algorithm.supervised == is_supervised_by_default(task)
     return BUDGETS.get(task, algorithm.timesteps) if alike and not config.stages else algorithm.timesteps
 
 
@@ -128,7 +128,7 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
     """
     known = {**algorithm.defaults, **usual}
     n_envs = config.n_envs or algorithm.n_envs
-    if algorithm.needs_truth:
+    if algorithm.supervised:
         each = known["batch_size"] * known["seq_len"]
         usual = {**usual, "n_updates": max(1, min(known["n_updates"], timesteps // (FEWEST_UPDATES * each)))}
         return n_envs, usual
@@ -212,7 +212,7 @@ def _complete_hyperparameters_of(config: RunConfig) -> Values:
 
 def sequences_side_by_side(config: RunConfig) -> int:
     """Return the number of sequences that a learner computes side by side: environments, or sequences of a batch."""
-    batch = config.hyperparameters.get("batch_size") if find_algorithm(config.alg).needs_truth else None
+    batch = config.hyperparameters.get("batch_size") if find_algorithm(config.alg).supervised else None
     return int(batch or config.n_envs or 1)
 
 

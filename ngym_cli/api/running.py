@@ -79,7 +79,7 @@ def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCall
         total = resolved.timesteps
         if not progress:
             return Display()
-        taught = find_algorithm(resolved.alg).needs_truth
+        taught = find_algorithm(resolved.alg).supervised
         return LiveDisplay(terminal.console(stderr=True), total, facts.references, taught)
 
     def begun(run: runs.RunFolder) -> None:

@@ -99,7 +99,7 @@ def algorithm(name: str) -> Row:
         "defaults": dict(spec.defaults),
         "rows": {
             "class": spec.path,
-            "learns from": "the right action of every step" if spec.needs_truth else "reward",
+            "learns from": "the right action of every step" if spec.supervised else "reward",
             "memory": "trains recurrent networks" if spec.recurrent else "none: a memoryless control",
             "networks": list(spec.networks),
             "actions": sorted(spec.actions),

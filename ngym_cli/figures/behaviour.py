@@ -32,8 +32,8 @@ FLOOR = 0.5
 
 
 def _strengths_vary(view: View) -> None:
-    def looked_at(part: Series) -> None:
-        table, _, _ = with_evidence(part.table)
+    def looked_at(series: Series) -> None:
+        table, _, _ = with_evidence(series.table)
         two_choices(table, _choices(table))
 
     view.analysed(view.parts(), looked_at)
@@ -54,25 +54,25 @@ def with_evidence(table: Table) -> tuple[Table, str | None, str]:
     Raises:
         ValueError: if there is no evidence, or it is the same in all trials.
     """
-    found, column, name = dict(table), "rate", "rate (events/s)"
+    result, column, name = dict(table), "rate", "rate (events/s)"
     if STRENGTH in table:
         column, name = STRENGTH, f"signed {wording.axis(STRENGTH)}"
     elif "v1" in table and "v2" in table:
         column, name = "v2 - v1", "second minus first stimulus, v2 - v1"
-        found[column] = np.round(numbers(table["v2"]) - numbers(table["v1"]), 6)
-    if column not in found:
+        result[column] = np.round(numbers(table["v2"]) - numbers(table["v1"]), 6)
+    if column not in result:
         raise ValueError("the trials have no coherence, pair of values or rate")
-    if len(np.unique(found[column])) < 2:
+    if len(np.unique(result[column])) < 2:
         raise ValueError("the strength of the evidence is the same in all trials")
-    return found, None if column == STRENGTH else column, name
+    return result, None if column == STRENGTH else column, name
 
 
 def _choices(table: Table) -> tuple[float, float] | None:
     """Return the two alternatives where there is a third answer, such as a sure option."""
-    found = np.unique(numbers(table["choice"])[responded(table)])
-    if len(found) <= 2 or "wager" not in table:
+    values = np.unique(numbers(table["choice"])[responded(table)])
+    if len(values) <= 2 or "wager" not in table:
         return None
-    return float(found[0]), float(found[1])
+    return float(values[0]), float(values[1])
 
 
 @registry.figure(
@@ -82,14 +82,14 @@ def _choices(table: Table) -> tuple[float, float] | None:
 def psychometric(view: View) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
-    parts, draws = view.parts(), view.draws(DRAWS, least=0)
-    view.left_out.update(psychometric_axes(axes, parts, draws, labels=view.facts.labels))
+    all_series, draws = view.parts(), view.draws(DRAWS, least=0)
+    view.left_out.update(psychometric_axes(axes, all_series, draws, labels=view.facts.labels))
     return figure
 
 
 def psychometric_axes(
     axes: Axes,
-    parts: Sequence[Series],
+    all_series: Sequence[Series],
     draws: int = DRAWS,
     legend: bool = True,
     labels: Mapping[str, Mapping[str, object]] | None = None,
@@ -98,7 +98,7 @@ def psychometric_axes(
 
     Args:
         axes: axes to draw on.
-        parts: trials of two-alternative tasks.
+        all_series: trials of two-alternative tasks.
         draws: bootstrap draws behind the bands; 0 for none.
         legend: whether to say what is what.
         labels: names of the task's actions.
@@ -109,23 +109,23 @@ def psychometric_axes(
     Raises:
         Unavailable: if none of the parts has two choices and graded strength.
     """
-    few = draws if len(parts) < 4 else draws // 2
+    few = draws if len(all_series) < 4 else draws // 2
     fits, left_out = [], {}
-    for part in parts:
+    for series in all_series:
         try:
-            table, column, axis = with_evidence(part.table)
+            table, column, axis = with_evidence(series.table)
             pair = _choices(table) if column is None else rising_choices(table, column)
             fit = from_trials.psychometric(table, choices=pair, signed=column, n_boot=few)
-            fits.append((part, fit, " %" if column is None else "", axis, second_choice(table, labels or {}, pair)))
+            fits.append((series, fit, " %" if column is None else "", axis, second_choice(table, labels or {}, pair)))
         except ValueError as error:
-            left_out[part.label] = str(error)
+            left_out[series.label] = str(error)
     if not fits:
         raise Unavailable(next(iter(left_out.values()), "no trials"))
     _, first, _, axis, second = fits[0]
-    for part, fit, unit, *_ in fits:
+    for series, fit, unit, *_ in fits:
         if determined(fit):
-            fitted_curve(axes, fit, part.colour, band=draws > 0)
-        interval_points(axes, fit.data, color=part.colour, label=f"{part.label}: {fit_words(fit, unit)}")
+            fitted_curve(axes, fit, series.colour, band=draws > 0)
+        interval_points(axes, fit.data, color=series.colour, label=f"{series.label}: {fit_words(fit, unit)}")
     guide(axes, y=0.5)
     if first.data.x.min() < 0 < first.data.x.max():
         guide(axes, x=0)
@@ -166,14 +166,14 @@ def second_choice(
     table: Table, labels: Mapping[str, Mapping[str, object]], pair: tuple[float, float] | None = None
 ) -> str:
     """Return the name of the second of two choices, by default the choices that occur, in ascending order."""
-    found = np.unique(numbers(table["choice"])[responded(table)]) if pair is None else np.array(pair)
+    result = np.unique(numbers(table["choice"])[responded(table)]) if pair is None else np.array(pair)
     names = wording.index_names(labels.get("action", {}))
-    return names.get(int(found[min(1, len(found) - 1)]), "second choice") if len(found) else "second choice"
+    return names.get(int(result[min(1, len(result) - 1)]), "second choice") if len(result) else "second choice"
 
 
 def _times_vary(view: View) -> None:
-    for part in view.parts():
-        if graded(part.table) and len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1:
+    for series in view.parts():
+        if graded(series.table) and len(np.unique(series.table["rt"][np.isfinite(series.table["rt"])])) > 1:
             return
     raise Unavailable("reaction times do not vary: the response period is too short, or nobody answered")
 
@@ -194,41 +194,48 @@ def _strengths(rows: Sequence[Rates | ReactionTimes]) -> np.ndarray:
     return np.array([row.condition[STRENGTH] for row in rows], float)
 
 
-def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Series]) -> None:
+def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series]) -> None:
     """Draw chronometric curves: correct (filled) and error trials (open), and the diffusion fitted to both.
 
     Args:
         times: axes of the reaction times.
         accuracy: axes of the accuracy.
-        parts: trials with reaction times.
+        all_series: trials with reaction times.
     """
-    for part in parts:
-        for outcome, style in (("correct", {"markerfacecolor": part.colour}), ("error", {"markerfacecolor": "white"})):
-            rows = reaction_times(select(part.table, part.table["outcome"] == outcome), STRENGTH)
+    for series in all_series:
+        for outcome, style in (
+            ("correct", {"markerfacecolor": series.colour}),
+            ("error", {"markerfacecolor": "white"}),
+        ):
+            rows = reaction_times(select(series.table, series.table["outcome"] == outcome), STRENGTH)
             rows = tuple(row for row in rows if row.n > 1)
             if not rows:
                 continue
             curve = Curve.estimates(_strengths(rows), [r.mean for r in rows], [r.n for r in rows])
-            words = f"{part.label}, {outcome}, n = {curve.n.sum():,}"
-            interval_points(times, curve, color=part.colour, label=words, **style)
-        rows_of_rates = rates(part.table, STRENGTH)
+            words = f"{series.label}, {outcome}, n = {curve.n.sum():,}"
+            interval_points(times, curve, color=series.colour, label=words, **style)
+        rows_of_rates = rates(series.table, STRENGTH)
         curve = Curve.estimates(
             _strengths(rows_of_rates), [r.accuracy for r in rows_of_rates], [r.n for r in rows_of_rates]
         )
-        interval_points(accuracy, curve, color=part.colour)
-        shortest = share_at_shortest_time(part.table["rt"])
+        interval_points(accuracy, curve, color=series.colour)
+        shortest = share_at_shortest_time(series.table["rt"])
         try:
             if shortest > FLOOR:
                 raise ValueError(f"{shortest:.0%} of the reaction times are the shortest possible")
-            fit = from_trials.chronometric(part.table, STRENGTH, n_boot=0)
+            fit = from_trials.chronometric(series.table, STRENGTH, n_boot=0)
         except ValueError as error:
-            times.plot([], [], " ", label=f"{part.label}: no diffusion fitted, {error}")
+            times.plot([], [], " ", label=f"{series.label}: no diffusion fitted, {error}")
             continue
         x = np.linspace(0, float(np.max(curve.x)), 200)
-        text = f"{part.label}, diffusion: bound {fit.bound.value:.2g}, residual time {fit.residual_time.value:.0f} ms"
-        times.plot(x, fit.predict(x), color=part.colour, label=text)
-        accuracy.plot(x, fit.predict_accuracy(x), color=part.colour)
-    since = {str(name) for part in parts for name in np.unique(part.table.get("rt_from", np.array([""])).astype(str))}
+        text = f"{series.label}, diffusion: bound {fit.bound.value:.2g}, residual time {fit.residual_time.value:.0f} ms"
+        times.plot(x, fit.predict(x), color=series.colour, label=text)
+        accuracy.plot(x, fit.predict_accuracy(x), color=series.colour)
+    since = {
+        str(name)
+        for series in all_series
+        for name in np.unique(series.table.get("rt_from", np.array([""])).astype(str))
+    }
     counted = " or ".join(sorted(since - {""})) or "go cue"
     times.set(xlabel=wording.axis(STRENGTH), ylabel=f"reaction time from {counted} (ms)", title="chronometric curve")
     times.set_ylim(bottom=0)
@@ -240,5 +247,5 @@ def chronometric_axes(times: Axes, accuracy: Axes, parts: Sequence[Series]) -> N
 
 def share_at_shortest_time(times: np.ndarray) -> float:
     """Return the share of reaction times equal to the shortest; measured times, all different, have no floor."""
-    known = times[np.isfinite(times)]
-    return float(np.mean(known == known.min())) if len(known) else 1.0
+    finite = times[np.isfinite(times)]
+    return float(np.mean(finite == finite.min())) if len(finite) else 1.0

@@ -58,32 +58,34 @@ def _names(view: View) -> list[str]:
 @registry.figure("performance by condition, or by task, with chance and ceiling of each", check=_names)
 def conditions(view: View) -> Figure:
     """Draw performance at each value of each condition, with chance and the ceiling of each."""
-    parts = [Series(series.text, series.colour, rows=series.table) for series in view.series]
-    words = wording.Wording(view.facts.labels, parts[0].table)
+    all_series = [Series(series.text, series.colour, rows=series.table) for series in view.series]
+    words = wording.Wording(view.facts.labels, all_series[0].table)
     panels = []
     for name in _names(view):
-        values = _values(parts, name)
+        values = _values(all_series, name)
         tasks = view.facts.tasks if name == "task" else {}
         panels.append(ConditionScores(
             name, values, [words.value(name, value) for value in values],
             of_values(view.first, name, values), [tasks.get(value, {}).get("chance") for value in values],
         ))  # fmt: skip
     if panels[0].name == "task" and len(panels[0].values) > MOST_TASKS:
-        return task_bars(parts, panels[0])
-    return condition_panels(parts, panels, view.evaluated_references)
+        return task_bars(all_series, panels[0])
+    return condition_panels(all_series, panels, view.evaluated_references)
 
 
-def _values(parts: Sequence[Series], name: str) -> list[Any]:
-    return sorted({row["value"] for part in parts for row in summary.by_condition(part.table, [name])})
+def _values(all_series: Sequence[Series], name: str) -> list[Any]:
+    return sorted({row["value"] for series in all_series for row in summary.by_condition(series.table, [name])})
 
 
 def condition_panels(
-    parts: Sequence[Series], panels: Sequence[ConditionScores], references: Mapping[str, float | None] | None = None
+    all_series: Sequence[Series],
+    panels: Sequence[ConditionScores],
+    references: Mapping[str, float | None] | None = None,
 ) -> Figure:
     """Draw performance at each value of each condition.
 
     Args:
-        parts: trials, one colour each.
+        all_series: trials, one colour each.
         panels: the conditions.
         references: scores of other agents over all conditions, by name; the ceiling is left to each condition.
     """
@@ -93,7 +95,7 @@ def condition_panels(
         axis.remove()
     shared = {name: value for name, value in (references or {}).items() if name != "ceiling"}
     for axis, panel in zip(axes.flat, panels, strict=False):
-        _panel(axis, panel, parts)
+        _panel(axis, panel, all_series)
         axis.set(xlabel=wording.axis(panel.name), ylim=(-0.03, 1.08), title=f"by {wording.short(panel.name)}")
         style.reference_lines(axis, {} if any(panel.chance) else shared)
     for row in axes:
@@ -103,54 +105,54 @@ def condition_panels(
     return figure
 
 
-def _panel(axis: Axes, panel: ConditionScores, parts: Sequence[Series]) -> None:
+def _panel(axis: Axes, panel: ConditionScores, all_series: Sequence[Series]) -> None:
     words = list(panel.words)
-    for k, part in enumerate(parts):
-        rows = summary.by_condition(part.table, [panel.name])
-        at = np.array([panel.values.index(row["value"]) for row in rows]) + style.dodge(k, len(parts))
+    for k, series in enumerate(all_series):
+        rows = summary.by_condition(series.table, [panel.name])
+        at = np.array([panel.values.index(row["value"]) for row in rows]) + style.dodge(k, len(all_series))
         curve = style.performance_curve(at, rows)
-        label = f"{part.label}, n = {len(part.table['trial']):,}"
-        style.interval_points(axis, curve, color=part.colour, linewidth=1.5, label=label)
-        if len(parts) == 1 and len(panel.values) <= MOST_COUNTS:
+        label = f"{series.label}, n = {len(series.table['trial']):,}"
+        style.interval_points(axis, curve, color=series.colour, linewidth=1.5, label=label)
+        if len(all_series) == 1 and len(panel.values) <= MOST_COUNTS:
             words = [f"{word}\nn = {row['trials']:,}" for word, row in zip(words, rows, strict=True)]
-    for known, line, name in ((panel.ceiling, "-", "ceiling of each"), (panel.chance, ":", "chance of each")):
-        at = np.array([place for place, value in enumerate(known) if value is not None])
+    for parameters, line, name in ((panel.ceiling, "-", "ceiling of each"), (panel.chance, ":", "chance of each")):
+        at = np.array([position for position, value in enumerate(parameters) if value is not None])
         if len(at):
-            levels = np.array([value for value in known if value is not None])
+            levels = np.array([value for value in parameters if value is not None])
             marks: dict[str, Any] = {"color": style.GREY, "linestyle": line, "linewidth": 1.2, "zorder": 0}
             axis.hlines(levels, at - 0.3, at + 0.3, label=name, **marks)
     style.category_ticks(axis, words)
     axis.set_xlim(-0.5, len(panel.values) - 0.5)
 
 
-def task_bars(parts: Sequence[Series], panel: ConditionScores) -> Figure:
+def task_bars(all_series: Sequence[Series], panel: ConditionScores) -> Figure:
     """Draw the performance in each of many tasks as horizontal bars, by family, with chance and ceiling of each.
 
     Args:
-        parts: trials, one colour each.
+        all_series: trials, one colour each.
         panel: the tasks.
     """
     families: dict[str, list[int]] = {}
     for index, task in enumerate(panel.values):
         families.setdefault(_family(task), []).append(index)
-    place, at, middles = 0.0, {}, {}
+    position, at, middles = 0.0, {}, {}
     for family, members in families.items():
         for index in members:
-            at[index] = place
-            place += 1
+            at[index] = position
+            position += 1
         middles[family] = (at[members[0]] + at[members[-1]]) / 2
-        place += 0.8
-    figure, axes = style.new_figure(width=6.4, height=1.3 + 0.24 * place)
-    thick = 0.8 / len(parts)
-    for k, part in enumerate(parts):
-        rows = summary.by_condition(part.table, [panel.name])
-        y = np.array([at[panel.values.index(row["value"])] for row in rows]) + thick * (k - (len(parts) - 1) / 2)
-        found = style.performance_curve(y, rows)
-        label = f"{part.label}, n = {found.n.min():,} to {found.n.max():,} trials each, 95 % intervals"
-        axes.barh(y, found.value, thick, color=part.colour, alpha=0.55, label=label)
-        axes.errorbar(found.value, y, xerr=style.spread(found), fmt="none", color="black", linewidth=0.8)
-    for known, line, name in ((panel.ceiling, "-", "ceiling"), (panel.chance, ":", "chance")):
-        places = [(at[index], value) for index, value in enumerate(known) if value is not None]
+        position += 0.8
+    figure, axes = style.new_figure(width=6.4, height=1.3 + 0.24 * position)
+    thick = 0.8 / len(all_series)
+    for k, series in enumerate(all_series):
+        rows = summary.by_condition(series.table, [panel.name])
+        y = np.array([at[panel.values.index(row["value"])] for row in rows]) + thick * (k - (len(all_series) - 1) / 2)
+        curve = style.performance_curve(y, rows)
+        label = f"{series.label}, n = {curve.n.min():,} to {curve.n.max():,} trials each, 95 % intervals"
+        axes.barh(y, curve.value, thick, color=series.colour, alpha=0.55, label=label)
+        axes.errorbar(curve.value, y, xerr=style.spread(curve), fmt="none", color="black", linewidth=0.8)
+    for parameters, line, name in ((panel.ceiling, "-", "ceiling"), (panel.chance, ":", "chance")):
+        places = [(at[index], value) for index, value in enumerate(parameters) if value is not None]
         if places:
             y, levels = np.array(places).T
             axes.vlines(levels, y - 0.45, y + 0.45, color="black", linestyle=line, linewidth=1.2, label=name)
@@ -178,8 +180,8 @@ def _one_answer(view: View) -> None:
     words = wording.Wording(view.facts.labels, view.series[0].table)
     if len(words.actions) != 2 or "fixation" not in words.actions.values():
         raise style.Unavailable("the task has more than one answer")
-    for part in view.parts():
-        if len(np.unique(part.table["ground_truth"])) != 2:
+    for series in view.parts():
+        if len(np.unique(series.table["ground_truth"])) != 2:
             raise style.Unavailable("an answer is right in all trials or in none")
 
 
@@ -189,26 +191,26 @@ def _one_answer(view: View) -> None:
 )  # fmt: skip
 def responses(view: View) -> Figure:
     """Draw the rates of hits and false alarms, and reaction times if variable."""
-    parts = view.parts()
-    timed = any(len(np.unique(part.table["rt"][np.isfinite(part.table["rt"])])) > 1 for part in parts)
+    all_series = view.parts()
+    timed = any(len(np.unique(series.table["rt"][np.isfinite(series.table["rt"])])) > 1 for series in all_series)
     figure, grid = style.new_figure(1, 2 if timed else 1, width=3.8, squeeze=False)
     left = grid[0][0]
-    words = wording.Wording(view.facts.labels, parts[0].table)
-    for k, part in enumerate(parts):
-        truths = sorted(np.unique(part.table["ground_truth"]).tolist())
-        went = np.nan_to_num(part.table["choice"]) > 0
-        rows = [part.table["ground_truth"] == truth for truth in truths]
-        offset = style.dodge(k, len(parts))
-        curve = proportion_curve(np.arange(2) + offset, rows[1].astype(int), went, clusters(part.table))
+    words = wording.Wording(view.facts.labels, all_series[0].table)
+    for k, series in enumerate(all_series):
+        truths = sorted(np.unique(series.table["ground_truth"]).tolist())
+        went = np.nan_to_num(series.table["choice"]) > 0
+        rows = [series.table["ground_truth"] == truth for truth in truths]
+        offset = style.dodge(k, len(all_series))
+        curve = proportion_curve(np.arange(2) + offset, rows[1].astype(int), went, clusters(series.table))
         prime = d_prime(went[rows[1]].sum(), rows[1].sum(), went[rows[0]].sum(), rows[0].sum())
-        text = f"{part.label}: d' {prime:.2f}, n = {len(went):,}"
-        style.interval_points(left, curve, color=part.colour, label=text)
-        times = part.table["rt"][rows[1] & went]
+        text = f"{series.label}: d' {prime:.2f}, n = {len(went):,}"
+        style.interval_points(left, curve, color=series.colour, label=text)
+        times = series.table["rt"][rows[1] & went]
         times = times[np.isfinite(times)]
         if timed and len(times):
-            grid[0][1].ecdf(times, color=part.colour)
+            grid[0][1].ecdf(times, color=series.colour)
     style.category_ticks(left, [words.value("ground_truth", truth) for truth in truths])
-    since = "the go cue" if "rt_from" not in parts[0].table else str(parts[0].table["rt_from"][0])
+    since = "the go cue" if "rt_from" not in all_series[0].table else str(all_series[0].table["rt_from"][0])
     left.set(ylabel="share of trials with an answer", xlabel="right answer", xlim=(-0.5, 1.5), ylim=(-0.03, 1.05),
              title="false alarms and hits, 95 % intervals")  # fmt: skip
     for right in grid[0][1:]:
@@ -242,8 +244,8 @@ def _argument(source: Source, name: str) -> str | None:
     from ngym_cli.config.parts import keyword_parameters
     from ngym_cli.config.tasks import find_task
 
-    known = keyword_parameters(find_task(source.config.task).entry) or {}
-    return f"{name}s" if f"{name}s" in known else None
+    parameters = keyword_parameters(find_task(source.config.task).entry) or {}
+    return f"{name}s" if f"{name}s" in parameters else None
 
 
 def _with(source: Source, argument: str, value: object) -> float | None:
@@ -253,7 +255,7 @@ def _with(source: Source, argument: str, value: object) -> float | None:
 
     changed = source.config.model_copy(update={"task_args": {**source.config.task_args, argument: [value]}})
     try:
-        found = ceiling_of(changed)
+        score = ceiling_of(changed)
     except UserError:
         return None
-    return None if found is None else float(found["performance"])
+    return None if score is None else float(score["performance"])

@@ -50,9 +50,9 @@ def _unit_circle(axes: Axes) -> None:
     axes.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)
 
 
-def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label: str | None = None) -> None:
+def _mark(plane: Axes, dynamics: Dynamics, points: FixedPoints, colour: str, label: str | None = None) -> None:
     """Draw points in the plane: fixed points filled if stable and open if not, slow points as crosses."""
-    places, fixed = found.plane.project(points.points), points.speed <= FIXED
+    places, fixed = dynamics.plane.project(points.points), points.speed <= FIXED
     plane.plot(*places[~fixed].T, "x", color=colour, markersize=5)
     plane.plot(*places[points.on_kink].T, "s", color=colour, markerfacecolor="none", markersize=10)
     _dots(plane, places[fixed], points.stable[fixed], colour, 6)
@@ -63,22 +63,22 @@ def _mark(plane: Axes, found: Dynamics, points: FixedPoints, colour: str, label:
 @_figure("fixed and slow points of the network under the mean input of a period")
 def fixed_points(view: View) -> Figure:
     """Draw the fixed and slow points for the mean input of each condition and period, on common axes, and paths."""
-    found = dynamics_of(view)
+    dynamics = dynamics_of(view)
     figure, (plane, spectrum) = new_figure(1, 2, width=4.4, height=4.4)
-    _draw_paths(plane, found)
+    _draw_paths(plane, dynamics)
     outside = 0
-    for (each, points), colour in zip(found.searched, _colours(len(found.searched)), strict=True):
+    for (each, points), colour in zip(dynamics.searched, _colours(len(dynamics.searched)), strict=True):
         fixed, stable = points.speed <= FIXED, points.stable
         counts = f"{(fixed & stable).sum()} stable, {(fixed & ~stable).sum()} unstable, {(~fixed).sum()} slow"
         if points.on_kink.any():
             slopes = points.slopes[points.on_kink]
             counts += f", {len(slopes)} on a kink (slopes {slopes.min():.2g} to {slopes.max():.2g})"
-        outside += int((~found.is_near(points.points)).sum())
-        _mark(plane, found, points, colour, f"{each.label}: {counts}")
+        outside += int((~dynamics.is_near(points.points)).sum())
+        _mark(plane, dynamics, points, colour, f"{each.label}: {counts}")
         values = points.eigenvalues[0]
         spectrum.plot(values.real, values.imag, "o", markersize=3, color=colour)
-    low_x, high_x, low_y, high_y = found.surroundings
-    plane.set(xlabel=found.labels[0], ylabel=found.labels[1], xlim=(low_x, high_x), ylim=(low_y, high_y))
+    low_x, high_x, low_y, high_y = dynamics.surroundings
+    plane.set(xlabel=dynamics.labels[0], ylabel=dynamics.labels[1], xlim=(low_x, high_x), ylim=(low_y, high_y))
     far = f"; {outside} far from the visited states not shown" if outside else ""
     plane.set_title(f"fixed points (open: unstable; crosses: slow{far})")
     _unit_circle(spectrum)
@@ -87,26 +87,26 @@ def fixed_points(view: View) -> Figure:
         xticks=[-1, 0, 1], yticks=[-1, 0, 1],
     )  # fmt: skip
     legend_below(plane)
-    view.table = found.points_table()
+    view.table = dynamics.points_table()
     return figure
 
 
 @_figure("flow of the activity in a plane under the mean input of each period", on_request=True)
 def flow(view: View) -> Figure:
     """Draw the flow field in a plane for each input, with points and paths of trials."""
-    found = dynamics_of(view)
-    figure, axes = new_figure(1, len(found.searched), width=3.4, height=3.4)
+    dynamics = dynamics_of(view)
+    figure, axes = new_figure(1, len(dynamics.searched), width=3.4, height=3.4)
     tables = []
-    for plane, (each, points) in zip(np.atleast_1d(axes), found.searched, strict=True):
-        field = flow_field(found.system, found.plane, each.inputs, found.extent)
+    for plane, (each, points) in zip(np.atleast_1d(axes), dynamics.searched, strict=True):
+        field = flow_field(dynamics.system, dynamics.plane, each.inputs, dynamics.extent)
         length = np.maximum(np.linalg.norm(field.velocity, axis=2, keepdims=True), 1e-12)
         arrows = field.velocity / length * np.minimum(1.0, length / np.median(length))
         plane.quiver(field.x, field.y, *np.moveaxis(arrows, 2, 0), color=GREY, pivot="mid", scale=30, width=0.004)
-        for _, path in found.paths(each.trials):
+        for _, path in dynamics.paths(each.trials):
             plane.plot(*path.T, color=COLOURS[0], linewidth=0.6, alpha=0.5)
-        _mark(plane, found, points, "black")
-        plane.set(xlabel=found.labels[0], ylabel=found.labels[1], title=each.label)
-        plane.set(xlim=found.extent[:2], ylim=found.extent[2:])
+        _mark(plane, dynamics, points, "black")
+        plane.set(xlabel=dynamics.labels[0], ylabel=dynamics.labels[1], title=each.label)
+        plane.set(xlim=dynamics.extent[:2], ylim=dynamics.extent[2:])
         x, y = np.meshgrid(field.x, field.y)
         moved = dict(zip(("velocity_x", "velocity_y"), field.velocity.reshape(-1, 2).T, strict=True))
         label = np.full(x.size, each.label, dtype=object)
@@ -118,14 +118,14 @@ def flow(view: View) -> Figure:
 @_figure("eigenvalues and time constants of the network at its points", on_request=True)
 def modes(view: View) -> Figure:
     """Draw the eigenvalues of all points, and the first time constants of a stable point if there is any."""
-    found = dynamics_of(view)
+    dynamics = dynamics_of(view)
     figure, (spectrum, constants) = new_figure(1, 2, width=4.0, height=3.8)
     _unit_circle(spectrum)
-    for (each, points), colour in zip(found.searched, _colours(len(found.searched)), strict=True):
+    for (each, points), colour in zip(dynamics.searched, _colours(len(dynamics.searched)), strict=True):
         values = points.eigenvalues.ravel()
         spectrum.plot(values.real, values.imag, ".", markersize=3, color=colour, alpha=0.6)
         of = int(np.argmax((points.speed <= FIXED) & points.stable))  # the first if none is
-        constant = points.time_constants(found.population.activity.dt)[of, :MODES]
+        constant = points.time_constants(dynamics.population.activity.dt)[of, :MODES]
         grows = np.abs(points.eigenvalues[of, :MODES]) > 1
         rank = np.arange(1, len(constant) + 1)
         shape = describe_attractor(points).kind if len(points) else ""
@@ -134,35 +134,35 @@ def modes(view: View) -> Figure:
     spectrum.set(xlabel="real part", ylabel="imaginary part", aspect="equal", title="eigenvalues of all points")
     constants.set(xlabel="mode", ylabel="time constant (ms)", yscale="log", title="a point (open: growing)")
     legend_below(constants)
-    view.table = found.modes_table()
+    view.table = dynamics.modes_table()
     return figure
 
 
 @_figure("points followed from one input to another", on_request=True)
 def bifurcation(view: View) -> Figure:
     """Draw the points while the input goes from that of the first condition or period to that of the last."""
-    found = dynamics_of(view)
-    table = found.population.table
-    for column in (name for name in (*SIDES, *found.population.conditions) if _single(table.get(name))):
-        if len(found.searched) < 2 and not view.held:
-            found = dynamics_of(view, (column,))
-    if len(found.searched) < 2:
+    dynamics = dynamics_of(view)
+    table = dynamics.population.table
+    for column in (name for name in (*SIDES, *dynamics.population.conditions) if _single(table.get(name))):
+        if len(dynamics.searched) < 2 and not view.held:
+            dynamics = dynamics_of(view, (column,))
+    if len(dynamics.searched) < 2:
         raise Unavailable("needs two inputs; name a column of conditions with --by, or two inputs with --input")
-    (first, points), *_, (last, others) = found.searched
-    fixed = np.concatenate([each.points[each.speed <= FIXED] for each in (points, others)])
-    starts = np.concatenate([fixed, found.states[:: max(1, len(found.states) // FOLLOWED)][:FOLLOWED]])
-    branches, changes = follow(found.system, starts, first.inputs, last.inputs, n=PLACES)
+    (first, points), *_, (last, remaining) = dynamics.searched
+    fixed = np.concatenate([each.points[each.speed <= FIXED] for each in (points, remaining)])
+    starts = np.concatenate([fixed, dynamics.states[:: max(1, len(dynamics.states) // FOLLOWED)][:FOLLOWED]])
+    branches, changes = follow(dynamics.system, starts, first.inputs, last.inputs, n=PLACES)
     if not any(len(branch.place) > 1 for branch in branches):
         raise Unavailable(f"no fixed point could be followed from {first.label} to {last.label}")
     figure, axes = new_figure(1, 1, width=4.8, height=3.6)
     for branch in branches:
-        height = found.plane.project(branch.points)[:, 0]
+        height = dynamics.plane.project(branch.points)[:, 0]
         axes.plot(branch.place, height, color=GREY, linewidth=0.8)
         _dots(axes, np.stack([branch.place, height], axis=1), branch.n_unstable == 0, "black", 4)
     for change in changes:
         axes.axvline(change.place, color=COLOURS[1], linewidth=0.8, linestyle=":")
     kinds = ", ".join(dict.fromkeys(change.kind for change in changes)) or "no bifurcation"
-    axes.set(xlabel=f"input from {first.label} (0) to {last.label} (1)", ylabel=found.labels[0])
+    axes.set(xlabel=f"input from {first.label} (0) to {last.label} (1)", ylabel=dynamics.labels[0])
     axes.set_title(f"fixed points (open: unstable): {kinds}")
     view.table = _branches_table(branches, changes)
     return figure
@@ -176,14 +176,14 @@ def _single(values: np.ndarray | None) -> bool:
 def _branches_table(branches: list[Branch], changes: list[Bifurcation]) -> dict[str, np.ndarray]:
     """Return a row for each place of each branch, with the bifurcation that follows on the branch, if any."""
     rows = np.concatenate([np.full(len(each.place), k) for k, each in enumerate(branches)])
-    points, place = (np.concatenate([getattr(each, name) for each in branches]) for name in ("points", "place"))
+    points, position = (np.concatenate([getattr(each, name) for each in branches]) for name in ("points", "place"))
     kinds = np.full(len(rows), "", dtype=object)
     for change in changes:
-        near = np.abs(place - change.place) + np.linalg.norm(points - change.state, axis=1)
+        near = np.abs(position - change.place) + np.linalg.norm(points - change.state, axis=1)
         kinds[int(near.argmin())] = change.kind
     return {
         "branch": rows,
-        "place": place,
+        "place": position,
         "n_unstable": np.concatenate([each.n_unstable for each in branches]),
         "bifurcation": kinds,
         "eigenvalue_real": np.concatenate([each.leading.real for each in branches]),
@@ -196,18 +196,18 @@ def _colours(n: int) -> list[str]:
     return ["black"] if n == 1 else colours(n)
 
 
-def _draw_paths(plane: Axes, found: Dynamics) -> None:
+def _draw_paths(plane: Axes, dynamics: Dynamics) -> None:
     """Draw paths of trials, coloured by choice if there is a single condition, else by condition."""
-    sets = [each for each, _ in found.searched]
-    choice = found.population.table["choice"]
+    sets = [each for each, _ in dynamics.searched]
+    choice = dynamics.population.table["choice"]
     if choice.ndim > 1:  # a movement
         choice = np.full(len(choice), np.nan)
     sides = np.unique(choice[np.isfinite(choice)])[-2:]
     conditions = len({each.trials.tobytes() for each in sets})
-    for k, path in found.paths(np.ones(len(choice), bool)):
+    for k, path in dynamics.paths(np.ones(len(choice), bool)):
         if conditions == 1:
             colour = COLOURS[int(np.searchsorted(sides, choice[k])) % 2] if choice[k] in sides else GREY
         else:
-            of = [place for place, each in enumerate(sets) if each.trials[k]]
+            of = [position for position, each in enumerate(sets) if each.trials[k]]
             colour = _colours(len(sets))[of[0]] if of else GREY
         plane.plot(path[:, 0], path[:, 1], color=colour, linewidth=0.5, alpha=0.4)

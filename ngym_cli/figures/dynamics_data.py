@@ -105,8 +105,8 @@ class Dynamics:
     def labels(self) -> list[str]:
         """Labels of the two axes of the plane with the share of the variance."""
         along = self.plane.project(self.states).var(axis=0) / max(float(self.states.var(axis=0).sum()), 1e-300)
-        return [f"{axis.upper() if axis.startswith('pc') else axis} ({100 * part:.0f} %)"
-                for axis, part in zip(self.axes, along, strict=True)]  # fmt: skip
+        return [f"{axis.upper() if axis.startswith('pc') else axis} ({100 * share:.0f} %)"
+                for axis, share in zip(self.axes, along, strict=True)]  # fmt: skip
 
     @property
     def extent(self) -> list[float]:
@@ -150,34 +150,34 @@ class Dynamics:
         point, basin (share of visited states that flow into the point), leading eigenvalue, time constant (ms), state.
         """
         drawn = np.random.default_rng(0).choice(len(self.states), min(BASIN_STATES, len(self.states)), replace=False)
-        parts = []
+        pieces = []
         for each, points in self.searched:
             n, condition = len(points), int(points.condition[0])
             flown = basins(self.system, points, self.states[drawn], condition, BASIN_STEPS)
             table = points.to_table(self.population.activity.dt)
-            parts.append({
+            pieces.append({
                 "input": np.full(n, each.label, dtype=object),
                 "attractor": np.full(n, describe_attractor(points).kind, dtype=object),
                 **{name: table.pop(name) for name in ("speed", "stable", "n_unstable", "share")},
                 "basin": flown, **{name: values for name, values in table.items() if name != "condition"},
             })  # fmt: skip
-        return concatenate(parts)
+        return concatenate(pieces)
 
     def modes_table(self) -> Table:
         """Return a row for each mode of each point: eigenvalue, time constant (ms), right and left eigenvector."""
-        parts = []
+        pieces = []
         for each, points in self.searched:
             shape = points.eigenvalues.shape
             point, mode = (index.ravel() for index in np.indices(shape))
             right, left = points.right.swapaxes(1, 2).reshape(-1, shape[1]), points.left.reshape(-1, shape[1])
             values = points.eigenvalues.ravel()
-            parts.append({
+            pieces.append({
                 "input": np.full(len(point), each.label, dtype=object), "point": point, "mode": mode,
                 "eigenvalue_real": values.real, "eigenvalue_imag": values.imag,
                 "time_constant": points.time_constants(self.population.activity.dt).ravel(),
                 "right_real": right.real, "right_imag": right.imag, "left_real": left.real, "left_imag": left.imag,
             })  # fmt: skip
-        return concatenate(parts)
+        return concatenate(pieces)
 
 
 def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:

@@ -45,8 +45,8 @@ def refuse_empty(figure: Figure, reasons: dict[str, str] | None = None) -> None:
     for axes, count in zip(panels, points, strict=True):
         if not count:
             bands = any(each.get_gid() == INTERVAL for each in axes.collections)
-            what = "only a band, no line" if bands else "no data"
-            raise Unavailable(f"the panel {_name(axes)} would show {what}{why}")
+            defect = "only a band, no line" if bands else "no data"
+            raise Unavailable(f"the panel {_name(axes)} would show {defect}{why}")
     labels = {label for axes in panels for label in axes.get_legend_handles_labels()[1]}
     if len(labels) == 1 and (label := labels.pop()).endswith(" chosen"):
         raise Unavailable(f"all trials are of one kind ({label}), nothing to compare{why}")
@@ -75,8 +75,8 @@ def _in_data(transform: Transform, axes: Axes) -> bool:
 def _is_grey(colours: ArrayLike) -> bool:
     from matplotlib.colors import to_rgb
 
-    found = np.atleast_2d(np.asarray(colours, float))
-    return found.shape[1] >= 3 and len(found) > 0 and bool(np.allclose(found[:, :3], to_rgb(GREY)))
+    result = np.atleast_2d(np.asarray(colours, float))
+    return result.shape[1] >= 3 and len(result) > 0 and bool(np.allclose(result[:, :3], to_rgb(GREY)))
 
 
 def _points_of_line(line: Line2D) -> int:

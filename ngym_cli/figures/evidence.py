@@ -36,16 +36,16 @@ def _stimulus_fluctuates(view: View) -> None:
 def _pairs(view: View) -> dict[str, tuple[int, int]]:
     """Return the channels that favour the first and the second choice, by name of the stimulus."""
     labels = view.facts.labels.get("observation", {})
-    found = {}
+    by_name = {}
     for name, where in labels.items():
         indices = np.ravel(where)
         if "stim" in name and len(indices) == 2:
-            found[name] = (int(indices[0]), int(indices[1]))
+            by_name[name] = (int(indices[0]), int(indices[1]))
         elif name.startswith("stim1") and name.replace("stim1", "stim2") in labels:
-            found[name.removeprefix("stim1_")] = (int(indices[0]), int(labels[name.replace("stim1", "stim2")]))
-    if not found:
+            by_name[name.removeprefix("stim1_")] = (int(indices[0]), int(labels[name.replace("stim1", "stim2")]))
+    if not by_name:
         raise style.Unavailable("no pair of stimulus channels speaks for the two choices")
-    return found
+    return by_name
 
 
 @registry.figure(
@@ -81,9 +81,9 @@ def kernel(view: View) -> Figure:
             continue
         second = choice[weak] == sides[1]
         linked = None if groups is None else groups[weak]
-        found = psychophysical_kernel(signed / signed.std(), second, dt=recording.dt, groups=linked)
-        text = f"{name}: primacy {found.primacy:.2f}"
-        style.interval_points(axes, found.weights, color=colour, fmt="o-", label=text)
+        result = psychophysical_kernel(signed / signed.std(), second, dt=recording.dt, groups=linked)
+        text = f"{name}: primacy {result.primacy:.2f}"
+        style.interval_points(axes, result.weights, color=colour, fmt="o-", label=text)
     style.guide(axes, y=0)
     axes.set(
         xlabel="time from stimulus onset (ms)", ylabel="weight on choice (log odds per s.d.)",
@@ -120,7 +120,7 @@ def _fluctuations(signed: np.ndarray, table: dict[str, np.ndarray], rows: np.nda
 
 
 def _context_uses(view: View) -> list[tuple[Series, ContextUse]]:
-    return view.analysed(view.parts(), lambda part: from_trials.context_use(part.table))
+    return view.analysed(view.parts(), lambda series: from_trials.context_use(series.table))
 
 
 @registry.figure(
@@ -132,28 +132,28 @@ def context(view: View) -> Figure:
 
     Rows are contexts and columns modalities, as in Mante et al. 2013 (10.1038/nature12742), figure 1.
     """
-    found = _context_uses(view)
-    contexts = sorted({int(name) for _, use in found for name in use.by_context})  # a task may have only one
+    uses = _context_uses(view)
+    contexts = sorted({int(name) for _, use in uses for name in use.by_context})  # a task may have only one
     figure, axes = style.new_figure(len(contexts), 3, width=2.9, height=2.5, squeeze=False)
     for row, context in enumerate(contexts):
-        having = [(part, use) for part, use in found if context in use.by_context]
+        having = [(series, use) for series, use in uses if context in use.by_context]
         for modality in range(2):
             axis = axes[row][modality]
-            for part, _ in having:
-                evidence_curve(axis, part, context, modality)
+            for series, _ in having:
+                evidence_curve(axis, series, context, modality)
             style.guide(axis, x=0, y=0.5)
             kind = "relevant" if context == modality else "irrelevant"
             axis.set(ylim=(-0.03, 1.03), title=f"modality {modality + 1}, {kind}")
             if row == len(contexts) - 1:
                 axis.set_xlabel(f"signed coherence\nof modality {modality + 1} (%)")
-        second = second_choice(found[0][0].table, view.facts.labels)
+        second = second_choice(uses[0][0].table, view.facts.labels)
         axes[row][0].set_ylabel(f"context {context + 1}\nP({second})")
         bars = axes[row][2]
-        for k, (part, use) in enumerate(having):
+        for k, (series, use) in enumerate(having):
             fit = use.by_context[context]
             weights = [fit.weights[kind] for kind in ("relevant", "irrelevant")]
-            text = f"{part.label}: selectivity {use.selectivity:.2f}, n = {len(part.table['trial']):,}"
-            style.interval_bars(bars, ["relevant", "irrelevant"], weights, color=part.colour, label=text,
+            text = f"{series.label}: selectivity {use.selectivity:.2f}, n = {len(series.table['trial']):,}"
+            style.interval_bars(bars, ["relevant", "irrelevant"], weights, color=series.colour, label=text,
                           offset=style.dodge(k, len(having)))  # fmt: skip
         style.guide(bars, y=0)
         bars.set(ylabel="log odds per %", title=f"weights in context {context + 1}", xlim=(-0.5, 1.5))
@@ -161,9 +161,9 @@ def context(view: View) -> Figure:
     return figure
 
 
-def evidence_curve(axes: Axes, part: Series, context: int, modality: int) -> None:
+def evidence_curve(axes: Axes, series: Series, context: int, modality: int) -> None:
     """Draw P(second choice) in a context (0 or 1) against the evidence of a modality (0 or 1)."""
-    table, second = two_choices(part.table)
+    table, second = two_choices(series.table)
     rows = numbers(table["context"]).astype(int) == context
     table, second = select(table, rows), second[rows]
     highest = max(numbers(table["ground_truth"]).max(), numbers(table["other_choice"]).max())
@@ -171,16 +171,16 @@ def evidence_curve(axes: Axes, part: Series, context: int, modality: int) -> Non
     signed = np.where(numbers(table[side]) == highest, 1, -1) * numbers(table[f"coh_{modality + 1}"])
     levels, index = np.unique(signed, return_inverse=True)
     curve = proportion_curve(levels, index, second, clusters(table))
-    style.interval_points(axes, curve, fmt="o-", color=part.colour)
+    style.interval_points(axes, curve, fmt="o-", color=series.colour)
 
 
 def _each_modality(view: View) -> None:
-    for part in view.parts():
-        kinds = set(part.table["modality"].astype(str)) - {"conflict"}
+    for series in view.parts():
+        kinds = set(series.table["modality"].astype(str)) - {"conflict"}
         if len(kinds) != 3 or "both" not in kinds:
-            there = ", ".join(sorted(kinds))
+            modalities = ", ".join(sorted(kinds))
             raise style.Unavailable(
-                f"cue combination needs trials of each modality and of both, the trials have {there}; "
+                f"cue combination needs trials of each modality and of both, the trials have {modalities}; "
                 "ngym eval --task-arg modalities=both/first/second"
             )
 
@@ -191,25 +191,27 @@ def _each_modality(view: View) -> None:
 )  # fmt: skip
 def cues(view: View) -> Figure:
     """Draw the psychometric function of each modality and of both, and observed against optimal sigma."""
-    parts = view.parts(keep=lambda table: table["modality"].astype(str) != "conflict")
-    parts = [part.with_table({**part.table, "coh": strength_by_modality(part.table)}) for part in parts]
-    found = view.analysed(
-        parts, lambda part: from_trials.cue_combination(part.table, n_boot=view.draws(DRAWS), lapse=0.0)
+    all_series = view.parts(keep=lambda table: table["modality"].astype(str) != "conflict")
+    all_series = [
+        series.with_table({**series.table, "coh": strength_by_modality(series.table)}) for series in all_series
+    ]
+    analysed = view.analysed(
+        all_series, lambda series: from_trials.cue_combination(series.table, n_boot=view.draws(DRAWS), lapse=0.0)
     )
     figure, (curves, bars) = style.new_figure(1, 2, width=4.2)
-    for (name, fit), colour in zip(found[0][1].fits.items(), style.COLOURS, strict=False):
+    for (name, fit), colour in zip(analysed[0][1].fits.items(), style.COLOURS, strict=False):
         style.fitted_curve(curves, fit, colour)
         style.interval_points(curves, fit.data, color=colour, label=f"{_presented(name)}, n = {fit.n:,}")
-    for k, (part, use) in enumerate(found):
+    for k, (series, use) in enumerate(analysed):
         names = [*(_presented(name) for name in use.sigma), "optimal"]
-        text = f"{part.label}: observed / optimal {use.ratio:.2f}"
-        offset = style.dodge(k, len(found))
+        text = f"{series.label}: observed / optimal {use.ratio:.2f}"
+        offset = style.dodge(k, len(analysed))
         style.interval_bars(
-            bars, names, [*use.sigma.values(), use.optimal_sigma], color=part.colour, label=text, offset=offset
+            bars, names, [*use.sigma.values(), use.optimal_sigma], color=series.colour, label=text, offset=offset
         )
     style.guide(curves, y=0.5)
-    second = second_choice(found[0][0].table, view.facts.labels)
-    title = f"by what was presented, {found[0][0].label}"
+    second = second_choice(analysed[0][0].table, view.facts.labels)
+    title = f"by what was presented, {analysed[0][0].label}"
     curves.set(xlabel="signed coherence in each modality (%)", ylabel=f"P({second})", title=title)
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
     bars.set_ylim(bottom=0)
@@ -239,20 +241,22 @@ def wagering(view: View) -> Figure:
     """Draw the use of the sure option, and the accuracy with and without the sure option on offer."""
     sure = view.facts.labels.get("action", {}).get("sure", 3)
     figure, (left, right) = style.new_figure(1, 2)
-    parts = view.parts()
-    analysis = lambda part: from_trials.wagering(part.table, sure=float(sure), n_boot=view.draws(DRAWS))  # noqa: E731
-    for part, found in view.analysed(parts, analysis):
-        p = found.p_sure
-        text = f"{part.label}: {p.value:.2f} of the offers, n = {int(found.sure.n.sum()):,}"
-        style.interval_points(left, found.sure, fmt="o-", color=part.colour, label=text)
-        a = found.advantage
-        known = f"; advantage {a:+.3f}" if np.isfinite(a.value) else ""
-        waived = f"{part.label}: offered and waived, n = {int(found.accuracy_offered.n.sum()):,}"
-        forced = f"{part.label}: not offered, n = {int(found.accuracy_not_offered.n.sum()):,}{known}"
-        there = found.accuracy_offered.n > 0
-        style.interval_points(right, _only(found.accuracy_offered, there), fmt="o-", color=part.colour, label=waived)
+    all_series = view.parts()
+    analysis = lambda series: from_trials.wagering(series.table, sure=float(sure), n_boot=view.draws(DRAWS))  # noqa: E731
+    for series, result in view.analysed(all_series, analysis):
+        p = result.p_sure
+        text = f"{series.label}: {p.value:.2f} of the offers, n = {int(result.sure.n.sum()):,}"
+        style.interval_points(left, result.sure, fmt="o-", color=series.colour, label=text)
+        a = result.advantage
+        advantage_text = f"; advantage {a:+.3f}" if np.isfinite(a.value) else ""
+        waived = f"{series.label}: offered and waived, n = {int(result.accuracy_offered.n.sum()):,}"
+        forced = f"{series.label}: not offered, n = {int(result.accuracy_not_offered.n.sum()):,}{advantage_text}"
+        is_offered = result.accuracy_offered.n > 0
         style.interval_points(
-            right, found.accuracy_not_offered, fmt="o--", color=part.colour, markerfacecolor="white", label=forced
+            right, _only(result.accuracy_offered, is_offered), fmt="o-", color=series.colour, label=waived
+        )
+        style.interval_points(
+            right, result.accuracy_not_offered, fmt="o--", color=series.colour, markerfacecolor="white", label=forced
         )
     strength = wording.axis("coh")
     left.set(xlabel=strength, ylabel="P(sure option | offered)", ylim=(-0.03, 1.05), title="use of the sure option")

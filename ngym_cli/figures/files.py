@@ -45,13 +45,13 @@ class FigureFiles:
         Raises:
             UserError: on an unknown format or style, or if a file exists in the folder that the user names.
         """
-        for kind, given, known in (("format", self.file_format, FORMATS), ("style", self.style, STYLES)):
-            check_known(kind, given, known)
-        found = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
-        for place in found if self.out is not None else ():
-            check_place(place, self.overwrite)
-            check_place(place.with_suffix(".parquet"), self.overwrite)
-        return found
+        for kind, chosen, available in (("format", self.file_format, FORMATS), ("style", self.style, STYLES)):
+            check_known(kind, chosen, available)
+        rows = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
+        for position in rows if self.out is not None else ():
+            check_place(position, self.overwrite)
+            check_place(position.with_suffix(".parquet"), self.overwrite)
+        return rows
 
 
 class FigureRow(TypedDict):
@@ -89,13 +89,13 @@ def draw_each(
     from ngym_cli.figures.style import Unavailable, styled
 
     rows: list[FigureRow] = []
-    for (name, drawer), place in zip(drawers.items(), places, strict=True):
+    for (name, drawer), position in zip(drawers.items(), places, strict=True):
         row: FigureRow = {"id": name, "path": None, "reason": None}
         try:
             with styled(style):
                 figure, table = drawer()
-            save_with_table(figure, table, style, place)
-            row["path"] = str(place)
+            save_with_table(figure, table, style, position)
+            row["path"] = str(position)
         except Unavailable as reason:
             if required:
                 raise UserError(f"figure {name}: {reason}") from None

@@ -81,9 +81,9 @@ def _performance(
 ) -> None:
 
     order, linked = np.concatenate(rows), clusters(table)
-    place = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
+    position = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
     groups = None if linked is None else linked[order]
-    curve = proportion_curve(steps, place, table["performance"][order], groups)
+    curve = proportion_curve(steps, position, table["performance"][order], groups)
     style.interval_line(axes, curve, colour, label)
 
 
@@ -112,16 +112,17 @@ def _one(view: View) -> Figure:
 
 def _evaluated(axes: Axes, source: Source) -> None:
     """Draw the evaluations made during and after training."""
-    found = {row["step"]: row for row in source.manifest.get("evaluations", ())}
+    by_name = {row["step"]: row for row in source.manifest.get("evaluations", ())}
     for each in source.evaluations:
-        step, said = each.summary.get("model_steps"), each.summary
+        step, summary_row = each.summary.get("model_steps"), each.summary
         if each.intact and step is not None:
-            found[step] = {
-                "step": step, "trials": said["trials"], "performance": said["performance"],
-                "performance_ci": said["performance_ci"], "deterministic": said.get("deterministic", True),
+            by_name[step] = {
+                "step": step, "trials": summary_row["trials"],
+                "performance": summary_row["performance"], "performance_ci": summary_row["performance_ci"],
+                "deterministic": summary_row.get("deterministic", True),
             }  # fmt: skip
     for probable, colour in ((True, style.COLOURS[1]), (False, style.COLOURS[3])):
-        rows = [row for _, row in sorted(found.items()) if row.get("deterministic", True) == probable]
+        rows = [row for _, row in sorted(by_name.items()) if row.get("deterministic", True) == probable]
         if not rows:
             continue
         n = sorted({row["trials"] for row in rows})
@@ -149,8 +150,8 @@ def _checkpoints_evaluated(view: View) -> None:
 
 def _development(source: Source) -> dict[int, Evaluated]:
     """Return the latest evaluation of each checkpoint, in the order of training."""
-    found = {e.summary["checkpoint"] or 0: e for e in source.evaluations if e.along_training and not e.perturbed}
-    return dict(sorted(found.items()))
+    by_name = {e.summary["checkpoint"] or 0: e for e in source.evaluations if e.along_training and not e.perturbed}
+    return dict(sorted(by_name.items()))
 
 
 @registry.figure("evaluations of the checkpoints along training", check=_checkpoints_evaluated)
@@ -159,11 +160,11 @@ def development(view: View) -> Figure:
     figure, (left, right) = style.new_figure(1, 2)
     for source, colour in zip(view.sources, style.colours(len(view.sources)), strict=True):
         steps = _development(source)
-        found = [evaluated.summary for evaluated in steps.values()]
-        if found:
-            curve = style.performance_curve(list(steps), found)
-            how = MOST_PROBABLE if found[0].get("deterministic", True) else DRAWN
-            label = f"{source.run.name}, {how}, n = {found[0]['trials']:,} trials each"
+        rows = [evaluated.summary for evaluated in steps.values()]
+        if rows:
+            curve = style.performance_curve(list(steps), rows)
+            how = MOST_PROBABLE if rows[0].get("deterministic", True) else DRAWN
+            label = f"{source.run.name}, {how}, n = {rows[0]['trials']:,} trials each"
             style.interval_line(left, curve, colour, label, marker="o", markersize=3)
     style.reference_lines(left, view.references)
     style.along_training(left, "development, 95 % intervals")
@@ -173,8 +174,8 @@ def development(view: View) -> Figure:
 
 
 def _by_condition(axes: Axes, source: Source) -> None:
-    found = _development(source).items()
-    rows = [(step, row) for step, evaluated in found for row in evaluated.summary["conditions"]]
+    result = _development(source).items()
+    rows = [(step, row) for step, evaluated in result for row in evaluated.summary["conditions"]]
     names = list(dict.fromkeys(row["condition"] for _, row in rows))
     name = "coh" if "coh" in names else names[0] if names else None
     values: list[Any] = sorted({row["value"] for _, row in rows if row["condition"] == name})
@@ -207,17 +208,17 @@ def forgetting(view: View) -> Figure:
     The loss is the forgetting of Chaudhry et al. 2018 (10.1007/978-3-030-01252-6_33). The strip below the curves shows
     which task was trained.
     """
-    found = _evaluations(view.first)
-    steps = np.array([row["step"] for row in found])
-    colours = dict(zip(sorted(found[0]["tasks"]), style.colours(len(found[0]["tasks"])), strict=True))
+    result = _evaluations(view.first)
+    steps = np.array([row["step"] for row in result])
+    colours = dict(zip(sorted(result[0]["tasks"]), style.colours(len(result[0]["tasks"])), strict=True))
     figure, (left, right) = style.new_figure(1, 2)
     for task, colour in colours.items():
-        value, low, high = np.array([row["tasks"][task] for row in found], float).T
+        value, low, high = np.array([row["tasks"][task] for row in result], float).T
         style.interval_line(left, Curve(steps, value, low, high, steps), colour, task, marker="o", markersize=3)
     _trained_tasks(left, view.first, colours)
-    style.along_training(left, f"forgetting, n = {found[0]['trials']:,} trials, 95 % intervals", low=-0.1)
+    style.along_training(left, f"forgetting, n = {result[0]['trials']:,} trials, 95 % intervals", low=-0.1)
     style.legend_below(left)
-    _losses(right, found, colours)
+    _losses(right, result, colours)
     return figure
 
 
@@ -227,27 +228,27 @@ def _trained_tasks(axes: Axes, source: Source, colours: dict[str, str]) -> None:
     if not len(table.get("task", ())):
         return
     edges = np.linspace(0, table["step"].max(), STRETCHES + 1)
-    place = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, STRETCHES - 1)
+    position = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, STRETCHES - 1)
     names = np.asarray(table["task"]).astype(str)
-    counts = np.stack([np.bincount(place[names == task], minlength=STRETCHES) for task in colours])
+    counts = np.stack([np.bincount(position[names == task], minlength=STRETCHES) for task in colours])
     seen = np.flatnonzero(counts.any(0))  # supervised learners look at behaviour now and then
-    shown = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(STRETCHES), "right") - 1, 0, None)]]
+    main_task = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(STRETCHES), "right") - 1, 0, None)]]
     for number, task in enumerate(colours):
-        spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(shown == number)]
+        spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(main_task == number)]
         axes.broken_barh(spans, (-0.08, 0.05), color=colours[task], linewidth=0)
 
 
-def _losses(axes: Axes, found: list[EvaluationRow], colours: dict[str, str]) -> None:
+def _losses(axes: Axes, result: list[EvaluationRow], colours: dict[str, str]) -> None:
     """Draw the best earlier and the last performance on each task."""
     losses = []
-    for place, (task, colour) in enumerate(colours.items()):
-        every = np.array([row["tasks"][task] for row in found], float)
+    for position, (task, colour) in enumerate(colours.items()):
+        every = np.array([row["tasks"][task] for row in result], float)
         best, last = every[np.argmax(every[:-1, 0])], every[-1]
         losses.append(best[0] - last[0])
-        for x, (value, low, high), marker in ((place - 0.12, best, "o"), (place + 0.12, last, "s")):
+        for x, (value, low, high), marker in ((position - 0.12, best, "o"), (position + 0.12, last, "s")):
             error = [[max(value - low, 0)], [max(high - value, 0)]]
             axes.errorbar([x], [value], error, fmt=marker, color=colour, markersize=5)
-        axes.plot([place - 0.12, place + 0.12], [best[0], last[0]], color=colour, linewidth=0.8)
+        axes.plot([position - 0.12, position + 0.12], [best[0], last[0]], color=colour, linewidth=0.8)
     names = [f"{task}\n{loss:.2f}" for task, loss in zip(colours, losses, strict=True)]
     axes.set_xticks(range(len(names)), names, rotation=0 if len(names) < 4 else 90)
     axes.plot([], [], "ko", markersize=5, label="best earlier evaluation")

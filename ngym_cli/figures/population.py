@@ -109,26 +109,26 @@ def _conditions(view: View, table: Table) -> list[str]:
     return ["choice"] if 1 < len(np.unique(table["choice"])) <= MOST_CONDITIONS else []
 
 
-def to_response(found: Population) -> Population | None:
+def to_response(recorded: Population) -> Population | None:
     """Return the activity around the response.
 
     Returns:
         None if trials end with the response, contain no response, or all have it at the same step.
     """
-    table = found.table
+    table = recorded.table
     if not {"rt", "rt_from"} <= set(table):
         return None
-    onset = np.zeros(len(found.activity))
+    onset = np.zeros(len(recorded.activity))
     for period in np.unique(table["rt_from"].astype(str)):
         rows = table["rt_from"].astype(str) == period
         onset[rows] = table[f"onset_{period}"][rows] if f"onset_{period}" in table else 0.0
-    at = (onset + table["rt"]) / found.activity.dt
+    at = (onset + table["rt"]) / recorded.activity.dt
     if np.isfinite(at).sum() < FEWEST or np.nanmin(at) == np.nanmax(at):  # else the same picture, moved
         return None
-    stop = 1 + int(np.nanmax(np.where(np.isfinite(at), found.activity.lengths - 1 - at, 0)))
-    start = -min(int(np.nanquantile(at, 1 - REACHED)), found.stop - found.start)
+    stop = 1 + int(np.nanmax(np.where(np.isfinite(at), recorded.activity.lengths - 1 - at, 0)))
+    start = -min(int(np.nanquantile(at, 1 - REACHED)), recorded.stop - recorded.start)
     stop = min(stop, 1 - start // 4)
-    return replace(found, event=RESPONSE, at=at, start=start, stop=stop) if stop - start > 1 else None
+    return replace(recorded, event=RESPONSE, at=at, start=start, stop=stop) if stop - start > 1 else None
 
 
 def _several_steps(view: View) -> None:
@@ -136,9 +136,9 @@ def _several_steps(view: View) -> None:
         raise style.Unavailable("every trial is a single step: there is no course of time to draw")
 
 
-def _psth(found: Population) -> PSTH:
+def _psth(recorded: Population) -> PSTH:
     """Return the averages of the conditions that have enough trials."""
-    rows = averaged(found.activity, found.conditions, found.at, start=found.start, stop=found.stop)
+    rows = averaged(recorded.activity, recorded.conditions, recorded.at, start=recorded.start, stop=recorded.stop)
     keep = np.flatnonzero(rows.n.max(axis=1) >= FEWEST)[:MOST_CONDITIONS]
     if not len(keep):
         raise style.Unavailable(f"no condition has {FEWEST} recorded trials")
@@ -155,26 +155,26 @@ def _styles(conditions: tuple[dict[str, Scalar], ...], words: Wording) -> list[d
     last, rest = names[-1], names[:-1]
     of_last = [np.inf if c[last] != c[last] else c[last] for c in conditions]  # nan is not equal to itself
     levels = sorted(set(of_last), key=lambda v: (str(type(v)), v))
-    others = list(dict.fromkeys(tuple(c[name] for name in rest) for c in conditions))
+    remaining = list(dict.fromkeys(tuple(c[name] for name in rest) for c in conditions))
     lines = ("-", "--", ":", "-.")
-    if len(others) > len(lines):  # more than line styles: a colour for each condition
-        levels, others = list(range(len(conditions))), [()]
+    if len(remaining) > len(lines):  # more than line styles: a colour for each condition
+        levels, remaining = list(range(len(conditions))), [()]
         of_last, rest = levels, []
     colours = style.shades(len(levels)) if len(levels) > 2 else list(style.COLOURS[: len(levels)])
     return [
         {
             "color": colours[levels.index(level)],
-            "linestyle": lines[others.index(tuple(c[name] for name in rest)) % 4],
+            "linestyle": lines[remaining.index(tuple(c[name] for name in rest)) % 4],
             "label": ", ".join(words.phrase(name, c[name]) for name in names),
         }
         for c, level in zip(conditions, of_last, strict=True)
     ]
 
 
-def _mark_event(axes: Axes, found: Population, label: bool = True) -> None:
+def _mark_event(axes: Axes, recorded: Population, label: bool = True) -> None:
     axes.axvline(0, color=style.GREY, linestyle="--", linewidth=0.8, zorder=0)
     if label:
-        axes.set_xlabel(f"time from {_event_name(found.event)} (ms)")
+        axes.set_xlabel(f"time from {_event_name(recorded.event)} (ms)")
 
 
 def _event_name(event: str) -> str:
@@ -184,8 +184,8 @@ def _event_name(event: str) -> str:
 @registry.figure("mean activity of the most selective units by condition", record=("activity",), check=_several_steps)
 def psth(view: View) -> Figure:
     """Draw the mean activity of the most selective units, aligned to the stimulus and to the answer."""
-    found = population(view)
-    aligned = [each for each in (found, to_response(found)) if each is not None]
+    recorded = population(view)
+    aligned = [each for each in (recorded, to_response(recorded)) if each is not None]
     averages = [_psth(each) for each in aligned]
     rows = averages[0]
     spread = np.nanmean(np.nanvar(rows.mean, axis=0), axis=0) if len(rows.mean) > 1 else np.nanvar(rows.mean[0], axis=0)
@@ -199,20 +199,20 @@ def psth(view: View) -> Figure:
         sharex="col",
         sharey="row",
     )
-    words = Wording(view.facts.labels, found.table)
+    words = Wording(view.facts.labels, recorded.table)
     for column, (each, average) in enumerate(zip(aligned, averages, strict=True)):
-        for place, unit in enumerate(units):
-            axis = axes[place][column]
+        for position, unit in enumerate(units):
+            axis = axes[position][column]
             for mean, sem, look in zip(
                 average.mean[..., unit], average.sem[..., unit], _styles(average.conditions, words), strict=True
             ):
                 style.interval_band(axis, average.time, mean - sem, mean + sem, look["color"])
                 axis.plot(average.time, mean, **look)
-            _mark_event(axis, each, label=place == len(units) - 1)
+            _mark_event(axis, each, label=position == len(units) - 1)
         axes[0][column].set_title(f"aligned to the {each.event or 'start'}")
-    for place, unit in enumerate(units):
-        axes[place][0].set_ylabel(f"unit {unit} (a.u.)")
-    figure.suptitle(f"most selective units, mean and s.e.m., n = {len(found.activity):,} trials", fontsize="medium")
+    for position, unit in enumerate(units):
+        axes[position][0].set_ylabel(f"unit {unit} (a.u.)")
+    figure.suptitle(f"most selective units, mean and s.e.m., n = {len(recorded.activity):,} trials", fontsize="medium")
     style.legend_below(axes[0][0], 1 + len(aligned))
     return figure
 
@@ -220,35 +220,35 @@ def psth(view: View) -> Figure:
 @registry.figure("population activity along its principal components", record=("activity",), check=_several_steps)
 def trajectories(view: View) -> Figure:
     """Draw condition averages along the principal components, against time and against each other."""
-    found = population(view)
-    rows = _psth(found)
-    if found.activity.n_units < 3:
+    recorded = population(view)
+    rows = _psth(recorded)
+    if recorded.activity.n_units < 3:
         raise style.Unavailable("fewer than three units")
     space = pca_trajectories(rows.mean, 3)
     figure, (plane, first, second) = style.new_figure(1, 3, width=3.6)
-    words = Wording(view.facts.labels, found.table)
+    words = Wording(view.facts.labels, recorded.table)
     for path, look in zip(space.projection, _styles(rows.conditions, words), strict=True):
-        known = np.flatnonzero(np.isfinite(path[:, 0]))
-        if not len(known):
+        finite = np.flatnonzero(np.isfinite(path[:, 0]))
+        if not len(finite):
             continue
         plane.plot(path[:, 0], path[:, 1], **look)
-        plane.plot(*path[known[0], :2], "o", color=look["color"], markersize=4)
+        plane.plot(*path[finite[0], :2], "o", color=look["color"], markersize=4)
         for axis, component in ((first, 0), (second, 1)):
             axis.plot(rows.time, path[:, component], **look)
-    share = [f"PC{k + 1} ({100 * part:.0f} %)" for k, part in enumerate(space.explained)]
+    share = [f"PC{k + 1} ({100 * fraction:.0f} %)" for k, fraction in enumerate(space.explained)]
     plane.set(
-        xlabel=share[0], ylabel=share[1], title=f"trajectories (circle: start), n = {len(found.activity):,} trials"
+        xlabel=share[0], ylabel=share[1], title=f"trajectories (circle: start), n = {len(recorded.activity):,} trials"
     )
     for axis, name in ((first, share[0]), (second, share[1])):
         axis.set(ylabel=f"{name}, a.u.", title=f"along {name.split()[0]}")
-        _mark_event(axis, found)
+        _mark_event(axis, recorded)
     style.legend_below(plane, 3)
     return figure
 
 
 def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
     """Return the variables to decode: the choice, and the task's conditions with a few values."""
-    found = {}
+    by_name = {}
     for name in view.by or ("choice", *view.facts.conditions):
         if name not in table or table[name].ndim != 1:
             continue
@@ -256,8 +256,8 @@ def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
         levels, counts = np.unique(values, return_counts=True)
         if 1 < (counts >= FEWEST).sum() <= MOST_CONDITIONS:
             common = np.isin(values, levels[counts >= FEWEST])
-            found[name] = np.where(common, values, "nan" if values.dtype.kind == "U" else np.nan)
-    return found
+            by_name[name] = np.where(common, values, "nan" if values.dtype.kind == "U" else np.nan)
+    return by_name
 
 
 def _known(labels: np.ndarray) -> np.ndarray:
@@ -267,21 +267,21 @@ def _known(labels: np.ndarray) -> np.ndarray:
 @registry.figure("what can be read from the population at each time", record=("activity",), check=_several_steps)
 def decoding(view: View) -> Figure:
     """Draw the cross-validated accuracy of decoding choice and conditions at each time, and the choice across time."""
-    found = population(view)
+    recorded = population(view)
     rng = np.random.default_rng(0)
-    trials = np.sort(rng.permutation(len(found.activity))[:MOST_DECODED])
-    activity = found.aligned(trials)
+    trials = np.sort(rng.permutation(len(recorded.activity))[:MOST_DECODED])
+    activity = recorded.aligned(trials)
     thin = np.arange(0, activity.shape[1], -(-activity.shape[1] // MOST_STEPS))
-    activity, time = activity[:, thin], found.time[thin]
-    targets, sessions = _targets(view, found.table), clusters(found.table)
+    activity, time = activity[:, thin], recorded.time[thin]
+    targets, sessions = _targets(view, recorded.table), clusters(recorded.table)
     figure, (left, right) = style.new_figure(1, 2, width=4.2)
     across = None
     for (name, labels), colour in zip(list(targets.items())[:4], style.COLOURS, strict=False):
         chosen = labels[trials]
-        known = _known(chosen)
+        finite = _known(chosen)
         try:
-            groups = None if sessions is None else sessions[trials][known]
-            result = decode(activity[known], chosen[known], across_time=across is None, folds=3, groups=groups)
+            groups = None if sessions is None else sessions[trials][finite]
+            result = decode(activity[finite], chosen[finite], across_time=across is None, folds=3, groups=groups)
         except ModuleNotFoundError as error:
             raise style.Unavailable(str(error)) from None
         except ValueError:
@@ -291,12 +291,12 @@ def decoding(view: View) -> Figure:
             low, value, high = np.diag(low), np.diag(value), np.diag(high)
         across = (name, result.accuracy) if across is None else across
         style.interval_band(left, time, low, high, colour)
-        label = f"{short(name)}, {len(result.classes)} classes, n = {int(known.sum()):,}"
+        label = f"{short(name)}, {len(result.classes)} classes, n = {int(finite.sum()):,}"
         left.plot(time, value, color=colour, label=label + (", corrected for drift" if result.corrected else ""))
         left.axhline(result.chance, color=colour, linestyle=":", linewidth=0.8, zorder=0)
     if across is None:
         raise style.Unavailable("nothing to decode: no choice or condition takes a few values often enough")
-    _mark_event(left, found)
+    _mark_event(left, recorded)
     left.set(ylabel="accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance")
     style.legend_below(left)
     image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1, rasterized=True)
@@ -308,15 +308,15 @@ def decoding(view: View) -> Figure:
 @registry.figure("share of units selective to each task variable", record=("activity",))
 def selectivity(view: View) -> Figure:
     """Draw the share of units selective for each task variable, and the mixture of selectivities."""
-    found = population(view)
-    targets = dict(list(_targets(view, found.table).items())[:3])
-    known = np.ones(len(found.activity), bool)
+    recorded = population(view)
+    targets = dict(list(_targets(view, recorded.table).items())[:3])
+    finite = np.ones(len(recorded.activity), bool)
     for labels in targets.values():
-        known &= _known(labels)
-    targets = {name: labels[known] for name, labels in targets.items() if len(np.unique(labels[known])) > 1}
+        finite &= _known(labels)
+    targets = {name: labels[finite] for name, labels in targets.items() if len(np.unique(labels[finite])) > 1}
     if not targets:
         raise style.Unavailable("no task variable takes a few values often enough")
-    rate = found.activity.mean_rate(found.at, stop=found.stop)[known]
+    rate = recorded.activity.mean_rate(recorded.at, stop=recorded.stop)[finite]
     with style.unavailable_on(ValueError):
         table = selectivity_table(rate, targets)
     figure, (left, right) = style.new_figure(1, 2)
@@ -325,7 +325,7 @@ def selectivity(view: View) -> Figure:
     left.invert_yaxis()
     left.set(
         xlabel=f"share of {rate.shape[1]} units (p < {table.alpha:g}, corrected)", xlim=(0, 1.02),
-        title=f"selectivity, n = {int(known.sum()):,} trials",
+        title=f"selectivity, n = {int(finite.sum()):,} trials",
     )  # fmt: skip
     kinds = table.share()
     right.bar(range(len(kinds)), list(kinds.values()), color=[style.GREY, *style.COLOURS[:3]])

@@ -178,18 +178,18 @@ def find_figure(figure: FigureChoice) -> FigureSpec:
     """
     if isinstance(figure, str) and figure in FIGURES:
         return FIGURES[figure]
-    found = parts.find_own("figure", figure) if isinstance(figure, str) else figure
-    if found is None:
+    result = parts.find_own("figure", figure) if isinstance(figure, str) else figure
+    if result is None:
         names = [*FIGURES, *parts.offered("figure")]
         meant = did_you_mean(MEANT.get(str(figure).lower(), str(figure)), names)
         raise UserError(f"unknown figure '{figure}'{meant} (expected one of: {', '.join(sorted(names))})")
-    if not callable(found) or isinstance(found, type):
+    if not callable(result) or isinstance(result, type):
         raise UserError(f"figure {figure}: expected {parts.KINDS['figure'].base}")
-    declared = getattr(found, "spec", None)
+    declared = getattr(result, "spec", None)
     if isinstance(declared, FigureSpec):
         return declared
-    name = getattr(found, "__name__", "figure").replace("_", "-")
-    return FigureSpec(name, found, (found.__doc__ or "a figure of your own").strip().partition("\n")[0].rstrip("."))
+    name = getattr(result, "__name__", "figure").replace("_", "-")
+    return FigureSpec(name, result, (result.__doc__ or "a figure of your own").strip().partition("\n")[0].rstrip("."))
 
 
 class _BuiltIn(Mapping[str, FigureSpec]):

@@ -89,18 +89,18 @@ def _contents(seen: View, further: Sequence[str] = ()) -> dict[str, Any]:
     source = seen.first
     manifest = source.manifest
     try:
-        found, no_evaluation = source.main().summary, ""
+        result, no_evaluation = source.main().summary, ""
     except Unavailable as reason:
-        found, no_evaluation = None, str(reason)
+        result, no_evaluation = None, str(reason)
     figures, left_out = _figures(seen, further)
     page: dict[str, Any] = {
         "title": f"{manifest.get('task')} by {manifest.get('alg')}: {source.run.name}",
         "lead": _lead(source),
         "no_evaluation": no_evaluation,
-        "numbers": _numbers(found) if found else [],
+        "numbers": _numbers(result) if result else [],
         "figures": figures,
         "left_out": left_out,
-        "conditions": _conditions(found.get("conditions") or ()) if found else [],
+        "conditions": _conditions(result.get("conditions") or ()) if result else [],
         "stages": _stages(manifest.get("stages") or ()),
         "evaluations": list(_evaluations(source)),
         "comparisons": list(_comparisons(source)),
@@ -137,28 +137,28 @@ def _lead(source: Source) -> str:
     )
 
 
-def _numbers(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _numbers(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the most important numbers, each with a description."""
-    performance = performance_of(found)
+    performance = performance_of(result)
     return [
-        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {found['trials']:,}"),
-        *((f"{found[name]:.3f}", name) for name in REFERENCES if found.get(name) is not None),
-        (cell(found.get("reward_per_trial")), "reward per trial"),
-        (f"{found['abort_rate']:.1%}", "trials with a fixation break"),
+        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}"),
+        *((f"{result[name]:.3f}", name) for name in REFERENCES if result.get(name) is not None),
+        (cell(result.get("reward_per_trial")), "reward per trial"),
+        (f"{result['abort_rate']:.1%}", "trials with a fixation break"),
     ]
 
 
 def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     """Return the figures suited to the run, and the reasons for missing figures."""
-    found, left_out = [], []
+    result, left_out = [], []
     specs = [*requests.natural_figures(seen), *map(find_figure, further)]
     for spec in {spec.name: spec for spec in specs}.values():
-        figure, why, _ = requests.drawn(seen, spec)
+        figure, reason, _ = requests.drawn(seen, spec)
         if figure is None:
-            left_out.append((spec.name, str(why)))
+            left_out.append((spec.name, str(reason)))
         else:
-            found.append(html.drawing(figure, spec.name, f"{spec.summary[:1].upper()}{spec.summary[1:]}."))
-    return found, left_out
+            result.append(html.drawing(figure, spec.name, f"{spec.summary[:1].upper()}{spec.summary[1:]}."))
+    return result, left_out
 
 
 def _conditions(rows: Sequence[records.ConditionRecord]) -> list[tuple[str, ...]]:
@@ -183,16 +183,16 @@ def _stages(stages: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
     for each in source.evaluations:
-        found = each.summary
-        special = [f"{key} {value}" for key, value in (found.get("changes") or {}).items()]
+        result = each.summary
+        special = [f"{key} {value}" for key, value in (result.get("changes") or {}).items()]
         special += [
-            " ".join(str(p[k]) for k in ("kind", "period") if p.get(k)) for p in found.get("perturbations") or ()
+            " ".join(str(p[k]) for k in ("kind", "period") if p.get(k)) for p in result.get("perturbations") or ()
         ]
-        special += [word for word in ("balanced",) if found.get(word)]
-        special += [] if found.get("deterministic", True) else ["drawn actions"]
+        special += [word for word in ("balanced",) if result.get(word)]
+        special += [] if result.get("deterministic", True) else ["drawn actions"]
         yield (
             each.folder.name, ", ".join(special) or "-",
-            *estimate_cells(performance_of(found)), cell(found["trials"]), cell(found.get("model_steps")),
+            *estimate_cells(performance_of(result)), cell(result["trials"]), cell(result.get("model_steps")),
         )  # fmt: skip
 
 
@@ -205,34 +205,34 @@ def _records(source: Source, name: str, kind: type[records.Record]) -> Iterator[
 
 def _comparisons(source: Source) -> Iterator[dict[str, object]]:
     """Return the tables of comparisons with animals, each with a figure."""
-    for number, found in _records(source, "comparison.json", records.AnimalComparison):
+    for number, result in _records(source, "comparison.json", records.AnimalComparison):
         yield {
             "id": f"beside-{number}",
-            "name": Path(found["data"]).stem.replace("_", " "),
-            "drawn": _picture(source, found["figure"], f"beside-figure-{number}", "Agent next to the data."),
+            "name": Path(result["data"]).stem.replace("_", " "),
+            "drawn": _picture(source, result["figure"], f"beside-figure-{number}", "Agent next to the data."),
             "rows": [
                 (r["name"], *(cell(r[key]["value"]) for key in ("a", "b", "difference")), cell(r["distance"]))
-                for r in found["statistics"]
+                for r in result["statistics"]
             ],
-            "distance": cell(found["distance"]),
+            "distance": cell(result["distance"]),
         }
 
 
 def _activity(source: Source) -> Iterator[dict[str, object]]:
     """Return the tables of comparisons of activity with recordings, each with a figure."""
-    for number, found in _records(source, "activity_comparison.json", records.ActivityComparison):
+    for number, result in _records(source, "activity_comparison.json", records.ActivityComparison):
         caption = "Agreement of activity by part of the trial: measured, corrected for noise, conditions shuffled."
         keys = ("value", "corrected", "shuffled", "p", "conditions")
         yield {
             "id": f"activity-{number}",
-            "name": Path(found["data"]).stem.replace("_", " "),
-            "by": ", ".join(found["by"]),
-            "drawn": _picture(source, found["figure"], f"activity-figure-{number}", caption),
+            "name": Path(result["data"]).stem.replace("_", " "),
+            "by": ", ".join(result["by"]),
+            "drawn": _picture(source, result["figure"], f"activity-figure-{number}", caption),
             "rows": [
                 (r["part"], r["measure"], *(cell(r.get(key)) if r.get(key) is not None else "-" for key in keys))
-                for r in found["agreement"]
+                for r in result["agreement"]
             ],
-            "left_out": found["left_out"],
+            "left_out": result["left_out"],
         }
 
 

@@ -34,18 +34,18 @@ PARTS = ("", "period", "layer")
 COMPARE = ("alg", "network", "seed", "task", "run")
 
 
-def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
+def words(chosen: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
     """Separate runs from names of figures among the words of the command line.
 
     Args:
-        given: words; a word that is a figure's name is one unless it is a folder.
+        chosen: words; a word that is a figure's name is one unless it is a folder.
         root: folder of all runs.
 
     Returns:
         References of runs, ``latest`` if there are none, and names of figures.
     """
-    figures = [word for word in given if _is_figure(word)]
-    references = [word for word in given if word not in figures]
+    figures = [word for word in chosen if _is_figure(word)]
+    references = [word for word in chosen if word not in figures]
     if len(references) > 1 and "/" not in references[-1]:
         for word in (word for word in references[1:] if Path(word).suffix not in ENDINGS):
             try:
@@ -59,8 +59,8 @@ def words(given: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
 
 def _is_figure(word: str) -> bool:
     """Return whether a word names a figure: built in, a reference to a user's own, or offered by a package."""
-    own = parts.is_reference(word) or word.endswith(".py") or word in parts.offered("figure")
-    return (word in FIGURES or own) and not Path(word).is_dir()
+    is_user_defined = parts.is_reference(word) or word.endswith(".py") or word in parts.offered("figure")
+    return (word in FIGURES or is_user_defined) and not Path(word).is_dir()
 
 
 def view(
@@ -124,10 +124,10 @@ def comparison(
     from neurogym.dynamics import METRICS
     from ngym_cli.figures.view import ComparisonRequest
 
-    for kind, given, known in (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], PARTS)):
-        for word in given:
-            if word not in known:
-                raise unknown(kind, word, [name for name in known if name])
+    for kind, chosen, valid in (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], PARTS)):
+        for word in chosen:
+            if word not in valid:
+                raise unknown(kind, word, [name for name in valid if name])
     files = [Path(word) for word in references if Path(word).suffix in ENDINGS]
     for path in files:
         if not path.is_file():
@@ -140,10 +140,10 @@ def _pair(text: str | None) -> tuple[float, float] | None:
     """Return two choices by number in the trial table."""
     if text is None:
         return None
-    parts = split_entries(text)
-    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or parts[0] == parts[1]:
+    pieces = split_entries(text)
+    if len(pieces) != 2 or not all(piece.isdecimal() for piece in pieces) or pieces[0] == pieces[1]:
         raise UserError(f"--pair takes the numbers of two choices, as in 1,2; got '{text}'")
-    return float(parts[0]), float(parts[1])
+    return float(pieces[0]), float(pieces[1])
 
 
 class AvailableFigure(TypedDict):
@@ -181,16 +181,16 @@ def draw(
     """
     specs = [find_figure(name) for name in names] or natural_figures(seen)
     places = files.places(seen.first.run.path, [f"{spec.name}{suffix(seen)}" for spec in specs])
-    found = []
+    results = []
     for spec in specs:
         begun(spec.name)
-        found.append((drawn(seen, spec, files.style), dict(seen.left_out), seen.table))
-    failed = [(spec.name, result) for spec, (result, *_) in zip(specs, found, strict=True) if result.figure is None]
-    refused = failed if len(failed) == len(found) and names else [each for each in failed if each[1].damaged]
+        results.append((drawn(seen, spec, files.style), dict(seen.left_out), seen.table))
+    failed = [(spec.name, result) for spec, (result, *_) in zip(specs, results, strict=True) if result.figure is None]
+    refused = failed if len(failed) == len(results) and names else [each for each in failed if each[1].damaged]
     if refused:  # nothing is written of a damaged run
         raise UserError("; ".join(f"{name}: {result.reason}" for name, result in refused))
     rows: list[FigureRow] = []
-    for spec, (result, left_out, table), place in zip(specs, found, places, strict=True):
+    for spec, (result, left_out, table), position in zip(specs, results, places, strict=True):
         row: FigureRow = {
             "id": spec.name,
             "path": None,
@@ -199,8 +199,8 @@ def draw(
             "damaged": result.damaged,
         }
         if result.figure is not None:
-            save_with_table(result.figure, table, files.style, place)
-            row["path"], row["left_out"] = str(place), left_out
+            save_with_table(result.figure, table, files.style, position)
+            row["path"], row["left_out"] = str(position), left_out
         rows.append(row)
     return rows
 
@@ -234,13 +234,13 @@ def suffix(seen: View) -> str:
     together = f"-compare-{seen.compare}" if seen.compare else ""
     by = f"-by-{'-'.join(seen.by)}" if seen.by else ""
     named = f"-{'-'.join(seen.named)}" if seen.named else ""
-    asked = seen.comparison
-    parts = [asked.across, *asked.metrics, *(path.stem for path in asked.files)]
-    parts += [f"input-{'-'.join(seen.held)}"] if seen.held else []
-    parts += list(seen.axes) if seen.axes != ("pc1", "pc2") else []
-    compared = "".join(f"-{part}" for part in parts if part)[:LONGEST_NAME]
-    whole = several + together + by + named + compared
-    return runs.safe_name(whole) if whole else ""
+    request = seen.comparison
+    pieces = [request.across, *request.metrics, *(path.stem for path in request.files)]
+    pieces += [f"input-{'-'.join(seen.held)}"] if seen.held else []
+    pieces += list(seen.axes) if seen.axes != ("pc1", "pc2") else []
+    compared = "".join(f"-{piece}" for piece in pieces if piece)[:LONGEST_NAME]
+    full = several + together + by + named + compared
+    return runs.safe_name(full) if full else ""
 
 
 def _run_names(seen: View) -> str:

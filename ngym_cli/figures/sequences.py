@@ -29,8 +29,8 @@ SIMULATED, LONGEST = 2_000, 150
 
 
 def _two_choices(view: View) -> None:
-    for part in view.parts():
-        choices = np.unique(numbers(part.table["choice"])[responded(part.table)])
+    for series in view.parts():
+        choices = np.unique(numbers(series.table["choice"])[responded(series.table)])
         if view.pair is not None and not np.isin(view.pair, choices).all():
             raise style.Unavailable(f"the trials do not hold both choices of the pair, only {choices.tolist()}")
         if view.pair is None and len(choices) != 2:
@@ -45,29 +45,29 @@ def _two_choices(view: View) -> None:
 def history(view: View) -> Figure:
     """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
 
-    def analysis(part: Series) -> tuple[ChoiceHistory, StayShift]:
-        strength = "coh" if "coh" in part.table else None
-        history = from_trials.choice_history(part.table, strength, view.pair, n_lags=LAGS)
-        return history, from_trials.win_stay_lose_shift(part.table)
+    def analysis(series: Series) -> tuple[ChoiceHistory, StayShift]:
+        strength = "coh" if "coh" in series.table else None
+        history = from_trials.choice_history(series.table, strength, view.pair, n_lags=LAGS)
+        return history, from_trials.win_stay_lose_shift(series.table)
 
-    parts = view.parts()
+    all_series = view.parts()
     figure, axes = style.new_figure(1, 3, width=3.6, sharey="row")
-    for part, (found, shift) in view.analysed(parts, analysis):
+    for series, (result, shift) in view.analysed(all_series, analysis):
         for fit, colour, after in (
-            (found.after_correct, style.COLOURS[2], "correct"),
-            (found.after_error, style.COLOURS[1], "error"),
+            (result.after_correct, style.COLOURS[2], "correct"),
+            (result.after_error, style.COLOURS[1], "error"),
         ):
             words = f"after {after}, n = {fit.n:,}"
             look = {
-                "color": colour if len(parts) == 1 else part.colour,
+                "color": colour if len(all_series) == 1 else series.colour,
                 "fmt": "o-" if after == "correct" else "o--",
-                "label": words if len(parts) == 1 else f"{part.label}, {words}",
+                "label": words if len(all_series) == 1 else f"{series.label}, {words}",
             }
             for axis, kind in zip(axes, ("win", "lose", "transition"), strict=True):
                 lags = [k for k in range(1, LAGS + 1) if f"{kind}_{k}" in fit.weights]
                 curve = Curve.estimates(lags, [fit.weights[f"{kind}_{k}"] for k in lags], fit.n)
                 style.interval_points(axis, curve, linewidth=1.5, **look)
-        text = f"{part.label}: reset index {found.reset_index:.2f}, "
+        text = f"{series.label}: reset index {result.reset_index:.2f}, "
         text += f"win-stay {shift.win_stay.value:.2f}, lose-shift {shift.lose_shift.value:.2f}"
         axes[0].plot([], [], " ", label=text)
     titles = ("past correct choices", "past wrong choices", "past transitions, both correct")
@@ -80,8 +80,8 @@ def history(view: View) -> Figure:
 
 
 def _both_transitions(view: View) -> None:
-    for part in view.parts():
-        if len(np.unique(part.table["common"])) < 2:
+    for series in view.parts():
+        if len(np.unique(series.table["common"])) < 2:
             raise style.Unavailable("all transitions are of one kind")
 
 
@@ -92,47 +92,48 @@ def _both_transitions(view: View) -> None:
 def stay(view: View) -> Figure:
     """Draw the probability of repeating the first choice, by reward and transition of the previous trial."""
     figure, axes = style.new_figure(width=4.8)
-    parts = view.parts()
-    for k, (part, found) in enumerate(view.analysed(parts, lambda part: from_trials.two_step(part.table))):
-        names = [name.replace("_", "\n") for name in found.stay]
-        text = f"{part.label}: model-based {found.model_based:.2f},\n"
-        text += f"model-free {found.model_free:.2f}; n = {sum(found.n.values()):,}"
-        if len(parts) == 1:
-            heights = [estimate.value for estimate in found.stay.values()]
+    all_series = view.parts()
+    for k, (series, result) in enumerate(view.analysed(all_series, lambda series: from_trials.two_step(series.table))):
+        names = [name.replace("_", "\n") for name in result.stay]
+        text = f"{series.label}: model-based {result.model_based:.2f},\n"
+        text += f"model-free {result.model_free:.2f}; n = {sum(result.n.values()):,}"
+        if len(all_series) == 1:
+            heights = [estimate.value for estimate in result.stay.values()]
             axes.bar(names, heights, color=[*style.COLOURS[:2]] * 2, alpha=0.6, width=0.6)
-        style.interval_bars(axes, names, list(found.stay.values()), color="black" if len(parts) == 1 else part.colour,
-                      label=text, offset=style.dodge(k, len(parts), 0.15))  # fmt: skip
+        colour = "black" if len(all_series) == 1 else series.colour
+        offset = style.dodge(k, len(all_series), 0.15)
+        style.interval_bars(axes, names, list(result.stay.values()), color=colour, label=text, offset=offset)
     style.guide(axes, y=0.5)
     axes.set(ylabel="P(stay)", ylim=(0, 1.05), title="stay probability, 95 % intervals", xlabel="trial before")
     style.legend_below(axes)
     return figure
 
 
-def _sessions(part: Series) -> Series:
+def _sessions(series: Series) -> Series:
     """Return complete trials, with sessions numbered separately where the task has several in a row."""
-    table = part.table
+    table = series.table
     if "session_trial" not in table:
-        return part
+        return series
     table, environment = in_sequence(table)
     begins = (table["session_trial"] == 0) | np.r_[True, environment[1:] != environment[:-1]]
     session = np.cumsum(begins) - 1
     lengths = np.bincount(session)
-    whole = np.isin(session, np.flatnonzero(lengths == lengths.max()))
-    return part.with_table(select({**table, "env": session}, whole))
+    full = np.isin(session, np.flatnonzero(lengths == lengths.max()))
+    return series.with_table(select({**table, "env": session}, full))
 
 
 @registry.figure("bandit: cumulative regret", ["n-alternative"], columns=("p0", "p1", "choice"))
 def regret(view: View) -> Figure:
     """Draw the expected reward lost relative to the best arm, next to the loss of random choices."""
     figure, axes = style.new_figure(width=4.6)
-    parts = [_sessions(part) for part in view.parts()]
-    analysis = lambda part: from_trials.cumulative_regret(part.table, _arms(part), n_boot=view.draws(200))  # noqa: E731
-    for part, curve in view.analysed(parts, analysis):
-        style.interval_line(axes, curve, part.colour, f"{part.label}, {int(curve.n[0])} sessions")
-        expected = np.stack([part.table[name] for name in _arms(part)], axis=1)
+    all_series = [_sessions(series) for series in view.parts()]
+    analysis = lambda series: from_trials.cumulative_regret(series.table, _arms(series), n_boot=view.draws(200))  # noqa: E731
+    for series, curve in view.analysed(all_series, analysis):
+        style.interval_line(axes, curve, series.colour, f"{series.label}, {int(curve.n[0])} sessions")
+        expected = np.stack([series.table[name] for name in _arms(series)], axis=1)
         random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
-        if part is parts[0]:
-            _compared(axes, part, expected, curve)
+        if series is all_series[0]:
+            _compared(axes, series, expected, curve)
     axes.plot(curve.x, random * curve.x, color=style.GREY, linestyle=":", label="random choices")
     axes.set(
         xlabel="trial of the session", ylabel="cumulative regret (reward)",
@@ -142,10 +143,10 @@ def regret(view: View) -> Figure:
     return figure
 
 
-def _compared(axes: Axes, part: Series, expected: np.ndarray, curve: Curve) -> None:
+def _compared(axes: Axes, series: Series, expected: np.ndarray, curve: Curve) -> None:
     """Draw the regret of Thompson sampling, and of the best policy for two independent arms, in the same sessions."""
     trials = len(curve.x)
-    first = np.flatnonzero(np.r_[True, part.table["env"][1:] != part.table["env"][:-1]])
+    first = np.flatnonzero(np.r_[True, series.table["env"][1:] != series.table["env"][:-1]])
     arms = np.tile(expected[first], (max(1, -(-SIMULATED // len(first))), 1))
     agents = [("Thompson sampling", thompson, "--")]
     if arms.shape[1] == 2 and trials <= LONGEST:
@@ -156,29 +157,29 @@ def _compared(axes: Axes, part: Series, expected: np.ndarray, curve: Curve) -> N
         axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=style.GREY, linestyle=line, label=name)
 
 
-def _arms(part: Series) -> list[str]:
+def _arms(series: Series) -> list[str]:
     """Return the columns with each arm's probability of reward."""
-    return sorted((name for name in part.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:]))
+    return sorted((name for name in series.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:]))
 
 
 @registry.figure("choices around reversals", ["learning"], columns=("better", "choice", "ground_truth"))
 def reversal(view: View) -> Figure:
     """Draw the share of better choices, trial by trial around a reversal."""
 
-    def analysis(part: Series) -> ReversalCurve:
-        better, levels = numbers(part.table["better"]), np.unique(numbers(part.table["better"]))
+    def analysis(series: Series) -> ReversalCurve:
+        better, levels = numbers(series.table["better"]), np.unique(numbers(series.table["better"]))
         if len(levels) != 2:
             raise ValueError("what is better never changes")
-        right = numbers(part.table["choice"]) == numbers(part.table["ground_truth"])
+        right = numbers(series.table["choice"]) == numbers(series.table["ground_truth"])
         chosen = np.where(right, better, levels.sum() - better)
-        return from_trials.reversal_curve({**part.table, "choice": chosen, "best": better})
+        return from_trials.reversal_curve({**series.table, "choice": chosen, "best": better})
 
     figure, axes = style.new_figure(width=4.6)
-    for part, found in view.analysed([_sessions(part) for part in view.parts()], analysis):
-        text = f"{part.label}: {found.n_reversals:,} reversals, "
-        s = found.trials_to_switch
+    for series, result in view.analysed([_sessions(series) for series in view.parts()], analysis):
+        text = f"{series.label}: {result.n_reversals:,} reversals, "
+        s = result.trials_to_switch
         text += f"{s.value:.1f} trials to switch {s.interval('.1f')}"
-        style.interval_points(axes, found.correct, fmt="o-", color=part.colour, label=text)
+        style.interval_points(axes, result.correct, fmt="o-", color=series.colour, label=text)
     style.guide(axes, y=0.5)
     axes.axvline(-0.5, color=style.GREY, linestyle="--", linewidth=1, zorder=0)
     axes.set(
@@ -200,21 +201,21 @@ def indifference(view: View) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
     figure, axes = style.new_figure(width=4.6)
     analysed = view.analysed(
-        view.parts(), lambda part: from_trials.indifference_point(part.table, n_boot=view.draws(DRAWS))
+        view.parts(), lambda series: from_trials.indifference_point(series.table, n_boot=view.draws(DRAWS))
     )
-    both_offered = [found.choices.x[np.isfinite(found.choices.x) & (found.choices.x > 0)] for _, found in analysed]
+    both_offered = [result.choices.x[np.isfinite(result.choices.x) & (result.choices.x > 0)] for _, result in analysed]
     every = np.concatenate(both_offered)
     ends = (float(every.min()) / 2, float(every.max()) * 2)
-    for (part, found), ratios in zip(analysed, both_offered, strict=True):
-        curve = found.choices
+    for (series, result), ratios in zip(analysed, both_offered, strict=True):
+        curve = result.choices
         x = np.geomspace(ratios.min(), ratios.max(), 200)
-        style.interval_band(axes, x, *found.fit.band(np.log(x)), part.colour)
-        axes.plot(x, found.fit.predict(np.log(x)), color=part.colour)
-        shown = Curve(np.clip(curve.x, *ends), curve.value, curve.low, curve.high, curve.n)
-        v = found.relative_value
-        text = f"{part.label}: 1 A = {v.value:.2f} B {v.interval('.2f')}, n = {int(curve.n.sum()):,}"
-        style.interval_points(axes, shown, color=part.colour, label=text)
-        axes.axvline(v.value, color=part.colour, linestyle="--", linewidth=0.8)
+        style.interval_band(axes, x, *result.fit.band(np.log(x)), series.colour)
+        axes.plot(x, result.fit.predict(np.log(x)), color=series.colour)
+        clipped = Curve(np.clip(curve.x, *ends), curve.value, curve.low, curve.high, curve.n)
+        v = result.relative_value
+        text = f"{series.label}: 1 A = {v.value:.2f} B {v.interval('.2f')}, n = {int(curve.n.sum()):,}"
+        style.interval_points(axes, clipped, color=series.colour, label=text)
+        axes.axvline(v.value, color=series.colour, linestyle="--", linewidth=0.8)
     style.guide(axes, y=0.5)
     axes.set_xscale("log")
     # Ticks are clear of the words at both ends.
@@ -230,10 +231,10 @@ def indifference(view: View) -> Figure:
 
 
 def _intervals_vary(view: View) -> None:
-    for part in view.parts():
-        if len(np.unique(part.table["production"])) < 2:
+    for series in view.parts():
+        if len(np.unique(series.table["production"])) < 2:
             raise style.Unavailable("there is a single interval to produce")
-        if not np.isfinite(part.table["rt"]).any():
+        if not np.isfinite(series.table["rt"]).any():
             raise style.Unavailable("no interval was produced")
 
 
@@ -243,24 +244,24 @@ def _intervals_vary(view: View) -> None:
 def interval(view: View) -> Figure:
     """Draw produced against target intervals, and the error."""
     figure, (left, right) = style.new_figure(1, 2)
-    parts = [part.with_table(from_trials.counted_from_cue(part.table)) for part in view.parts()]
-    for part, found in view.analysed(
-        parts, lambda part: from_trials.interval_reproduction(part.table, n_boot=view.draws(DRAWS))
+    all_series = [series.with_table(from_trials.counted_from_cue(series.table)) for series in view.parts()]
+    for series, result in view.analysed(
+        all_series, lambda series: from_trials.interval_reproduction(series.table, n_boot=view.draws(DRAWS))
     ):
-        rows = responded(part.table) & np.isfinite(part.table["rt"])
-        target, produced = part.table["production"][rows], part.table["rt"][rows]
-        shown = np.random.default_rng(0).permutation(len(target))[:500]
-        left.plot(target[shown], produced[shown], ".", color=part.colour, markersize=2, alpha=0.4)
-        text = f"{part.label}, n = {len(target):,}: slope {found.slope:.2f}, "
-        text += f"Weber fraction {found.weber_fraction.value:.3f}"
-        style.interval_points(left, found.produced, fmt="o-", color=part.colour, label=text)
-        made = found.produced
-        curve = Curve(made.x, made.value - made.x, made.low - made.x, made.high - made.x, made.n)
-        b = found.bias
+        rows = responded(series.table) & np.isfinite(series.table["rt"])
+        target, produced = series.table["production"][rows], series.table["rt"][rows]
+        sample = np.random.default_rng(0).permutation(len(target))[:500]
+        left.plot(target[sample], produced[sample], ".", color=series.colour, markersize=2, alpha=0.4)
+        text = f"{series.label}, n = {len(target):,}: slope {result.slope:.2f}, "
+        text += f"Weber fraction {result.weber_fraction.value:.3f}"
+        style.interval_points(left, result.produced, fmt="o-", color=series.colour, label=text)
+        means = result.produced
+        curve = Curve(means.x, means.value - means.x, means.low - means.x, means.high - means.x, means.n)
+        b = result.bias
         style.interval_points(
-            right, curve, fmt="o-", color=part.colour, label=f"bias {b.value:.0f} ms {b.interval('.0f')}"
+            right, curve, fmt="o-", color=series.colour, label=f"bias {b.value:.0f} ms {b.interval('.0f')}"
         )
-    ends = [min(p.table["production"].min() for p in parts), max(p.table["production"].max() for p in parts)]
+    ends = [min(p.table["production"].min() for p in all_series), max(p.table["production"].max() for p in all_series)]
     left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, label="equal")
     right.axhline(0, color=style.GREY, linestyle="--", linewidth=1)
     left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")

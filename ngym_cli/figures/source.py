@@ -152,10 +152,10 @@ class Source:
         """
         for_figures = recordings.RECORDING_NAME
         behaviour = [each for each in self.evaluations if each.folder.name != for_figures] or self.evaluations
-        found = [each for each in behaviour if not each.along_training] or behaviour
-        if not found:
+        result = [each for each in behaviour if not each.along_training] or behaviour
+        if not result:
             raise Unavailable("the run has no evaluation yet; ngym eval makes one")
-        return ([each for each in found if each.intact] or found)[-1]
+        return ([each for each in result if each.intact] or result)[-1]
 
     def named(self, name: str) -> Evaluated:
         """Return an evaluation by name.

@@ -138,8 +138,8 @@ def interval_points(axes: Axes, curve: Curve, **options: Any) -> ErrorbarContain
 
 def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Estimate], **options: Any) -> None:
     """Draw estimates as points with intervals, each above the name."""
-    place = options.pop("offset", 0.0) + np.arange(len(names))
-    interval_points(axes, Curve.estimates(place, list(estimates), 0), **options)
+    position = options.pop("offset", 0.0) + np.arange(len(names))
+    interval_points(axes, Curve.estimates(position, list(estimates), 0), **options)
     category_ticks(axes, names)
 
 
@@ -192,16 +192,16 @@ def guide(axes: Axes, x: float | None = None, y: float | None = None) -> None:
         axes.axhline(y, **style)
 
 
-def dodge(place: int, n: int, distance: float = 0.12) -> float:
+def dodge(position: int, n: int, distance: float = 0.12) -> float:
     """Return how far the points of one of ``n`` series stand from the middle of a category."""
-    return distance * (place - (n - 1) / 2)
+    return distance * (position - (n - 1) / 2)
 
 
 def figure_of(axes: Axes) -> Figure:
     """Return the whole figure that axes are in."""
-    found = axes.get_figure(root=True)
-    assert isinstance(found, Figure)
-    return found
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    return figure
 
 
 def category_ticks(axes: Axes, names: Sequence[str]) -> None:
@@ -212,8 +212,8 @@ def category_ticks(axes: Axes, names: Sequence[str]) -> None:
         names: text below each position; line breaks are kept.
     """
     figure = figure_of(axes)
-    place = axes.get_subplotspec()
-    columns = place.get_gridspec().ncols if place is not None else 1
+    position = axes.get_subplotspec()
+    columns = position.get_gridspec().ncols if position is not None else 1
     size = 0.6 * matplotlib.rcParams["font.size"]  # points that a letter takes, about
     room = 72 * 0.72 * figure.get_figwidth() / columns / max(len(names), 1)
     longest = max((len(line) for name in names for line in name.split("\n")), default=0)
@@ -238,8 +238,8 @@ def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:
     handles, labels = axes.get_legend_handles_labels()
     half = 0.5 if side == "right" else 1.0
     folded = [_folded(label, half * figure.get_figwidth() / columns) for label in labels]
-    place: Any = f"outside lower {side}"
-    legend: Any = figure.legend(handles, folded, loc=place, ncols=columns, handlelength=1.5)
+    position: Any = f"outside lower {side}"
+    legend: Any = figure.legend(handles, folded, loc=position, ncols=columns, handlelength=1.5)
     legend.set_gid(f"below {side}")
     legend.given = handles, folded  # what stands in it, should lines be added
 
@@ -252,10 +252,10 @@ def _folded(text: str, width: float) -> str:
 def set_titles(figure: Figure) -> None:
     """Capitalise the titles of a figure and of all panels, and fold texts that are wider than the panel."""
     for axes in figure.axes:
-        place = axes.get_subplotspec()
-        columns = 1.0 if place is None else place.get_gridspec().ncols / len(place.colspan)
+        position = axes.get_subplotspec()
+        columns = 1.0 if position is None else position.get_gridspec().ncols / len(position.colspan)
         width = figure.get_figwidth() / columns
-        titles = {axes.get_title(place) for place in ("left", "center", "right")}
+        titles = {axes.get_title(position) for position in ("left", "center", "right")}
         for text in axes.get_children():
             if isinstance(text, Text) and text.get_text() in titles:
                 title = _folded_lines(text.get_text(), 0.85 * width if columns > 1 else width)
@@ -283,8 +283,8 @@ def footnote(figure: Figure, lines: Sequence[str]) -> None:
             legend.remove()
     folded = [_folded(line, figure.get_figwidth()) for line in lines]
     empty = Line2D([], [], linestyle="none")
-    place: Any = "outside lower left"
-    legend = figure.legend([*handles, *[empty] * len(lines)], [*labels, *folded], loc=place, handlelength=1.5)
+    position: Any = "outside lower left"
+    legend = figure.legend([*handles, *[empty] * len(lines)], [*labels, *folded], loc=position, handlelength=1.5)
     legend.set_gid("below left")
     for text in legend.get_texts()[len(labels) :]:
         text.set_color(NOTE)

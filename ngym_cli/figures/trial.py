@@ -75,8 +75,8 @@ class TrialView:
 
     def in_words(self, words: Wording) -> list[str]:
         """Return the conditions that are single values, a phrase each, without answers and gaps."""
-        known = {name: np.asarray(self.record[name]) for name in self.conditions if name in self.record}
-        single = {name: value.item() for name, value in known.items() if not value.ndim and name not in ANSWERS}
+        available = {name: np.asarray(self.record[name]) for name in self.conditions if name in self.record}
+        single = {name: value.item() for name, value in available.items() if not value.ndim and name not in ANSWERS}
         return [words.phrase(name, value) for name, value in single.items() if value is not None and value == value]
 
     def as_row(self) -> dict[str, object]:
@@ -138,12 +138,12 @@ class _OracleOfATrial(Oracle):
 
     def periods(self, steps: int) -> dict[str, tuple[int, int]]:
         """Return the first step of each period in the trial and the step after the last."""
-        visited, found = np.array(self._visited[:steps]), {}
+        visited, result = np.array(self._visited[:steps]), {}
         for name, (start, end) in self._layout.items():
             inside = np.flatnonzero((visited >= start) & (visited < end))
             if len(inside):
-                found[name] = int(inside[0]), int(inside[-1]) + 1
-        return found
+                result[name] = int(inside[0]), int(inside[-1]) + 1
+        return result
 
 
 def conditions_wanted(text: str | None) -> dict[str, str]:
@@ -186,7 +186,7 @@ def record(
     from ngym_cli.environments.trial_batch import trials_of
 
     venv = build_batch(source.config, 1, PeriodProbe)
-    found: list[TrialView] = []
+    rows: list[TrialView] = []
     steps: list[RecordedStep] = []
     batch, met = trials_of(venv), 0
     try:
@@ -197,16 +197,16 @@ def record(
                 row = {name: np.asarray(values)[0] for name, values in batch.finished.items()}
                 met += 1
                 if _matches(row, wanted):
-                    found.append(_trial(steps, row, source))
+                    rows.append(_trial(steps, row, source))
                 steps = []
-            if len(found) == trials or met == MOST_SEARCHED:
+            if len(rows) == trials or met == MOST_SEARCHED:
                 break
     finally:
         venv.close()
-    if not found:
-        asked = ", ".join(f"{name}={value}" for name, value in wanted.items())
-        raise UserError(f"none of {met:,} trials has {asked}")
-    return found
+    if not rows:
+        wanted_text = ", ".join(f"{name}={value}" for name, value in wanted.items())
+        raise UserError(f"none of {met:,} trials has {wanted_text}")
+    return rows
 
 
 def _channels(observation: np.ndarray) -> np.ndarray:
@@ -259,7 +259,7 @@ def _trial(steps: list[RecordedStep], row: dict[str, Any], source: Source) -> Tr
     )
 
 
-def _of_all_steps(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+def _of_all_steps(pieces: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """Return the values of the single environment at each step, shape (steps, ...); None if missing."""
-    known = [part[0] for part in parts if part is not None]
-    return np.stack(known) if known else None
+    available = [piece[0] for piece in pieces if piece is not None]
+    return np.stack(available) if available else None

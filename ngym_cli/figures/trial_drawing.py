@@ -127,13 +127,13 @@ def _lines(names: Sequence[tuple[float, str]], letter: float) -> list[int]:
         names: place and name, the place as a fraction of the width.
         letter: half of the width of a letter, as a fraction of the width.
     """
-    found: list[int] = []
+    rows: list[int] = []
     last = -np.inf
     for middle, name in names:
         half = letter * len(name)
-        found.append(found[-1] + 1 if middle - half < last else 0)
+        rows.append(rows[-1] + 1 if middle - half < last else 0)
         last = middle + half
-    return found
+    return rows
 
 
 def _note(axis: Axes, text: str, height: float, **options: Any) -> None:
@@ -228,15 +228,15 @@ def groups(labels: Mapping[str, Index], n: int) -> list[tuple[str, np.ndarray]]:
     >>> [(name, list(map(int, where))) for name, where in groups({"fixation": 0, "stimulus": [1, 2]}, 4)]
     [('fixation', [0]), ('stimulus', [1, 2]), ('3', [3])]
     """
-    found, taken = [], np.zeros(n, bool)
+    rows, used = [], np.zeros(n, bool)
     for name, where in labels.items():
         indices = np.ravel(where).astype(int)
         indices = indices[(indices < n)]
-        if len(indices) and not taken[indices].any():
-            found.append((name, indices))
-            taken[indices] = True
-    found += [(str(index), np.array([index])) for index in np.flatnonzero(~taken)]
-    return sorted(found, key=lambda group: int(group[1].min()))
+        if len(indices) and not used[indices].any():
+            rows.append((name, indices))
+            used[indices] = True
+    rows += [(str(index), np.array([index])) for index in np.flatnonzero(~used)]
+    return sorted(rows, key=lambda group: int(group[1].min()))
 
 
 def largest(observations: np.ndarray, labels: Mapping[str, object]) -> np.ndarray:

@@ -181,12 +181,12 @@ class View:
         """
         key = f"recorded {source.run.path}"
         if key not in self.memory or not self.memory[key].has(quantities):
-            found = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
-            if not found:
+            rows = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
+            if not rows:
                 names = ",".join(quantities or recordings.NEEDED)
                 raise Unavailable(f"nothing was recorded; ngym eval --record {names} does")
-            intact = [each for each in found if each.intact]
-            self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or found)[-1])])
+            intact = [each for each in rows if each.intact]
+            self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or rows)[-1])])
         return self.memory[key]
 
     def unrecorded(self, quantities: Sequence[str], every_run: bool = False) -> list[Source]:
@@ -243,7 +243,7 @@ class View:
         Raises:
             Unavailable: if no series has the columns, or no trials are left.
         """
-        found, missing = [], {}
+        result, missing = [], {}
         for series in self.series:
             table = series.table
             absent = [name for name in (*self.required, *required, *self.by) if name not in table]
@@ -252,59 +252,59 @@ class View:
                 continue
             if keep is not None:
                 table = select(table, keep(table))
-            found += list(self._split(series, table))
-        if not found:
+            result += list(self._split(series, table))
+        if not result:
             raise Unavailable(next(iter(missing.values())))
         self.left_out.update(missing)
-        if not any(len(part.table["trial"]) for part in found):
+        if not any(len(piece.table["trial"]) for piece in result):
             raise Unavailable("no trials of this kind")
-        return found
+        return result
 
-    def analysed(self, parts: Sequence[Series], analysis: Callable[[Series], Found]) -> list[tuple[Series, Found]]:
+    def analysed(self, all_series: Sequence[Series], analysis: Callable[[Series], Found]) -> list[tuple[Series, Found]]:
         """Return every part with the result of an analysis; parts that cannot be analysed are noted in ``left_out``.
 
         Args:
-            parts: trials, with a colour each.
+            all_series: trials, with a colour each.
             analysis: returns the result, or raises ``ValueError`` with the reason.
 
         Raises:
             Unavailable: if no part can be analysed.
         """
-        found, failed = [], {}
-        for part in parts:
+        result, failed = [], {}
+        for series in all_series:
             try:
-                found.append((part, analysis(part)))
+                result.append((series, analysis(series)))
             except ValueError as error:
-                failed[part.label] = str(error)
-        if not found:
+                failed[series.label] = str(error)
+        if not result:
             raise Unavailable(next(iter(failed.values()), "no trials"))
         self.left_out.update(failed)
-        return found
+        return result
 
     def _split(self, series: Series, table: Table) -> Iterator[Series]:
         if not self.by:
             yield Series(series.text, series.colour, rows=table)
             return
-        known = np.ones(len(table["trial"]), bool)
+        available = np.ones(len(table["trial"]), bool)
         for name in self.by:
-            known &= np.array([value is not None and value == value for value in table[name]])
-        rows = list(groups(select(table, known), list(self.by)))
+            available &= np.array([value is not None and value == value for value in table[name]])
+        rows = list(groups(select(table, available), list(self.by)))
         if len(rows) > 24:
             raise UserError(f"--by {','.join(self.by)}: {len(rows)} conditions are too many to tell apart")
         colours = shades(len(rows)) if len(self.series) == 1 else [series.colour] * len(rows)
-        for (values, part), colour in zip(rows, colours, strict=True):
+        for (values, piece), colour in zip(rows, colours, strict=True):
             words = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
                               for name, value in values.items())  # fmt: skip
-            yield Series(words if len(self.series) == 1 else f"{series.text}, {words}", colour, rows=part)
+            yield Series(words if len(self.series) == 1 else f"{series.text}, {words}", colour, rows=piece)
 
 
 def common_references(records: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """Return chance, blind score and ceiling where all records agree, otherwise None."""
-    found: dict[str, float | None] = {}
+    by_name: dict[str, float | None] = {}
     for name in REFERENCES:
         values = {record.get(name) for record in records}
-        found[name] = values.pop() if len(values) == 1 else None
-    return found
+        by_name[name] = values.pop() if len(values) == 1 else None
+    return by_name
 
 
 def _what(evaluated: Evaluated) -> str:

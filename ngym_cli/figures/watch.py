@@ -74,12 +74,12 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
         atomic_path(path) as temporary,
         writer.saving(figure, str(temporary), dpi=100),
     ):
-        for trial, own in zip(trials, covers, strict=True):
+        for trial, local in zip(trials, covers, strict=True):
             for step in range(len(trial)):
-                for cover in own:
+                for cover in local:
                     cover.set_x((step + 1) * trial.dt)
                 writer.grab_frame()
-            for cover in own:
+            for cover in local:
                 cover.set_visible(False)
 
 
@@ -98,15 +98,15 @@ def _one_line_of_program(path: Path) -> Iterator[None]:
 def _covers(figure: Figure, trials: Sequence[TrialView]) -> list[list[Rectangle]]:
     """Cover future steps in the panels of each trial."""
     grid = [axes for axes in figure.axes if axes.get_subplotspec() is not None and axes.get_label() != "<colorbar>"]
-    found: list[list[Rectangle]] = [[] for _ in trials]
+    rows: list[list[Rectangle]] = [[] for _ in trials]
     for axes in grid:
         column = axes.get_subplotspec().colspan.start  # type: ignore[union-attr]
         low, high = axes.get_ylim()
         cover = Rectangle((0, min(low, high)), len(trials[column]) * trials[column].dt, abs(high - low),
                           facecolor="white", zorder=10)  # fmt: skip
         axes.add_patch(cover)
-        found[column].append(cover)
-    return found
+        rows[column].append(cover)
+    return rows
 
 
 def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: float, overwrite: bool = False) -> Path:
@@ -192,8 +192,8 @@ def _acts(label: str, acts: np.ndarray | None, columns: list[np.ndarray]) -> lis
         rare = [values[c][often[values[c]].argmin()] for c in columns]
         return [(label, "".join(DIGITS[value] if value < len(DIGITS) else "+" for value in rare))]
     low, high = float(acts.min()), float(acts.max())
-    return [(label if k == 0 else " ", _sparkline((part[c].mean() for c in columns), low, high))
-            for k, part in enumerate(acts.T)]  # fmt: skip
+    return [(label if k == 0 else " ", _sparkline((piece[c].mean() for c in columns), low, high))
+            for k, piece in enumerate(acts.T)]  # fmt: skip
 
 
 def _sign(reward: float) -> str:
@@ -241,10 +241,12 @@ def _row(trial: TrialView, step: int, words: Wording, scale: np.ndarray) -> dict
 def _action(action: np.ndarray, words: Wording, discrete: bool) -> str:
     if discrete and len(action) == 1 and np.isfinite(action[0]):
         return words.action(float(action[0]))
-    return " ".join(f"{part:.2f}" for part in action)
+    return " ".join(f"{piece:.2f}" for piece in action)
 
 
 def _bars(values: np.ndarray) -> str:
     """Return a character for each value from -1 to 1, of corresponding height; a minus sign for negative values."""
-    parts = [float(part.mean()) for part in np.array_split(np.asarray(values), min(len(values), MOST_CHARACTERS))]
-    return "".join("-" if part < -0.06 else BLOCKS[round(min(max(part, 0), 1) * (len(BLOCKS) - 1))] for part in parts)
+    pieces = [float(piece.mean()) for piece in np.array_split(np.asarray(values), min(len(values), MOST_CHARACTERS))]
+    return "".join(
+        "-" if piece < -0.06 else BLOCKS[round(min(max(piece, 0), 1) * (len(BLOCKS) - 1))] for piece in pieces
+    )

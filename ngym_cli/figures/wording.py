@@ -102,8 +102,8 @@ class Wording:
     def _answer(self, action: float) -> str:
         """Return the name of the correct action; fixation is named as withholding of the only alternative."""
         name = self.action(action)
-        others = [other for index, other in self.actions.items() if index != action]
-        return f"no {others[0]}" if name == "fixation" and len(others) == 1 else name
+        remaining = [second for index, second in self.actions.items() if index != action]
+        return f"no {remaining[0]}" if name == "fixation" and len(remaining) == 1 else name
 
 
 def _right_actions(table: Mapping[str, np.ndarray]) -> dict[Scalar, float]:
@@ -112,14 +112,14 @@ def _right_actions(table: Mapping[str, np.ndarray]) -> dict[Scalar, float]:
         return {}
     if table["ground_truth"].dtype == object or table["choice"].ndim != 1:
         return {}
-    found: dict[Scalar, float] = {}
+    by_name: dict[Scalar, float] = {}
     correct = table["outcome"].astype(str) == "correct"
     for truth in np.unique(table["ground_truth"])[:40]:
         chosen = table["choice"][correct & (table["ground_truth"] == truth)]
         levels, counts = np.unique(chosen[np.isfinite(chosen)], return_counts=True)
         if len(levels):
-            found[truth.item()] = float(levels[counts.argmax()])
-    return found if len(set(found.values())) == len(found) > 1 else {}
+            by_name[truth.item()] = float(levels[counts.argmax()])
+    return by_name if len(set(by_name.values())) == len(by_name) > 1 else {}
 
 
 def index_names(labels: Mapping[str, Index]) -> dict[int, str]:
@@ -128,11 +128,11 @@ def index_names(labels: Mapping[str, Index]) -> dict[int, str]:
     >>> index_names({"fixation": 0, "choice": [1, 2]})
     {0: 'fixation', 1: 'choice 1', 2: 'choice 2'}
     """
-    found: dict[int, str] = {}
+    by_name: dict[int, str] = {}
     for name, where in labels.items():
         indices = [int(index) for index in np.ravel(where)]
-        found.update({index: name if len(indices) == 1 else f"{name} {k + 1}" for k, index in enumerate(indices)})
-    return found
+        by_name.update({index: name if len(indices) == 1 else f"{name} {k + 1}" for k, index in enumerate(indices)})
+    return by_name
 
 
 def channel_names(labels: Mapping[str, object], n: int) -> list[str]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -136,10 +138,8 @@ def require_numpyro() -> None:
     Raises:
         UserError: says how to install it.
     """
-    try:
-        import numpyro  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise UserError("--posterior needs NumPyro: pip install 'ngym[bayes]'") from None
+    if find_spec("numpyro") is None:
+        raise UserError("--posterior needs NumPyro: pip install 'ngym[bayes]'")
 
 
 def sample(target: Target, draws: int, seed: int) -> Samples:
@@ -151,14 +151,10 @@ def sample(target: Target, draws: int, seed: int) -> Samples:
         seed: of the sampler.
     """
     require_numpyro()
-    import jax
-    import numpyro
-    from numpyro.infer import MCMC, NUTS
-
+    jax, numpyro = _optional("jax"), _optional("numpyro")
     numpyro.enable_x64()
-    density = _as_potential(target)
-    kernel = NUTS(potential_fn=density, target_accept_prob=ACCEPT, max_tree_depth=DEPTH)
-    chains = MCMC(
+    kernel = numpyro.infer.NUTS(potential_fn=_as_potential(target), target_accept_prob=ACCEPT, max_tree_depth=DEPTH)
+    chains = numpyro.infer.MCMC(
         kernel, num_warmup=WARMUP, num_samples=draws, num_chains=CHAINS, chain_method="sequential", progress_bar=False
     )
     start = 0.5 * np.random.default_rng(seed).standard_normal((CHAINS, target.size))
@@ -174,18 +170,15 @@ def sample(target: Target, draws: int, seed: int) -> Samples:
 
 def _as_potential(target: Target) -> Callable[[Any], Any]:
     """Return the negative log-density as a function that JAX can differentiate."""
-    import jax
-    import jax.numpy as jnp
-
-    kinds = (jax.ShapeDtypeStruct((), jnp.float64), jax.ShapeDtypeStruct((target.size,), jnp.float64))
+    jax = _optional("jax")
+    kinds = tuple(jax.ShapeDtypeStruct(shape, jax.numpy.float64) for shape in ((), (target.size,)))
 
     def evaluate(u: Any) -> tuple[np.ndarray, np.ndarray]:
         value, slope = target(np.asarray(u, float))
         finite = np.isfinite(value)
         return np.asarray(-value if finite else 1e12), np.where(np.isfinite(slope), -slope, 0.0)
 
-    @jax.custom_vjp  # type: ignore[untyped-decorator]
-    def potential(u: Any) -> Any:
+    def value_of(u: Any) -> Any:
         return jax.pure_callback(evaluate, kinds, u)[0]
 
     def forward(u: Any) -> tuple[Any, Any]:
@@ -194,14 +187,19 @@ def _as_potential(target: Target) -> Callable[[Any], Any]:
     def backward(slope: Any, change: Any) -> tuple[Any]:
         return (change * slope,)
 
-    potential.defvjp(forward, backward)
+    potential: Callable[[Any], Any] = jax.custom_vjp(value_of)
+    jax.custom_vjp.defvjp(potential, forward, backward)
     return potential
+
+
+def _optional(name: str) -> Any:
+    """Return a module of the extra ``bayes``, whose types are not known where it is not installed."""
+    return import_module(name)
 
 
 def summary(draws: FloatArray) -> dict[str, float]:
     """Return mean, s.d., 95 % interval, R-hat and effective sample size of draws (chains, draws)."""
-    from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
-
+    diagnostics = _optional("numpyro.diagnostics")
     low, high = np.quantile(draws, [0.025, 0.975])
     varies = bool(np.ptp(draws) > 0)
     return {
@@ -209,8 +207,8 @@ def summary(draws: FloatArray) -> dict[str, float]:
         "low": float(low),
         "high": float(high),
         "se": float(draws.std(ddof=1)),
-        "r_hat": float(split_gelman_rubin(draws)) if varies else float("nan"),
-        "ess": float(effective_sample_size(draws)) if varies else float("nan"),
+        "r_hat": float(diagnostics.split_gelman_rubin(draws)) if varies else float("nan"),
+        "ess": float(diagnostics.effective_sample_size(draws)) if varies else float("nan"),
     }
 
 
@@ -260,10 +258,9 @@ def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int
         ``elpd`` and its standard error ``se``, the effective number of parameters ``p``, and the share of trials
         whose Pareto k exceeds 0.7 (``unreliable``).
     """
-    try:
-        import arviz
-    except ImportError:
+    if find_spec("arviz") is None:
         return None
+    arviz = _optional("arviz")
     chains, draws = samples.subjects.shape[:2]
     count = min(draws, POINTWISE // chains)
     chosen = np.sort(np.random.default_rng(seed).choice(draws, count, replace=False))

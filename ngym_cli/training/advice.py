@@ -129,7 +129,7 @@ def _has(config: ResolvedConfig, needed: Recommended) -> bool:
 
 def _other_signal(config: ResolvedConfig, properties: TaskProperties) -> Iterator[str]:
     """Yield an algorithm that learns from another signal, unless measured not to learn the task."""
-    taught = find_algorithm(config.alg).needs_truth
+    taught = find_algorithm(config.alg).supervised
     alternative = "recurrent_ppo" if taught else "supervised"
     if alternative not in ALGORITHMS or (
         alternative == "supervised" and "supervised" not in properties.task.metadata.get("tags", ())

@@ -190,7 +190,7 @@ class RunPrinter:
         self.err.print(f"run folder {path}; {terminal.quoted('tensorboard', '--logdir', self.root)}", soft_wrap=True)
         if notice := advice.advance_notice(self.config, properties):
             self.err.print(notice, soft_wrap=True)
-        taught = find_algorithm(resolved.alg).needs_truth
+        taught = find_algorithm(resolved.alg).supervised
         return Display() if self.json else LiveDisplay(self.err, resolved.timesteps, properties.references, taught)
 
     def finish(self, outcome: RunResult) -> int:

@@ -90,7 +90,7 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
     units, layers = config.units, int(config.network_args.get("layers", 1))
     wide = ROWS.get(config.network, 1) * units
     weights = wide * (features + units) + (layers - 1) * wide * 2 * units
-    passes = 3 if algorithm.needs_truth else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
+    passes = 3 if algorithm.supervised else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
     per_step = 2 * weights * passes / (REACHED * _rate()) + STEP
     return START + per_step * config.timesteps
 

@@ -48,7 +48,7 @@ class AlgorithmSpec:
         networks: networks that it trains, the default first.
         n_envs: environments stepped side by side by default.
         timesteps: steps to learn from by default.
-        needs_truth: whether it learns from the ground truth of trial-based tasks instead of reward.
+        supervised: whether it learns from the labels (the right actions) of trial-based tasks instead of reward.
         hyperparameters: hyperparameters that can be set.
         own_class: class of a user's own algorithm; None for built-in algorithms.
     """
@@ -62,7 +62,7 @@ class AlgorithmSpec:
     hyperparameters: dict[str, FieldInfo]
     n_envs: int = 64
     timesteps: int = 400_000
-    needs_truth: bool = False
+    supervised: bool = False
     own_class: type | None = None
 
     @cached_property
@@ -83,7 +83,7 @@ class AlgorithmSpec:
         Args:
             trial_steps: steps of the longest trials.
         """
-        if not self.recurrent or self.needs_truth:
+        if not self.recurrent or self.supervised:
             return {}
         defaults = self.defaults
         times = max(1, -(-min(trial_steps, LONGEST_ROLLOUT) // defaults.get("n_steps", LONGEST_ROLLOUT)))
@@ -133,7 +133,7 @@ BUILT_IN = (
         ANY_ACTIONS,
         SupervisedSettings.model_fields,
         timesteps=1600000,
-        needs_truth=True,
+        supervised=True,
     ),
     AlgorithmSpec(
         "ppo",

@@ -129,7 +129,7 @@ def test_the_table_lists_what_is_compiled():
         assert abi_of(signatures) == ABI, f"signatures have changed: ABI in {kernels.table.__file__} must say this"
 
 
-def found(place):
+def results(place):
     """What a place such as ``module:Class.method`` names."""
     path, _, names = place.partition(":")
     thing = importlib.import_module(path)
@@ -142,7 +142,7 @@ def found(place):
 def test_places_in_the_table_exist(name):
     kernel = KERNELS[name]
     assert f"KERNEL({name}, " in (CHECKOUT / kernel.source).read_text()
-    assert callable(found(kernel.plain)) and callable(found(kernel.caller))
+    assert callable(results(kernel.plain)) and callable(results(kernel.caller))
     assert f'"{name}"' in Path(sys.modules[kernel.caller.partition(":")[0]].__file__).read_text()
     text = (CHECKOUT / kernel.test).read_text()
     assert "compiled" in text or "variant" in text  # the fixtures that go through all variants
@@ -210,10 +210,10 @@ def test_environments_outside_their_trials_are_not_stepped(name, damaged, value)
     table, code = np.zeros((n, entries, actions)), np.zeros((n, rows), np.int32)
     columns = [np.zeros((n, trials), np.int64) for _ in range(2)]
     sums = [np.zeros(n), np.zeros(n)]
-    found = [np.zeros((5, n), np.int64), np.zeros((3, n)), np.zeros(n), np.zeros(n, bool), None]
+    results = [np.zeros((5, n), np.int64), np.zeros((3, n)), np.zeros(n), np.zeros(n, bool), None]
 
     def step():
-        given = (code, table, table, np.zeros(table.shape, np.uint8), None, *columns, *places.values(), *sums, *found)
+        given = (code, table, table, np.zeros(table.shape, np.uint8), None, *columns, *places.values(), *sums, *results)
         return module(name).advance(np.zeros(n, np.int64), -1, *given)
 
     assert step() == 0 and places["at"].tolist() == [1, rows + 1]

@@ -36,9 +36,9 @@ class Recall(VecEnv):
         self.age[env] = 0
 
     def _obs(self):
-        shown = np.where(self.age == 0, self.cue * 2 - 3, 0)
+        display = np.where(self.age == 0, self.cue * 2 - 3, 0)
         noise = 0.1 * self.rng.standard_normal(self.num_envs)
-        return np.stack([shown, self.left == 1, noise], axis=1).astype(np.float32)
+        return np.stack([display, self.left == 1, noise], axis=1).astype(np.float32)
 
     def reset(self):
         self._new(np.arange(self.num_envs))
@@ -100,16 +100,16 @@ def learner():
         task="PerceptualDecisionMaking-v0", wrappers=(), reset="trial", network="lstm", units=16, seed=0, n_envs=4,
         task_args=None, network_args=None, make=None, **hyperparameters,
     ):  # fmt: skip
-        def one():
+        def single():
             env = make() if make else ngym.make(task, **(task_args or {}))
             for name in wrappers:
                 env = wrapper_class(name)(env)
             return env
 
-        venv = TrialVecEnv(make_vec(one, n_envs), reset)
+        venv = TrialVecEnv(make_vec(single, n_envs), reset)
         venv.seed(seed)
         small = {"batch_size": 8, "seq_len": 40, "n_updates": 2, "n_steps": 8, **hyperparameters}
-        dt = float(one().unwrapped.dt)
+        dt = float(single().unwrapped.dt)
         return make_model("supervised", venv, network, units, network_args, small, dt, seed=seed, device="cpu")
 
     return build

@@ -19,7 +19,7 @@ from ngym_cli.errors import UserError
 N = 3
 
 
-def made(alg="recurrent_ppo", task="GoNogo-v0", **settings):
+def built(alg="recurrent_ppo", task="GoNogo-v0", **settings):
     config, facts = resolve(from_dict({"task": task, "alg": alg, "units": 8, "n_envs": N, **settings}))
     config = complete(config, facts)
     venv = build_venv(config, N)
@@ -35,36 +35,36 @@ def followed(model, venv, steps, **options):
 @pytest.mark.parametrize("deterministic", [True, False])
 @pytest.mark.parametrize("alg", ALGORITHMS)
 def test_agents_of_all_algorithms_act_alike_for_one_seed_and_within_the_action_space(alg, deterministic):
-    model, venv = made(alg)
+    model, venv = built(alg)
     acts = followed(model, venv, 20, deterministic=deterministic)
     assert all(isinstance(act, Act) and act.actions.shape == (N,) for act in acts)
     assert all(venv.action_space.contains(np.int64(action)) for act in acts for action in act.actions)
     again = followed(model, venv, 20, deterministic=deterministic)
-    assert all(np.array_equal(one.actions, other.actions) for one, other in zip(acts, again, strict=True))
+    assert all(np.array_equal(one.actions, another.actions) for one, another in zip(acts, again, strict=True))
 
 
 def test_continuous_actions_are_drawn_within_their_bounds_and_recorded_as_taken():
-    model, venv = made(task="ReachingDelayResponse-v0")
+    model, venv = built(task="ReachingDelayResponse-v0")
     acts = followed(model, venv, 20, deterministic=False)
     assert all(venv.action_space.contains(action) for act in acts for action in act.actions)
     assert any((act.actions != act.logits).any() for act in acts)
 
 
 def test_a_recurrent_agent_goes_on_with_new_weights_only_when_it_takes_them():
-    model, venv = made()
+    model, venv = built()
     agent, observations = agent_for(model.policy, N, 0), venv.reset()
     none = np.zeros(N, bool)
     before = agent.act(observations, ~none).logits
     state = agent.state
     model.policy.action_net.bias.data += 1
-    agent.state = tuple(np.zeros_like(part) for part in state)
+    agent.state = tuple(np.zeros_like(array) for array in state)
     np.testing.assert_array_equal(agent.act(observations, none).logits, before)
     agent.take_weights()
-    agent.state = tuple(np.zeros_like(part) for part in state)
+    agent.state = tuple(np.zeros_like(array) for array in state)
     np.testing.assert_allclose(agent.act(observations, none).logits, before + 1, atol=1e-5)
 
 
 def test_a_memoryless_agent_has_nothing_to_perturb():
-    model, _ = made("ppo")
+    model, _ = built("ppo")
     with pytest.raises(UserError, match="no hidden state"):
         agent_for(model.policy, N, 0, perturb=lambda before, after: None)

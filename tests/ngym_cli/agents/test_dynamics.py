@@ -36,8 +36,8 @@ def recorded():
     context = np.repeat([0, 1], 20)
     offsets = np.arange(0, 40 * LENGTH + 1, LENGTH)
     observations = np.zeros((40 * LENGTH, 2), np.float32)
-    for trial, which in enumerate(context):
-        observations[offsets[trial] + 5 : offsets[trial + 1], which] = 0.5
+    for trial, index in enumerate(context):
+        observations[offsets[trial] + 5 : offsets[trial + 1], index] = 0.5
     activity = Activity(rng.uniform(-1, 1, (40 * LENGTH, UNITS)), offsets, 100.0)
     fifty = np.full(40, 500.0)
     table = {
@@ -56,16 +56,16 @@ def test_inputs_are_means_of_conditions_and_periods(recorded):
     assert [each.inputs.tolist() for each in sets] == [[0.5, 0], [0, 0], [0, 0.5]]
     assert sets[0].label == "context 0, stimulus" and sets[0].trials.sum() == 20
     assert len(sets[1].steps) == 40
-    (whole,) = input_sets(table, activity, observations, (), ("sample",))
-    assert whole.label == "all steps" and whole.inputs.tolist() == [0.125, 0.125]
+    (uninterrupted,) = input_sets(table, activity, observations, (), ("sample",))
+    assert uninterrupted.label == "all steps" and uninterrupted.inputs.tolist() == [0.125, 0.125]
 
 
 def test_points_are_those_of_the_network_under_each_input(policy, recorded):
     table, activity, observations = recorded
     sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
     system = system_of(policy.networks[0])
-    found = points_of_sets(system, activity, observations, sets, slow=1e-8)
-    for (each, points), driven in zip(found, (1, 2), strict=True):
+    results = points_of_sets(system, activity, observations, sets, slow=1e-8)
+    for (each, points), driven in zip(results, (1, 2), strict=True):
         assert np.unique(np.round(points.points[:, 0], 3)).tolist() == [-0.859, 0, 0.859]
         assert points.points[:, driven] == pytest.approx(np.tanh(0.5), abs=1e-6)
         assert each.values["context"] == driven - 1
@@ -84,8 +84,8 @@ def test_a_network_as_a_system_steps_as_it_acts_and_has_exact_derivatives(cell, 
     x, out = rng.normal(size=(4, 3)).astype(np.float32), [np.empty_like(part) for part in state]
     network.stepper().step(x, tuple(state), tuple(out))
 
-    def joined(parts):
-        return np.concatenate([part[layer] for layer in range(layers) for part in parts], axis=1).astype(float)
+    def joined(arrays):
+        return np.concatenate([part[layer] for layer in range(layers) for part in arrays], axis=1).astype(float)
 
     assert system.units == sum(sizes)
     assert system.step(joined(state), x) == pytest.approx(joined(out), abs=1e-5)

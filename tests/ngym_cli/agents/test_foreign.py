@@ -44,7 +44,7 @@ def test_actions_may_have_any_shape(shape):
 def test_plain_ppo_learns_from_batches():
     venv = TrialVecEnv(make_vec(lambda: ngym.make("GoNogo-v0"), 16), "trial")
     model = PPO("MlpPolicy", venv, n_steps=64, batch_size=256, gamma=0.9, seed=0)
-    before = {name: part.clone() for name, part in model.policy.state_dict().items()}
+    before = {name: array.clone() for name, array in model.policy.state_dict().items()}
     model.learn(4_000)
     assert model.num_timesteps >= 4_000
-    assert any(not torch.equal(part, before[name]) for name, part in model.policy.state_dict().items())
+    assert any(not torch.equal(array, before[name]) for name, array in model.policy.state_dict().items())

@@ -90,8 +90,8 @@ def test_a_task_may_have_its_own_defaults_and_the_user_has_the_last_word():
     assert complete(config, facts).hyperparameters["ent_coef"] == EXCEPTIONS[facts.id].hyperparameters["ent_coef"]
     asked = from_dict({**given, "hyperparameters": {"ent_coef": 0.02}})
     assert complete(asked, facts).hyperparameters["ent_coef"] == 0.02
-    other = from_dict({**given, "alg": "recurrent_a2c"})
-    assert complete(other, facts).hyperparameters["ent_coef"] == 0.0
+    another = from_dict({**given, "alg": "recurrent_a2c"})
+    assert complete(another, facts).hyperparameters["ent_coef"] == 0.0
 
 
 @pytest.mark.parametrize("task", EXCEPTIONS)
@@ -106,8 +106,8 @@ def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
 
 def test_a_task_may_have_its_own_defaults_of_the_network_and_the_user_has_the_last_word():
     config, facts = resolve(from_dict({"task": "MemoryRecall-v0"}))
-    own = EXCEPTIONS[facts.id].network_args
-    assert own and own.items() <= complete(config, facts).network_args.items()
+    custom = EXCEPTIONS[facts.id].network_args
+    assert custom and custom.items() <= complete(config, facts).network_args.items()
     assert complete(config.model_copy(update={"network_args": {"layers": 1}}), facts).network_args["layers"] == 1
     assert complete(config.model_copy(update={"alg": "recurrent_ppo"}), facts).network_args["layers"] == 1
 
@@ -144,8 +144,8 @@ def test_a_task_that_is_taught_is_so_under_each_of_its_names_and_in_a_file(tmp_p
 @pytest.mark.parametrize(("task", "every"), [("GoNogo-v0", 100_000), ("ReadySetGoSinglePrior-v0", 400_000)])
 def test_evaluations_do_not_take_more_steps_than_what_is_learned_in_between(task, every):
     config, facts = resolve(from_dict({"task": task}))
-    found = complete(config, facts).evaluation
-    assert found.every == every >= found.trials * facts.trial_steps
+    results = complete(config, facts).evaluation
+    assert results.every == every >= results.trials * facts.trial_steps
     asked = config.model_copy(update={"evaluation": EvaluationConfig(every=7)})
     assert complete(asked, facts).evaluation.every == 7
 

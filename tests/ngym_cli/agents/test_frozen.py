@@ -44,8 +44,8 @@ def untrained_run(tmp_path):
     """Makes the files of an untrained agent that loading it needs."""
 
     def make(task, network, args, alg="recurrent_ppo"):
-        given = {"task": task, "alg": alg, "network": network, "network_args": args}
-        config, facts = resolve(from_dict(given))
+        arguments = {"task": task, "alg": alg, "network": network, "network_args": args}
+        config, facts = resolve(from_dict(arguments))
         config = complete(config, facts)
         save_model(build_model(config, build_venv(config, 1)), config, tmp_path / MODEL)
         return RunFolder(tmp_path), config, facts
@@ -91,10 +91,10 @@ def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, dete
     policy, expected_steps = load_policy(run, config)
     assert isinstance(actor, Actor) and steps == expected_steps
     settings = fresh_trials.EvaluationSettings(60, 3, deterministic, measured=False)
-    mine, other = (fresh_trials.evaluate(each, config, facts, settings).table for each in (actor, policy))
-    assert mine.keys() == other.keys()
-    for name, values in mine.items():
-        np.testing.assert_array_equal(values, other[name], err_msg=name)
+    ours, another = (fresh_trials.evaluate(each, config, facts, settings).table for each in (actor, policy))
+    assert ours.keys() == another.keys()
+    for name, values in ours.items():
+        np.testing.assert_array_equal(values, another[name], err_msg=name)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_a_file_that_lacks_a_tensor_is_one_line(untrained_run, network, tensor):
     tensors = load_file(path)
     del tensors[f"lstm_actor.{tensor}"]
     save_file(tensors, path)
-    with pytest.raises(UserError, match=tensor) as found:
+    with pytest.raises(UserError, match=tensor) as results:
         load_to_act(run, config)
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(results.value)
 
 
 @pytest.mark.parametrize("kept", [0, 5, 500, -40])
@@ -126,6 +126,6 @@ def test_a_truncated_file_is_one_line(run_folder, tmp_path, kept):
     weights = folder / MODEL / WEIGHTS
     weights.write_bytes(weights.read_bytes()[:kept])
     run = RunFolder(folder)
-    with pytest.raises(UserError, match=WEIGHTS) as found:
+    with pytest.raises(UserError, match=WEIGHTS) as results:
         load_to_act(run, run.config())
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(results.value)

@@ -92,8 +92,8 @@ def test_the_module_does_what_the_agent_does(agents, kind):
         np.testing.assert_allclose(value.numpy(), actor.values(row, activity), atol=1e-5)
         action, activity = agent.act(row, activity)
         assert np.array_equal(logits.argmax(1).numpy(), action)
-        for ours, known in zip(state, activity, strict=True):
-            np.testing.assert_allclose(ours.numpy(), known, atol=1e-5)
+        for ours, expected in zip(state, activity, strict=True):
+            np.testing.assert_allclose(ours.numpy(), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,8 +105,8 @@ def test_torchscript_needs_no_ngym_and_is_the_same(agents, kind, ngym):
     inputs = agent.module.example(4)
     inputs = (torch.randn_like(inputs[0]), *inputs[1:])
     with torch.no_grad():
-        for ours, theirs in zip(agent.module(*inputs), loaded(*inputs), strict=True):
-            torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-5)
+        for ours, reference in zip(agent.module(*inputs), loaded(*inputs), strict=True):
+            torch.testing.assert_close(ours, reference, atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["lstm", "ei_rnn", "chained", "ppo"])
@@ -121,10 +121,10 @@ def test_onnx_is_the_same_for_any_number_of_environments(agents, kind, ngym):
         inputs = agent.module.example(n)
         inputs = (torch.randn_like(inputs[0]), *inputs[1:])
         names = [each.name for each in session.get_inputs()]
-        found = session.run(None, {name: each.numpy() for name, each in zip(names, inputs, strict=True)})
+        results = session.run(None, {name: each.numpy() for name, each in zip(names, inputs, strict=True)})
         with torch.no_grad():
-            for ours, theirs in zip(agent.module(*inputs), found, strict=True):
-                np.testing.assert_allclose(ours.numpy(), theirs, atol=1e-5)
+            for ours, reference in zip(agent.module(*inputs), results, strict=True):
+                np.testing.assert_allclose(ours.numpy(), reference, atol=1e-5)
 
 
 @pytest.mark.parametrize(("kind", "cls"), [("lstm", "sb3_contrib.RecurrentPPO"), ("ppo", "stable_baselines3.PPO")])
@@ -143,9 +143,9 @@ def test_stable_baselines_loads_the_export_without_ngym_and_with_all_hyperparame
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     numbers, action = done.stdout.splitlines()
-    known = agent.config.hyperparameters
+    expected = agent.config.hyperparameters
     names = ("n_epochs", "batch_size", "gamma", "ent_coef", "max_grad_norm", "clip_range", "learning_rate")
-    assert [float(word) for word in numbers.split()] == pytest.approx([known[each] for each in names])
+    assert [float(word) for word in numbers.split()] == pytest.approx([expected[each] for each in names])
     assert int(action) == agent.act(np.zeros(agent.policy.observation_space.shape, np.float32))[0]
 
 

@@ -38,10 +38,10 @@ def recorded(agent, folder, *perturbations, **more):
     )
     folder.mkdir()
     fresh_trials.evaluate(policy, config, facts, settings)
-    found = Recording(folder)
-    rows = np.arange(int(found.offsets[-1])) - np.repeat(found.offsets[:-1], np.diff(found.offsets))
+    results = Recording(folder)
+    rows = np.arange(int(results.offsets[-1])) - np.repeat(results.offsets[:-1], np.diff(results.offsets))
     delay = (rows >= 6) & (rows < 9)
-    return found["activity"], delay
+    return results["activity"], delay
 
 
 def test_silenced_units_are_silent_in_the_period_only(agent, tmp_path):
@@ -50,8 +50,8 @@ def test_silenced_units_are_silent_in_the_period_only(agent, tmp_path):
     assert np.all(silenced[delay][:, UNITS] == 0)
     before = np.cumsum(delay) == 0
     assert np.array_equal(silenced[before], intact[before])
-    others = np.delete(np.arange(16), UNITS)
-    assert not np.allclose(silenced[delay][:, others], intact[delay][:, others])
+    rest = np.delete(np.arange(16), UNITS)
+    assert not np.allclose(silenced[delay][:, rest], intact[delay][:, rest])
     assert intact[delay][:, UNITS].any()
 
 

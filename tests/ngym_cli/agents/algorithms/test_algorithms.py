@@ -12,7 +12,7 @@ VECTOR = spaces.Box(-1, 1, (3,), np.float32)
 BOX = spaces.Box(-1, 1, (2,), np.float32)
 
 
-@pytest.mark.parametrize("name", [name for name, spec in ALGORITHMS.items() if not spec.needs_truth])
+@pytest.mark.parametrize("name", [name for name, spec in ALGORITHMS.items() if not spec.supervised])
 def test_every_algorithm_runs_on_what_it_says_it_takes(recall, name):
     spec = ALGORITHMS[name]
     for kind in spec.actions:
@@ -29,9 +29,9 @@ def test_defaults_are_arguments_of_the_class():
     from ngym_cli.agents.penalties import Penalties
 
     for spec in ALGORITHMS.values():
-        known = {key for base in spec.load().__mro__ if base is not object for key in signature(inspect, base)}
-        known |= {each.name for each in fields(Penalties)} if issubclass(spec.load(), Learner) else set()
-        assert spec.defaults.keys() - {"final_rate"} <= known, spec.name
+        expected = {key for base in spec.load().__mro__ if base is not object for key in signature(inspect, base)}
+        expected |= {each.name for each in fields(Penalties)} if issubclass(spec.load(), Learner) else set()
+        assert spec.defaults.keys() - {"final_rate"} <= expected, spec.name
 
 
 def signature(inspect, cls):

@@ -35,12 +35,12 @@ def move(policy, scale=0.3):
 
 def compare(model, segments):
     """Gradient and numbers by automatic differentiation, and compiled; returns the numbers."""
-    (known, numbers), (compiled, same) = (
+    (expected, numbers), (compiled, same) = (
         model.gradients()(segments),
         model.compiled.gradient(segments, model.coefficients()),
     )
-    scale = max(1.0, known.abs().max().item())
-    torch.testing.assert_close(compiled / scale, known / scale, atol=2e-6, rtol=1e-5)
+    scale = max(1.0, expected.abs().max().item())
+    torch.testing.assert_close(compiled / scale, expected / scale, atol=2e-6, rtol=1e-5)
     torch.testing.assert_close(same, numbers, atol=2e-6, rtol=1e-5)
     return numbers.tolist()
 
@@ -95,18 +95,18 @@ def test_a_saved_model_goes_on(recall, tmp_path):
 @pytest.mark.parametrize("target_kl", [None, 1e-4])
 @pytest.mark.parametrize("network", RECURRENT)
 def test_an_epoch_in_one_call_is_what_its_minibatches_are_one_by_one(recall, network, target_kl, monkeypatch):
-    found, logged = [], []
+    results, logged = [], []
     monkeypatch.setattr(RecurrentPPO, "_log", lambda _, means: logged[-1].append(means))
-    for whole in (True, False):
-        if not whole:
+    for uninterrupted in (True, False):
+        if not uninterrupted:
             monkeypatch.setattr(CompiledLearner, "apply", lambda *_: None)
         logged.append([])
         model = build(recall(), network, n_epochs=3, batch_size=50, learning_rate=3e-3, target_kl=target_kl)
         for _ in range(3):
             model.learn(model.n_steps * model.n_envs)
-        found.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
+        results.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
         logged[-1].append(model.updates)
-    assert torch.equal(*found)
+    assert torch.equal(*results)
     assert len(logged[0]) == 4 and logged[0] == logged[1]
     assert (logged[0][-1] < 9) == (target_kl is not None)
 
@@ -115,13 +115,13 @@ def test_a_minibatch_without_a_step_that_counts_is_passed_over(recall):
     model = build(recall(reset=False), n_epochs=2, batch_size=24)
     model.learn(model.n_steps * model.n_envs)
     rollout, learner = model.rollout_buffer, model.compiled
-    parts = minibatches(cut(rollout.starts[:-1]), model.n_envs, np.random.default_rng(0))
-    first = next(iter(parts))
+    arrays = minibatches(cut(rollout.starts[:-1]), model.n_envs, np.random.default_rng(0))
+    first = next(iter(arrays))
     rollout.counts[:, first.env] = False
     before = torch.nn.utils.parameters_to_vector(model.policy.parameters()).clone()
-    assert len(learner.apply(Minibatches(first, parts.begin[:2]), model.coefficients(), np.inf, 1.0)) == 0
+    assert len(learner.apply(Minibatches(first, arrays.begin[:2]), model.coefficients(), np.inf, 1.0)) == 0
     assert torch.equal(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))
-    assert len(learner.apply(parts, model.coefficients(), np.inf, 1.0)) == len(parts) - 1
+    assert len(learner.apply(arrays, model.coefficients(), np.inf, 1.0)) == len(arrays) - 1
 
 
 def test_an_update_that_was_never_led_keeps_no_thread_waiting(recall, monkeypatch):
@@ -132,10 +132,10 @@ def test_an_update_that_was_never_led_keeps_no_thread_waiting(recall, monkeypatc
             model.learn(model.n_steps * model.n_envs)
         learn = model.compiled.agent.functions["ppo_gradient"]
 
-        def interrupted(**given):
-            if given["rank"] == 0:
+        def interrupted(**arguments):
+            if arguments["rank"] == 0:
                 raise KeyboardInterrupt
-            return learn(**given)
+            return learn(**arguments)
 
         monkeypatch.setitem(model.compiled.agent.functions, "ppo_gradient", interrupted)
         with pytest.raises(KeyboardInterrupt):

@@ -43,8 +43,8 @@ def test_recomputed_log_probs_are_those_of_the_rollout(recall, network, reset, b
 
     def check():
         experience = Experience(model.rollout_buffer, model.device)
-        for part in minibatches(cut(model.rollout_buffer.starts[:-1], bptt), 3, np.random.default_rng(0)):
-            batch = experience.minibatch(part, False)
+        for array in minibatches(cut(model.rollout_buffer.starts[:-1], bptt), 3, np.random.default_rng(0)):
+            batch = experience.minibatch(array, False)
             values, log_probs, _ = model.policy.evaluate_sequences(batch.sequences, batch.actions)
             counts = batch.weight > 0
             torch.testing.assert_close(log_probs[counts], batch.log_probs[counts], atol=1e-5, rtol=0)
@@ -71,7 +71,7 @@ def test_gradients_equal_a_step_by_step_reference(recall, box, shared):
                 setattr(cell, name, getattr(net, f"{name}_l0"))
             cells.append(cell)
         states = [
-            tuple(torch.from_numpy(part[0, 0]) for part in rollout.states[i : i + 2]) for i in (0, 2)[: len(cells)]
+            tuple(torch.from_numpy(array[0, 0]) for array in rollout.states[i : i + 2]) for i in (0, 2)[: len(cells)]
         ]
         log_probs, entropies, values = [], [], []
         for t in range(24):
@@ -119,7 +119,7 @@ def test_packing_changes_nothing(recall):
         experience = Experience(model.rollout_buffer, model.device)
         segments = cut(model.rollout_buffer.starts[:-1])[:13]
         together, _ = model.loss(experience.minibatch(segments, False))
-        whole = gradient(together)
+        uninterrupted = gradient(together)
         total, summed = 0.0, 0.0
         for i in range(13):
             alone, _ = model.loss(experience.minibatch(segments[i : i + 1], False))
@@ -127,7 +127,7 @@ def test_packing_changes_nothing(recall):
             total, summed = total + share * alone.item(), summed + share * gradient(alone)
         assert len(set(segments.length)) > 1
         assert together.item() == pytest.approx(total, abs=1e-5)
-        torch.testing.assert_close(whole, summed, atol=1e-6, rtol=1e-4)
+        torch.testing.assert_close(uninterrupted, summed, atol=1e-6, rtol=1e-4)
 
     before_update(model, check, rollouts=1)
 
@@ -141,9 +141,9 @@ def test_same_seed_same_weights(recall, algorithm, network):
         model = build(recall(), network, seed, options, algorithm, n_steps=24)
         return model.learn(600).policy.state_dict()
 
-    first, again, other = weights(1), weights(1), weights(2)
+    first, again, another = weights(1), weights(1), weights(2)
     assert all(torch.equal(first[name], again[name]) for name in first)
-    assert not all(torch.equal(first[name], other[name]) for name in first)
+    assert not all(torch.equal(first[name], another[name]) for name in first)
 
 
 @pytest.mark.parametrize("reset", [True, False])

@@ -13,8 +13,8 @@ def test_every_step_is_in_exactly_one_sequence(bptt, rate):
     starts = rng.random((23, 9)) < rate
     segments = cut(starts, bptt)
     seen = np.zeros(23 * 9, int)
-    for part in minibatches(segments, 4, rng):
-        packed = pack(part.length, part.begin * 9 + part.env, 9)
+    for array in minibatches(segments, 4, rng):
+        packed = pack(array.length, array.begin * 9 + array.env, 9)
         np.add.at(seen, packed.steps, 1)
         times = np.split(packed.steps, np.cumsum(packed.counts)[:-1])
         assert (times[0] == packed.first).all()
@@ -28,12 +28,12 @@ def test_every_step_is_in_exactly_one_sequence(bptt, rate):
 def test_minibatches_are_balanced_and_shuffled():
     segments = cut(np.random.default_rng(0).random((128, 64)) < 0.1)
     rng = np.random.default_rng(1)
-    sizes = [[part.length.sum() for part in minibatches(segments, 4, rng)] for _ in range(3)]
+    sizes = [[array.length.sum() for array in minibatches(segments, 4, rng)] for _ in range(3)]
     assert all(len(epoch) == 4 and max(epoch) - min(epoch) < 200 for epoch in sizes)
     assert sizes[0] != sizes[1]
 
 
 def test_fewer_segments_than_minibatches():
-    parts = list(minibatches(cut(np.zeros((8, 2), bool)), 5, np.random.default_rng(0)))
-    assert sum(len(part) for part in parts) == 2
-    assert all(len(part) for part in parts)
+    arrays = list(minibatches(cut(np.zeros((8, 2), bool)), 5, np.random.default_rng(0)))
+    assert sum(len(array) for array in arrays) == 2
+    assert all(len(array) for array in arrays)

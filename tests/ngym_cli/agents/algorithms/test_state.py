@@ -14,7 +14,7 @@ QUICK = {
     "qrdqn": {"learning_starts": 60, "buffer_size": 600, "batch_size": 16, "target_update_interval": 120},
 }
 CASES = [
-    *[(name, None) for name, spec in ALGORITHMS.items() if not spec.needs_truth],
+    *[(name, None) for name, spec in ALGORITHMS.items() if not spec.supervised],
     *[("recurrent_ppo", name) for name, spec in NETWORKS.items() if spec.recurrent],
 ]
 
@@ -45,9 +45,9 @@ def test_resumed_equals_uninterrupted(recall, tmp_path, algorithm, network, rese
 
 
 def test_a_state_of_another_model_is_refused(recall):
-    model, other = (make_model("recurrent_ppo", recall(), "lstm", units, device="cpu") for units in (8, 16))
+    model, another = (make_model("recurrent_ppo", recall(), "lstm", units, device="cpu") for units in (8, 16))
     with pytest.raises(ValueError, match="do not fit"):
-        load_training_state(other, *training_state(model))
+        load_training_state(another, *training_state(model))
 
 
 @pytest.mark.parametrize("change", ["shape", "index"])

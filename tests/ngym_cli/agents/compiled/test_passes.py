@@ -102,10 +102,10 @@ def test_acts_as_the_agent_in_numpy(recall, agent, box, reset):
     for name, rollout in rollouts.items():
         np.testing.assert_allclose(rollout.actions, reference.actions, atol=2e-5, err_msg=name)
         for column in ("logits", "log_probs", "values", "advantages"):
-            ours, known = getattr(rollout, column), getattr(reference, column)
-            np.testing.assert_allclose(ours, known, atol=2e-5, err_msg=f"{column}, {name}")
-        for ours, known in zip(rollout.states, reference.states, strict=True):
-            np.testing.assert_allclose(ours, known, atol=2e-5, err_msg=name)
+            ours, expected = getattr(rollout, column), getattr(reference, column)
+            np.testing.assert_allclose(ours, expected, atol=2e-5, err_msg=f"{column}, {name}")
+        for ours, expected in zip(rollout.states, reference.states, strict=True):
+            np.testing.assert_allclose(ours, expected, atol=2e-5, err_msg=name)
 
 
 @examples

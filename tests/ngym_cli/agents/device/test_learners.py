@@ -55,10 +55,10 @@ def compare(on_device, make, n_rollouts=3, tolerance=1e-4):
     assert isinstance(rollout, DeviceRollout) and not isinstance(reference, DeviceRollout)
     np.testing.assert_allclose(rollout.actions, reference.actions, atol=tolerance)
     for name in ("values", "log_probs", "advantages", "returns", "rewards"):
-        ours, known = getattr(rollout, name), getattr(reference, name)
-        np.testing.assert_allclose(ours, known, atol=tolerance, err_msg=name)
-    for ours, known in zip(rollout.carried_states, reference.carried_states, strict=True):
-        np.testing.assert_allclose(ours, known, atol=tolerance)
+        ours, expected = getattr(rollout, name), getattr(reference, name)
+        np.testing.assert_allclose(ours, expected, atol=tolerance, err_msg=name)
+    for ours, expected in zip(rollout.carried_states, reference.carried_states, strict=True):
+        np.testing.assert_allclose(ours, expected, atol=tolerance)
     assert rollout.silent_units() == reference.silent_units()
     torch.testing.assert_close(on_device_weights, weights, atol=tolerance, rtol=tolerance)
 
@@ -157,12 +157,12 @@ def test_a_batch_that_is_too_large_is_split_with_one_line(on_device, recall, cap
 def test_a_resumed_run_is_the_uninterrupted_one(on_device, recall, tmp_path, network):
     args = {"noise": 0.1} if network == "ctrnn" else {}
     with on_device():
-        whole, snapshot = build(recall(reset=False), network, network_args=args), Snapshot(300, tmp_path)
-        whole.learn(720, callback=snapshot)
+        uninterrupted, snapshot = build(recall(reset=False), network, network_args=args), Snapshot(300, tmp_path)
+        uninterrupted.learn(720, callback=snapshot)
         resumed = build(snapshot.env, network, network_args=args)
         snapshot.restore(resumed)
         resumed.learn(720 - snapshot.steps, reset_num_timesteps=False)
-        (tensors, info), (tensors_again, info_again) = training_state(resumed), training_state(whole)
+        (tensors, info), (tensors_again, info_again) = training_state(resumed), training_state(uninterrupted)
     assert [name for name in tensors if not torch.equal(tensors[name], tensors_again[name])] == []
     assert info == info_again
 
@@ -197,13 +197,13 @@ def test_supervised_learning_is_that_of_the_compiled_learner(on_device, learner,
 @pytest.mark.parametrize("reset", ["trial", "never"])
 def test_a_supervised_run_that_is_resumed_is_the_uninterrupted_one(on_device, learner, tmp_path, reset):
     with on_device():
-        whole, snapshot = learner(reset=reset, n_updates=3), Snapshot(1500, tmp_path)
-        whole.learn(4000, callback=snapshot)
+        uninterrupted, snapshot = learner(reset=reset, n_updates=3), Snapshot(1500, tmp_path)
+        uninterrupted.learn(4000, callback=snapshot)
         resumed = learner(reset=reset, n_updates=3, seed=5)
         resumed.set_env(snapshot.env)
         snapshot.restore(resumed)
         resumed.learn(4000 - snapshot.steps, reset_num_timesteps=False)
-    assert torch.equal(vector(resumed), vector(whole))
+    assert torch.equal(vector(resumed), vector(uninterrupted))
 
 
 @pytest.mark.parametrize("reset", ["trial", "never"])
@@ -220,5 +220,5 @@ def test_a_supervised_batch_in_parts_has_the_same_gradient(on_device, learner, n
     (gradient, numbers, after), (in_parts, numbers_in_parts, after_parts) = results
     torch.testing.assert_close(in_parts, gradient, atol=1e-6, rtol=1e-4)
     torch.testing.assert_close(numbers_in_parts, numbers, atol=1e-6, rtol=1e-4)
-    for ours, known in zip(after_parts or (), after or (), strict=True):
-        torch.testing.assert_close(ours, known)
+    for ours, expected in zip(after_parts or (), after or (), strict=True):
+        torch.testing.assert_close(ours, expected)

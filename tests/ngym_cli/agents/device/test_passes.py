@@ -33,8 +33,8 @@ def test_leaky_networks_in_few_calls_are_those_in_many(name, options):
             activity, (last,) = run(seq, COUNTS, state, noise)
             slopes = torch.autograd.grad(activity.square().sum() + last.sum(), list(network.parameters()))
             results.append([activity, last, *slopes])
-    for ours, known in zip(*results, strict=True):
-        torch.testing.assert_close(ours, known, atol=1e-5, rtol=1e-4)
+    for ours, expected in zip(*results, strict=True):
+        torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("counts", [COUNTS, [4, 4, 4]])
@@ -49,8 +49,8 @@ def test_padded_sequences_are_the_packed_ones(name, counts):
         for network.padded in (False, True):
             activity, _ = network.sequence(seq, counts, state, last=False)
             results.append([activity, *torch.autograd.grad(activity.square().sum(), list(network.parameters()))])
-    for ours, known in zip(*results, strict=True):
-        torch.testing.assert_close(ours, known, atol=1e-5, rtol=1e-4)
+    for ours, expected in zip(*results, strict=True):
+        torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru"])
@@ -58,7 +58,7 @@ def test_a_step_of_a_layer_is_a_step_of_the_network(name):
     torch.manual_seed(0)
     network = find_network(name).load()(3, 10, 2)
     x, state = torch.randn(6, 3), tuple(torch.randn(2, 6, 10) for _ in range(network.n_states))
-    whole, by_layer = network.one_step(x, state), super(type(network).__mro__[1], network).one_step(x, state)
-    torch.testing.assert_close(whole[0], by_layer[0])
-    for ours, known in zip(by_layer[1], whole[1], strict=True):
-        torch.testing.assert_close(ours, known)
+    uninterrupted, by_layer = network.one_step(x, state), super(type(network).__mro__[1], network).one_step(x, state)
+    torch.testing.assert_close(uninterrupted[0], by_layer[0])
+    for ours, expected in zip(by_layer[1], uninterrupted[1], strict=True):
+        torch.testing.assert_close(ours, expected)

@@ -58,8 +58,8 @@ def build(network, alg="recurrent_ppo", env=None, seed=0, hyper=None, **args):
 
 def parts(net, kind):
     """Effective matrices (to, from), gate by gate."""
-    found = [part.tensor.detach() for part in net.connections() if part.kind == kind]
-    return [gate for matrix in found if len(matrix) % 10 == 0 for gate in matrix.split(10)]
+    results = [part.tensor.detach() for part in net.connections() if part.kind == kind]
+    return [gate for matrix in results if len(matrix) % 10 == 0 for gate in matrix.split(10)]
 
 
 def of_rank(net):
@@ -82,12 +82,12 @@ def recurrent(net):
 
 @pytest.mark.parametrize("kind", STRUCTURES)
 def test_constraints_hold_while_learning(network, kind):
-    given = STRUCTURES[kind]
+    arguments = STRUCTURES[kind]
     if network == "ei_rnn" and kind in ("low rank", "areas"):
         with pytest.raises(UserError, match="signs of its own"):
-            build(network, **given)
+            build(network, **arguments)
         return
-    model = build(network, **given)
+    model = build(network, **arguments)
     net, head = model.policy.networks[0], model.policy.action_net
     before = {name: [part.clone() for part in parts(net, name)] for name in ("input", "recurrent", "bias")}
     missing = [matrix == 0 for matrix in recurrent(net)]
@@ -121,9 +121,9 @@ def test_compiled_gradient_is_that_of_automatic_differentiation(name, kind):
     assert not model.in_torch
     model.learn(2 * model.n_steps * model.n_envs)
     segments = cut(model.rollout_buffer.starts[:-1])
-    known, numbers = model.gradients()(segments)
+    expected, numbers = model.gradients()(segments)
     compiled, same = model.compiled.gradient(segments, model.coefficients())
-    torch.testing.assert_close(compiled, known, atol=2e-6, rtol=1e-4)
+    torch.testing.assert_close(compiled, expected, atol=2e-6, rtol=1e-4)
     torch.testing.assert_close(same, numbers, atol=2e-6, rtol=1e-5)
 
 
@@ -131,12 +131,12 @@ def test_compiled_gradient_is_that_of_automatic_differentiation(name, kind):
 def test_constrained_weights_are_saved_and_copied(network, kind):
     if network == "ei_rnn" and kind in ("low rank", "areas"):
         return
-    model, other = (build(network, seed=seed, **STRUCTURES[kind]) for seed in (0, 1))
+    model, another = (build(network, seed=seed, **STRUCTURES[kind]) for seed in (0, 1))
     obs = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
     before = model.policy.predict(obs, deterministic=True)[1]
-    assert not all(map(np.array_equal, before, other.policy.predict(obs, deterministic=True)[1]))
-    other.policy.load_state_dict(model.policy.state_dict())
-    assert all(map(np.array_equal, before, other.policy.predict(obs, deterministic=True)[1]))
+    assert not all(map(np.array_equal, before, another.policy.predict(obs, deterministic=True)[1]))
+    another.policy.load_state_dict(model.policy.state_dict())
+    assert all(map(np.array_equal, before, another.policy.predict(obs, deterministic=True)[1]))
     doubled = copy.deepcopy(model.policy.networks[0]).double()
     assert next(doubled.buffers() if kind == "reservoir" else doubled.parameters()).dtype == torch.double
 

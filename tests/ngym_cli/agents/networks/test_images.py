@@ -36,9 +36,9 @@ def computed(policy):
 
 
 def test_every_image_is_led_back_to_the_first_that_equals_it(images):
-    first, which = distinct(images)
+    first, index = distinct(images)
     assert first.tolist() == [0, 1, 4, 6]
-    assert np.array_equal(images[first][which], images)
+    assert np.array_equal(images[first][index], images)
 
 
 def test_equal_images_are_computed_once_with_the_features_that_each_has_alone(policy, computed, images):
@@ -47,7 +47,7 @@ def test_equal_images_are_computed_once_with_the_features_that_each_has_alone(po
     alone = torch.cat([policy.features(torch.from_numpy(images[k : k + 1])) for k in range(len(images))])
     assert torch.allclose(together, alone, atol=1e-6)
     together.sum().backward()
-    assert all(part.grad is not None for part in policy.features_extractor.parameters())
+    assert all(array.grad is not None for array in policy.features_extractor.parameters())
 
 
 def test_an_agent_that_acts_remembers_what_it_has_seen_until_its_weights_change(policy, computed, images):
@@ -71,11 +71,11 @@ def test_a_pattern_of_little_contrast_is_told_from_its_negative_as_one_of_much_c
     torch.manual_seed(1)
     front = ConvolutionalFront(SPACE, 32)
     wave = torch.sin(torch.arange(40) * 0.8).expand(1, 3, 40, 40)
-    apart = {}
+    separate = {}
     for contrast in (1.0, 0.05):
         light, dark = (front(0.5 + sign * contrast / 2 * wave) for sign in (1, -1))
-        apart[contrast] = float((light - dark).detach().norm())
-    assert apart[0.05] > 0.3 * apart[1.0] > 0
+        separate[contrast] = float((light - dark).detach().norm())
+    assert separate[0.05] > 0.3 * separate[1.0] > 0
     assert torch.isfinite(front(torch.zeros(1, *SPACE.shape))).all()
 
 
@@ -87,6 +87,6 @@ def test_the_smallest_image_has_features():
 def test_an_exported_step_sees_each_image_whatever_is_equal_among_those_it_was_traced_with(policy, images):
     module = StepModule(policy)
     traced = torch.jit.trace(module, module.example(2), check_trace=False)
-    given = torch.from_numpy(images[:5]), *(part.expand(-1, 5, -1).contiguous() for part in module.example(1)[1:])
-    for ours, theirs in zip(module(*given), traced(*given), strict=True):
-        torch.testing.assert_close(ours, theirs)
+    given = torch.from_numpy(images[:5]), *(array.expand(-1, 5, -1).contiguous() for array in module.example(1)[1:])
+    for ours, reference in zip(module(*given), traced(*given), strict=True):
+        torch.testing.assert_close(ours, reference)

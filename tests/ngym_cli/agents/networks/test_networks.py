@@ -21,10 +21,10 @@ def build(name, inputs=3, units=10, layers=1, **options):
 
 
 def run_stepper(net, seq, noise=None):
-    state = tuple(part.numpy() for part in net.initial_state(seq.shape[1]))
+    state = tuple(array.numpy() for array in net.initial_state(seq.shape[1]))
     stepper, tops = net.stepper(), []
     for t, x in enumerate(seq):
-        out = tuple(np.empty_like(part) for part in state)
+        out = tuple(np.empty_like(array) for array in state)
         tops.append(stepper.step(x, state, out, None if noise is None else noise[t]).copy())
         state = out
     return np.stack(tops), state
@@ -130,9 +130,9 @@ def test_gates_begin_with_time_constants_up_to_the_memory():
     torch.manual_seed(0)
     net = build("lstm", units=400, memory=50.0)
     gates = torch.sigmoid(net.bias_ih_l0 + net.bias_hh_l0)
-    written, kept = gates[:400], gates[400:800]
-    torch.testing.assert_close(written + kept, torch.ones(400))
-    steps = 1 / (1 - kept) - 1  # how long a unit holds on, from the share that it keeps each step
+    written, stored = gates[:400], gates[400:800]
+    torch.testing.assert_close(written + stored, torch.ones(400))
+    steps = 1 / (1 - stored) - 1  # how long a unit holds on, from the share that it keeps each step
     assert 1 <= steps.min() < 2 and 45 < steps.max() <= 50
     assert steps.mean().item() == pytest.approx(25.5, abs=2)
 
@@ -140,8 +140,8 @@ def test_gates_begin_with_time_constants_up_to_the_memory():
 def test_the_update_gates_of_a_gru_begin_alike():
     torch.manual_seed(0)
     net = build("gru", units=400, memory=50.0)
-    reset, kept, candidate = (net.bias_ih_l0 + net.bias_hh_l0).split(400)
-    steps = torch.exp(kept)  # 1 / (1 - sigmoid(b)) - 1
+    reset, stored, candidate = (net.bias_ih_l0 + net.bias_hh_l0).split(400)
+    steps = torch.exp(stored)  # 1 / (1 - sigmoid(b)) - 1
     assert 1 <= steps.min() < 2 and 45 < steps.max() <= 50
     assert steps.mean().item() == pytest.approx(25.5, abs=2)
     assert not reset.any() and not candidate.any()
@@ -184,9 +184,9 @@ def test_a_time_constant_beyond_what_numbers_hold_is_refused():
 
 
 def test_options_are_completed_and_unknown_ones_refused():
-    found = complete_arguments(find_network("ctrnn"), {"dt": 20.0}, {"tau": 50.0, "layers": 2})
-    assert found.items() >= {"layers": 2, "shared": True, "readout": []}.items()
-    assert found.items() >= {"activation": "relu", "tau": 50.0, "dt": 20.0, "noise": 0.0}.items()
+    results = complete_arguments(find_network("ctrnn"), {"dt": 20.0}, {"tau": 50.0, "layers": 2})
+    assert results.items() >= {"layers": 2, "shared": True, "readout": []}.items()
+    assert results.items() >= {"activation": "relu", "tau": 50.0, "dt": 20.0, "noise": 0.0}.items()
     with pytest.raises(UserError, match="did you mean 'tau'"):
         complete_arguments(find_network("ctrnn"), {}, {"tua": 50.0})
     with pytest.raises(UserError, match="did you mean 'lstm'"):

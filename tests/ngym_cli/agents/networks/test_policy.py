@@ -28,11 +28,11 @@ def follow(policy, obs, starts, deterministic=False):
     return [np.stack(column) for column in zip(*rows, strict=True)]
 
 
-def recompute(policy, obs, taken):
+def recompute(policy, obs, chosen):
     """Values, log-probabilities and entropies of whole sequences (time, environment, ...)."""
     state = tuple(torch.from_numpy(part) for part in policy.initial_state(obs.shape[1]))
     sequences = PackedSequences(torch.from_numpy(obs).flatten(0, 1), [obs.shape[1]] * len(obs), state)
-    return policy.evaluate_sequences(sequences, torch.from_numpy(taken).flatten(0, 1))
+    return policy.evaluate_sequences(sequences, torch.from_numpy(chosen).flatten(0, 1))
 
 
 @pytest.mark.parametrize("actions", [spaces.Discrete(3), spaces.Box(-1, 1, (2,), np.float32)])
@@ -41,10 +41,10 @@ def recompute(policy, obs, taken):
 def test_acting_and_training_agree(network, options, actions):
     policy = make(actions=actions, network=network, **options)
     obs = np.random.default_rng(1).standard_normal((12, 6, 5), dtype=np.float32)
-    taken, values, log_probs, activity, logits = follow(policy, obs, np.zeros((12, 6), bool))
+    chosen, values, log_probs, activity, logits = follow(policy, obs, np.zeros((12, 6), bool))
     assert activity.shape == (12, 6, 16)
     assert logits.shape == (12, 6, 3 if isinstance(actions, spaces.Discrete) else 2)
-    again = recompute(policy, obs, taken)
+    again = recompute(policy, obs, chosen)
     np.testing.assert_allclose(values.ravel(), again[0].detach(), atol=1e-5)
     np.testing.assert_allclose(log_probs.ravel(), again[1].detach(), atol=1e-5)
 
@@ -53,8 +53,8 @@ def test_acting_and_training_agree(network, options, actions):
 def test_images_and_discrete_observations(space):
     policy = make(space)
     obs = np.stack([[space.sample() for _ in range(4)] for _ in range(3)])
-    taken, values, log_probs, _, _ = follow(policy, obs, np.zeros((3, 4), bool))
-    again = recompute(policy, obs, taken)
+    chosen, values, log_probs, _, _ = follow(policy, obs, np.zeros((3, 4), bool))
+    again = recompute(policy, obs, chosen)
     np.testing.assert_allclose(values.ravel(), again[0].detach(), atol=1e-5)
     np.testing.assert_allclose(log_probs.ravel(), again[1].detach(), atol=1e-5)
 
@@ -66,19 +66,19 @@ def test_entropy_and_log_prob_are_torchs(shape):
     policy = make()
     ours = policy.log_prob_and_entropy(logits, actions)
     assert torch.equal(logits, before)
-    known = torch.distributions.Categorical(logits=logits)
-    theirs = known.log_prob(actions), known.entropy()
-    for a, b in zip(ours, theirs, strict=True):
+    expected = torch.distributions.Categorical(logits=logits)
+    reference = expected.log_prob(actions), expected.entropy()
+    for a, b in zip(ours, reference, strict=True):
         torch.testing.assert_close(a, b)
         upstream = torch.randn_like(a)
         grads = [torch.autograd.grad(x, logits, upstream, retain_graph=True)[0] for x in (a, b)]
         torch.testing.assert_close(*grads)
     policy = make(actions=spaces.Box(-1, 1, (2,), np.float32))
     mean, actions = torch.randn(4, 6, 2), torch.randn(4, 6, 2)
-    known = torch.distributions.Normal(mean, policy.log_std.exp())
+    expected = torch.distributions.Normal(mean, policy.log_std.exp())
     log_prob, entropy = policy.log_prob_and_entropy(mean, actions)
-    torch.testing.assert_close(log_prob, known.log_prob(actions).sum(-1))
-    torch.testing.assert_close(entropy, known.entropy().sum(-1))
+    torch.testing.assert_close(log_prob, expected.log_prob(actions).sum(-1))
+    torch.testing.assert_close(entropy, expected.entropy().sum(-1))
 
 
 def test_actions_are_drawn_with_their_probabilities():

@@ -19,28 +19,28 @@ def both_ways(model):
     """Gradient, numbers and the states carried on, compiled and by automatic differentiation, of one batch."""
     material, sequences = model.batch()
     state = model.rng.bit_generator.state
-    carry = None if model.carried_state is None else tuple(part.clone() for part in model.carried_state)
-    compiled, found = model.compiled, []
+    carry = None if model.carried_state is None else tuple(array.clone() for array in model.carried_state)
+    compiled, results = model.compiled, []
     for one in (compiled, None):
         model.compiled, model.rng.bit_generator.state = one, state
-        model.carried_state = None if carry is None else tuple(part.clone() for part in carry)
+        model.carried_state = None if carry is None else tuple(array.clone() for array in carry)
         gradient, numbers = model.gradient(material, sequences)
-        found.append((gradient.clone(), numbers, model.carried_state or ()))
+        results.append((gradient.clone(), numbers, model.carried_state or ()))
     model.compiled = compiled
-    return found
+    return results
 
 
 def compare(model):
     """Over some batches, between which the network learns."""
     assert model.compiled is not None
     for _ in range(3):
-        (gradient, numbers, carry), (known, same, known_carry) = both_ways(model)
-        scale = max(1.0, known.abs().max().item())
-        torch.testing.assert_close(gradient / scale, known / scale, atol=3e-6, rtol=1e-5)
+        (gradient, numbers, carry), (expected, same, known_carry) = both_ways(model)
+        scale = max(1.0, expected.abs().max().item())
+        torch.testing.assert_close(gradient / scale, expected / scale, atol=3e-6, rtol=1e-5)
         torch.testing.assert_close(numbers, same, atol=3e-6, rtol=1e-5)
-        for ours, theirs in zip(carry, known_carry, strict=True):
-            torch.testing.assert_close(ours, theirs, atol=3e-6, rtol=1e-5)
-        model.policy.descend(known, 1.0)
+        for ours, reference in zip(carry, known_carry, strict=True):
+            torch.testing.assert_close(ours, reference, atol=3e-6, rtol=1e-5)
+        model.policy.descend(expected, 1.0)
 
 
 def noisy(network):

@@ -62,8 +62,8 @@ def test_importance_is_the_curvature_of_the_loss(learner, reset):
     model.learn(8000)
     model.end_stage()
     sizes = [part.numel() for part in model.policy.parameters()]
-    place = [name for name, _ in model.policy.named_parameters()].index("action_net.bias")
-    found = np.split(model.consolidation.state()["importance"], np.cumsum(sizes)[:-1])[place]
+    position = [name for name, _ in model.policy.named_parameters()].index("action_net.bias")
+    results = np.split(model.consolidation.state()["importance"], np.cumsum(sizes)[:-1])[position]
     known = torch.zeros(3)
     for _ in range(40):  # of the biases of the answers: the mean of p (1 - p)
         material, sequences = model.batch()
@@ -76,7 +76,7 @@ def test_importance_is_the_curvature_of_the_loss(learner, reset):
             probs = model.policy.action_net(rates[:, 0]).softmax(-1).detach()
             known += share[rows] @ (probs * (1 - probs)) / (40 * len(sequences))
         model.gradient(material, sequences)
-    assert found == pytest.approx(known.numpy(), rel=0.35)
+    assert results == pytest.approx(known.numpy(), rel=0.35)
 
 
 def config(alg, strength, **more):

@@ -21,8 +21,8 @@ def weights(model):
     return {name: value.clone() for name, value in model.policy.state_dict().items()}
 
 
-def equal(one, other):
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+def equal(single, another):
+    return single.keys() == another.keys() and all(torch.equal(single[name], another[name]) for name in single)
 
 
 @pytest.mark.parametrize("network", RECURRENT)
@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_weights(learner, network, reset):
 @pytest.mark.parametrize("reset", ["trial", "never"])
 def test_the_result_is_the_same_for_any_number_of_threads(learner, reset, monkeypatch):
     monkeypatch.setattr(threads, "WORTH_SHARING", 1)  # as it pays for larger networks only
-    found = []
+    results = []
     for n in (1, 2, 5):
         model = learner(reset=reset, units=40)
         threads.learn_with(n)
@@ -49,26 +49,26 @@ def test_the_result_is_the_same_for_any_number_of_threads(learner, reset, monkey
             model.learn(1500)
         finally:
             threads.learn_with(1)
-        found.append(weights(model))
-    assert all(equal(found[0], other) for other in found[1:])
+        results.append(weights(model))
+    assert all(equal(results[0], another) for another in results[1:])
 
 
 @pytest.mark.parametrize(("reset", "several"), [("trial", False), ("never", False), ("trial", True)])
 def test_resumed_equals_uninterrupted(learner, tmp_path, reset, several):
     make = (lambda: make_multi("RDM-v0+GoNogo-v0")) if several else None
-    whole, snapshot = learner(reset=reset, seed=3, make=make), Snapshot(1500, tmp_path)
-    whole.learn(4000, callback=snapshot)
+    uninterrupted, snapshot = learner(reset=reset, seed=3, make=make), Snapshot(1500, tmp_path)
+    uninterrupted.learn(4000, callback=snapshot)
     resumed = learner(reset=reset, seed=4, make=make)
     resumed.set_env(snapshot.env)
     snapshot.restore(resumed)
     resumed.learn(4000 - snapshot.steps, reset_num_timesteps=False)
-    (tensors, info), (again, info_again) = training_state(resumed), training_state(whole)
-    assert resumed.num_timesteps == whole.num_timesteps
+    (tensors, info), (again, info_again) = training_state(resumed), training_state(uninterrupted)
+    assert resumed.num_timesteps == uninterrupted.num_timesteps
     assert [name for name in tensors if not torch.equal(tensors[name], again[name])] == []
     sessions, sessions_again = info.pop("own"), info_again.pop("own")  # with cached attributes
     assert info == info_again and sessions.keys() == sessions_again.keys()
     for _ in range(3):
-        (material, _), (expected, _) = resumed.batch(), whole.batch()
+        (material, _), (expected, _) = resumed.batch(), uninterrupted.batch()
         for name, column in vars(expected).items():
             np.testing.assert_array_equal(vars(material)[name], column, err_msg=name)
 
@@ -91,8 +91,8 @@ def test_loss_and_gradients_equal_a_step_by_step_reference(learner, network):
     material, sequences = model.batch()
     gradient, (loss, *_) = model.gradient(material, sequences)
     parameters = dict(model.policy.named_parameters())
-    parts = gradient.split([p.numel() for p in parameters.values()])
-    found = {name: part.view_as(p) for (name, p), part in zip(parameters.items(), parts, strict=True)}
+    arrays = gradient.split([p.numel() for p in parameters.values()])
+    results = {name: array.view_as(p) for (name, p), array in zip(parameters.items(), arrays, strict=True)}
     reference, at = 0.0, 0
     net = model.policy.networks[0]
     for length in material.length:
@@ -105,7 +105,7 @@ def test_loss_and_gradients_equal_a_step_by_step_reference(learner, network):
     reference = reference / float(material.weight.sum())
     reference.backward()
     assert loss.item() == pytest.approx(reference.item(), abs=1e-5)
-    for name, grad in found.items():
+    for name, grad in results.items():
         known = parameters[name].grad
         assert torch.allclose(grad, torch.zeros_like(grad) if known is None else known, atol=2e-5), name
 
@@ -119,7 +119,7 @@ def test_where_the_state_never_resets_batches_follow_each_other(learner):
     for i, copied in enumerate(again):
         joined = np.concatenate([batch.ob[i::8] for batch in batches])
         assert np.array_equal(joined, copied.rows(120).ob)
-    before = tuple(part.clone() for part in model.carried_state)
+    before = tuple(array.clone() for array in model.carried_state)
     model.gradient(*model.batch())
     assert not torch.equal(before[0], model.carried_state[0])
 

@@ -30,7 +30,7 @@ def test_a_session_of_right_actions_shows_the_same(task):
     copy_ = stream(env, seed=5, keep_rows=False)
     block = copy_.task.make_trials(copy_._n)
     inner = env.unwrapped
-    inner.make_trials = lambda n, **given: block
+    inner.make_trials = lambda n, **arguments: block
     ob, _ = env.reset(seed=0)
     seen, right = [], []
     while len(seen) < min(300, len(material)) and inner.num_tr <= block.n:
@@ -45,11 +45,11 @@ def test_a_session_of_right_actions_shows_the_same(task):
 
 def test_trials_are_whole_and_in_order():
     env = ngym.make("ContextDecisionMaking-v0")
-    whole, again = stream(env), stream(env)
-    parts = [whole.trials(200) for _ in range(5)]
-    assert all(len(part) <= 200 and part.length.sum() == len(part) for part in parts)
-    everything = again.rows(sum(map(len, parts)))
-    assert np.array_equal(np.concatenate([part.ob for part in parts]), everything.ob)
+    uninterrupted, again = stream(env), stream(env)
+    arrays = [uninterrupted.trials(200) for _ in range(5)]
+    assert all(len(array) <= 200 and array.length.sum() == len(array) for array in arrays)
+    everything = again.rows(sum(map(len, arrays)))
+    assert np.array_equal(np.concatenate([array.ob for array in arrays]), everything.ob)
 
 
 def test_the_state_of_a_stream_is_all_that_matters():

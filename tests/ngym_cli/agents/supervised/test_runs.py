@@ -32,8 +32,8 @@ def test_a_run_has_the_same_folder_trials_and_evaluation(ngym):
     assert {"coh", "performance", "outcome", "rt"} <= set(table)
     assert ngym("eval", run, "--trials", 50).code == 0
     assert ngym("run", "--config", run / "config.toml", "--name", "again").code == 0
-    one, other = weights(run), weights("runs/RDM-v0/supervised/again")
-    assert all((one[name] == other[name]).all() for name in one)
+    single, other = weights(run), weights("runs/RDM-v0/supervised/again")
+    assert all((single[name] == other[name]).all() for name in single)
 
 
 @pytest.mark.parametrize(("first", "second"), [("supervised", "recurrent_ppo"), ("recurrent_ppo", "supervised")])

@@ -1,0 +1,164 @@
+"""Advantages, time limits and carried states against plain NumPy, written from the papers, for all learners.
+
+Generalised advantages are summed here as their definition says, A_t = sum_k (gamma lambda)^k delta_{t+k} (Schulman et
+al. 2016, equation 16), not by the recursion that the learner uses. A step that a time limit cuts off is worth the value
+of the observation that it leads to (Pardo et al. 2018, equation 6).
+"""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from ngym_cli.agents.from_config import make_model
+
+LEARNERS = ("recurrent_ppo", "recurrent_a2c", "reinforce")
+
+
+def definition(rewards, values, last_value, gamma, decay, stops, trial_ends, trial_gamma):
+    """Return the advantages of one environment, as a sum over the coming steps.
+
+    Args:
+        rewards: of each step.
+        values: of each state, before each step.
+        last_value: of the state after the last step.
+        gamma: discount of a step.
+        decay: lambda.
+        stops: whether the state resets after a step, so that nothing of what follows counts.
+        trial_ends: whether a trial ends with a step, after which ``trial_gamma`` discounts.
+        trial_gamma: discount from one trial to the next.
+    """
+    n = len(rewards)
+    following = [*values[1:], last_value]
+    step = [0.0 if stops[t] else trial_gamma if trial_ends[t] else gamma for t in range(n)]
+    errors = [rewards[t] + step[t] * following[t] - values[t] for t in range(n)]
+    found = []
+    for t in range(n):
+        total, weight = 0.0, 1.0
+        for k in range(t, n):
+            total += weight * errors[k]
+            weight *= decay * step[k]
+        found.append(total)
+    return np.array(found)
+
+
+class Counting(gym.Env):
+    """Episodes of four steps whose observation is the step; the reward is that of the action."""
+
+    observation_space = gym.spaces.Box(-1, 10, (2,), np.float32)
+    action_space = gym.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self._seen(), {}
+
+    def _seen(self):
+        return np.array([self.t, 1.0], np.float32)
+
+    def step(self, action):
+        self.t += 1
+        return self._seen(), float(action), False, False, {}
+
+
+class Ending(Counting):
+    """Episodes that end by themselves."""
+
+    def step(self, action):
+        seen, reward, *_ = super().step(action)
+        return seen, reward, self.t == 4, False, {}
+
+
+class Limited(Counting):
+    """Episodes that a time limit cuts off."""
+
+    def step(self, action):
+        seen, reward, *_ = super().step(action)
+        return seen, reward, False, self.t == 4, {}
+
+
+def learner(algorithm, make, **settings):
+    env = DummyVecEnv([make] * 2)
+    defaults = {"n_steps": 11, "gamma": 0.9, **settings}
+    return make_model(algorithm, env, "lstm", 8, None, defaults, seed=0, device="cpu")
+
+
+def rollout_of(model):
+    """Return the rollout before the first update."""
+    kept = {}
+
+    def look():
+        rollout = model.rollout_buffer
+        kept.update({k: np.array(getattr(rollout, k)) for k in ("rewards", "values", "starts", "ends", "advantages")})
+        kept["returns"], kept["states"] = np.array(rollout.returns), [np.array(each) for each in rollout.states]
+
+    model.train = look
+    model.learn(model.n_steps * model.n_envs)
+    return kept
+
+
+@pytest.mark.parametrize("algorithm", LEARNERS)
+@pytest.mark.parametrize("make", [Ending, Limited])
+def test_advantages_are_those_of_the_definition(algorithm, make):
+    settings = {"gae_lambda": 0.8} if algorithm != "reinforce" else {}
+    model = learner(algorithm, make, **settings)
+    decay = {"recurrent_ppo": 0.8, "recurrent_a2c": 0.8, "reinforce": 1.0}[algorithm]
+    kept = rollout_of(model)
+    for env in range(2):
+        n = int(np.flatnonzero(kept["starts"][1:, env])[-1]) + 1  # up to the last reset: the rest needs a last value
+        rows = slice(0, n)
+        expected = definition(
+            kept["rewards"][rows, env], kept["values"][rows, env], 0.0, 0.9, decay, kept["starts"][1:, env][rows],
+            kept["ends"][rows, env], model.trial_gamma,
+        )  # fmt: skip
+        np.testing.assert_allclose(kept["advantages"][rows, env], expected, atol=1e-5)
+        np.testing.assert_allclose(kept["returns"], kept["advantages"] + kept["values"], atol=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", LEARNERS)
+def test_a_time_limit_adds_the_value_of_what_it_cut_off(algorithm):
+    """The reward of a cut-off step exceeds the action by the discounted value of the last observation."""
+    ended, limited = (rollout_of(learner(algorithm, make)) for make in (Ending, Limited))
+    last = np.flatnonzero(ended["starts"][1:, 0])
+    np.testing.assert_array_equal(ended["starts"], limited["starts"])
+    assert set(np.unique(ended["rewards"])) <= {0.0, 1.0, 2.0}
+    others = np.setdiff1d(np.arange(11), last)
+    np.testing.assert_array_equal(ended["rewards"][others], limited["rewards"][others])
+    extra = limited["rewards"][last] - ended["rewards"][last]
+    if algorithm == "reinforce" and not np.any(limited["values"]):
+        assert not np.any(extra)  # without a critic there is no value
+    else:
+        assert np.all(np.abs(extra) > 0) and np.ptp(extra) < 1e-5  # the same observation after the same steps
+
+
+def test_states_are_zero_after_a_reset_and_carried_on_elsewhere():
+    model = learner("recurrent_ppo", Ending)
+    kept = rollout_of(model)
+    for part in kept["states"]:
+        for env in range(2):
+            starts = np.flatnonzero(kept["starts"][:-1, env])
+            assert not part[starts][:, :, env].any()
+            carried = np.setdiff1d(np.arange(1, 11), starts)
+            assert np.abs(part[carried][:, :, env]).max(axis=(1, 2)).min() > 0
+    model.rollout_buffer.carry_over()
+    for part, before in zip(model.rollout_buffer.states, kept["states"], strict=True):
+        np.testing.assert_array_equal(part[0], before[-1])
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("trial_gamma", [0.0, 0.7])
+def test_the_discount_between_trials_applies_where_a_trial_ends(gamma, trial_gamma):
+    rng, (n, envs) = np.random.default_rng(0), (9, 2)
+    rollout = learner("recurrent_ppo", Ending, n_steps=n).rollout_buffer
+    rollout.rewards[:], rollout.values[:] = rng.normal(size=(2, n, envs))
+    rollout.ends[:], rollout.starts[:] = rng.random((n, envs)) < 0.4, False
+    last = rng.normal(size=envs).astype(np.float32)
+    rollout.estimate_advantages(last, gamma, 0.9, trial_gamma)
+    for env in range(envs):
+        expected = definition(
+            rollout.rewards[:, env], rollout.values[:, env], last[env], gamma, 0.9, np.zeros(n, bool),
+            rollout.ends[:, env], trial_gamma,
+        )  # fmt: skip
+        np.testing.assert_allclose(rollout.advantages[:, env], expected, atol=1e-5)
