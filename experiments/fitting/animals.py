@@ -38,7 +38,7 @@ def rat(model: str) -> Callable[[int], Row]:
 
 def monkeys(seed: int) -> Row:
     """Fit drift diffusion to each monkey, without and with variability over trials."""
-    with_variability = "ddm:drift_sd=true,time_range=true"
+    with_variability = "ddm:drift_sd=true:time_range=true"
     with tempfile.TemporaryDirectory() as runs:
         record = fit(DATA / "roitman_shadlen_2002.csv", f"ddm,{with_variability}", seed=seed, runs=runs)
     row: Row = {}

@@ -103,7 +103,7 @@ def test_hierarchical_diffusion_draws_subjects_together(timed, tmp_path, ngym):
         (("--model", "ddm", "--vary", "bound=blok"), "column 'blok'"),
         (("--model", "logistic:lapse=0.1"), "lapse needs times=ddm"),
         (("--model", "ddm:lapse=0.9"), "lapse"),
-        (("--model", "ddm:collapse=linear,time_range=true"), "collapsing bounds exclude"),
+        (("--model", "ddm:collapse=linear:time_range=true"), "collapsing bounds exclude"),
         (("--model", "ddm", "--transition", "reward"), "--transition needs --model glm-hmm"),
         (("--model", "ddm", "--between", "block"), "--between needs --subjects hierarchical"),
     ],
