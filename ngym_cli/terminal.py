@@ -10,7 +10,8 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
@@ -65,11 +66,29 @@ class SafeConsole(Console):
                 yield segment._replace(text="\n".join(printable(line) for line in text.split("\n")))
 
 
+#: Text that receives what is printed, in place of standard output.
+_text: ContextVar[io.StringIO | None] = ContextVar("text", default=None)
+
+
+@contextlib.contextmanager
+def printed_text() -> Iterator[io.StringIO]:
+    """Collect what is printed on the console of results within a block, in a notebook as well."""
+    text = io.StringIO()
+    token = _text.set(text)
+    try:
+        yield text
+    finally:
+        _text.reset(token)
+
+
 def console(stderr: bool = False) -> Console:
     """Return the console that results (or, on stderr, progress) are printed on.
 
     Where there is no terminal, lines are not folded at 80.
     """
+    text = _text.get()
+    if text is not None and not stderr:
+        return SafeConsole(file=text, force_jupyter=False, highlight=False, emoji=False, markup=False, width=WIDTH)
     out = SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False)
     if out.is_terminal:
         return out

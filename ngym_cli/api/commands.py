@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli import runs
+from ngym_cli import runs, terminal
 from ngym_cli.agents import threads
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation
@@ -218,8 +216,7 @@ class Page(Mapping[str, Any]):
         """Return the page as text."""
         from ngym_cli.catalog import terminal_pages
 
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text):
+        with terminal.printed_text() as text:
             terminal_pages.print_page(self._page)
         return text.getvalue().rstrip()
 

@@ -114,6 +114,44 @@ def check_state(after: object, sizes: Sequence[int], n: int) -> None:
         raise StateError(f"step must return arrays of shape {expected}, not {shapes} ({n} environments)")
 
 
+class ModuleCell(Cell):
+    """Cell around a module whose ``forward`` takes an input and a state.
+
+    The module returns its new state, as the cells of torch do, or a pair of an output of ``units`` numbers and the new
+    state. The network is read out from the output, or from the first array of the state.
+
+    Args:
+        module: class of the module, called with the numbers of inputs and units.
+        inputs: number of inputs of a step.
+        units: number of units.
+        **options: further arguments of the module. Its attribute ``state_sizes`` has the sizes of its state; by default
+            a single array of ``units`` numbers.
+    """
+
+    def __init__(self, module: type[nn.Module], inputs: int, units: int, **options: Any) -> None:
+        super().__init__(inputs, units)
+        self.module = module(inputs, units, **options)
+        declared: Any = getattr(self.module, "state_sizes", None)
+        inner = (units, units) if issubclass(module, nn.LSTMCell) else (units,) if declared is None else tuple(declared)
+        self._has_output = not issubclass(module, nn.RNNCell | nn.GRUCell | nn.LSTMCell)
+        self.state_sizes = (units, *inner) if self._has_output else inner
+
+    def step(self, x: Tensor, state: State) -> State:
+        """See `Cell.step`.
+
+        Raises:
+            StateError: if the module does not return an output and a state.
+        """
+        inner = state[1:] if self._has_output else state
+        result: Any = self.module(x, inner[0] if len(inner) == 1 else inner)
+        if not self._has_output:
+            return (result,) if isinstance(result, Tensor) else tuple(result)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise StateError("forward(input, state) must return a pair of output and new state")
+        output, after = result
+        return (output, *((after,) if isinstance(after, Tensor) else tuple(after)))
+
+
 class CellNetwork(RecurrentNetwork):
     """Layers of a user's own cell behind the interface of every recurrent network, in plain torch.
 
@@ -199,7 +237,6 @@ def build_network(cls: type, name: str, input_size: int, units: int, layers: int
     Raises:
         UserError: if the cell cannot be made or stepped.
     """
-    from ngym_cli.agents.networks.modules import ModuleCell
     from ngym_cli.config.parts import user_errors
 
     make = cls if callable(getattr(cls, "step", None)) else partial(ModuleCell, cls)

@@ -66,3 +66,14 @@ def test_tutorial(tmp_path):
     assert len(cells) > 5
     notebook = execute(cells, tmp_path)
     assert len(outputs(notebook, "image/png")) >= 1
+
+
+def test_pages_errors_and_figures_in_a_notebook_are_one_output_each(tmp_path):
+    cells = ["import ngym_cli as nc", "nc.info('RDM-v0')", "nc.list('tasks', 'rdm')", "nc.train(learning_rate=1e-3)"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=300, allow_errors=True, resources=resources).execute()
+    page, table, error = (cell.outputs for cell in notebook.cells[1:])
+    assert len(page) == 1 and "ceiling" in page[0].data["text/html"] and len(table) == 1
+    (line,) = error[0].traceback
+    assert line == "UserError: 'learning_rate' is an entry of hyperparameters: hyperparameters={'learning_rate': 0.001}"
