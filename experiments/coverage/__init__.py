@@ -68,7 +68,9 @@ def table(rows: Rows) -> str:
     lines = ["| observer | estimate | small | large |", "|---|---|---|---|"]
     for name in observers.OBSERVERS:
         by_size = {size: rows.get(f"{name}/{size}", {}).get("0", {}) for size in SIZES}
-        estimates = dict.fromkeys(key for row in by_size.values() for key in row if key != "made")
+        estimates = dict.fromkeys(
+            key for row in by_size.values() for key, value in row.items() if "coverage" in str(value)
+        )
         for key in estimates:
             small, large = (_percent(by_size[size], key) for size in SIZES)
             lines.append(f"| {name.replace('_', ' ')} | {key} | {small} | {large} |")
