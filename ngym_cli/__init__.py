@@ -19,19 +19,54 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from ngym_cli.agents.algorithms.recurrent_a2c import RecurrentA2C, Reinforce
-    from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-    from ngym_cli.agents.networks.cell import Cell
-    from ngym_cli.agents.supervised.learner import Supervised
-    from ngym_cli.api.commands import check, diff, evaluate, export, info, list, plot, watch
-    from ngym_cli.api.evaluation import Comparison, Evaluation, compare
-    from ngym_cli.api.sweeps import Reproduction, Sweep, reproduce, sweep
-    from ngym_cli.api.tables import Fit, data, fit
-    from ngym_cli.api.trained import Run, load
-    from ngym_cli.api.training import resume, simulate, train
-    from ngym_cli.errors import UserError
-    from ngym_cli.figures.registry import figure
+if TYPE_CHECKING:  # "as" lets type checkers see that the names are public
+    from ngym_cli.agents.algorithms.recurrent_a2c import RecurrentA2C as RecurrentA2C
+    from ngym_cli.agents.algorithms.recurrent_a2c import Reinforce as Reinforce
+    from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO as RecurrentPPO
+    from ngym_cli.agents.networks.cell import Cell as Cell
+    from ngym_cli.agents.supervised.learner import Supervised as Supervised
+    from ngym_cli.api.commands import (
+        check as check,
+    )
+    from ngym_cli.api.commands import (
+        diff as diff,
+    )
+    from ngym_cli.api.commands import (
+        evaluate as evaluate,
+    )
+    from ngym_cli.api.commands import (
+        export as export,
+    )
+    from ngym_cli.api.commands import (
+        info as info,
+    )
+    from ngym_cli.api.commands import (
+        list as list,
+    )
+    from ngym_cli.api.commands import (
+        plot as plot,
+    )
+    from ngym_cli.api.commands import (
+        watch as watch,
+    )
+    from ngym_cli.api.evaluation import Comparison as Comparison
+    from ngym_cli.api.evaluation import Evaluation as Evaluation
+    from ngym_cli.api.evaluation import compare as compare
+    from ngym_cli.api.sweeps import Reproduction as Reproduction
+    from ngym_cli.api.sweeps import Sweep as Sweep
+    from ngym_cli.api.sweeps import reproduce as reproduce
+    from ngym_cli.api.sweeps import sweep as sweep
+    from ngym_cli.api.tables import Fit as Fit
+    from ngym_cli.api.tables import data as data
+    from ngym_cli.api.tables import fit as fit
+    from ngym_cli.api.trained import Run as Run
+    from ngym_cli.api.trained import load as load
+    from ngym_cli.api.training import resume as resume
+    from ngym_cli.api.training import simulate as simulate
+    from ngym_cli.api.training import train as train
+    from ngym_cli.errors import UserError as UserError
+    from ngym_cli.figures.registry import figure as figure
+
 
 #: Public names by the module that defines them; imported on first use, because some of them need torch.
 _DEFINED_IN = {
@@ -53,24 +88,26 @@ _MODULES = {name: module for module, names in _DEFINED_IN.items() for name in na
 __all__ = sorted(_MODULES)
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use.
+if not TYPE_CHECKING:  # or type checkers would accept every name
 
-    Raises:
-        ImportError: if a package of the extra ``run`` is missing; says how to install it.
-    """
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name: str) -> Any:
+        """Import a public name on first use.
 
-    try:
-        return getattr(import_module(_MODULES[name]), name)
-    except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing == __name__:
-            raise
-        message = f"{missing} is not installed, which ngym_cli.{name} needs: pip install 'ngym[run]'"
-        raise ImportError(message, name=missing) from error
+        Raises:
+            ImportError: if a package of the extra ``run`` is missing; says how to install it.
+        """
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        try:
+            return getattr(import_module(_MODULES[name]), name)
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").partition(".")[0]
+            if missing == __name__:
+                raise
+            message = f"{missing} is not installed, which ngym_cli.{name} needs: pip install 'ngym[run]'"
+            raise ImportError(message, name=missing) from error
 
 
 def __dir__() -> builtins.list[str]:
