@@ -53,14 +53,14 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
 
 def modules(package: str) -> dict[str, Path]:
     """Return every module of a package by its dotted name."""
-    found = {}
+    results = {}
     for path in sorted((ROOT / package).rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        segments = path.relative_to(ROOT).with_suffix("").parts
+        results[".".join(segments[:-1] if segments[-1] == "__init__" else segments)] = path
+    return results
 
 
-def imports(module: str, path: Path, known: dict[str, Path]) -> Iterator[tuple[int, str]]:
+def imports(module: str, path: Path, expected: dict[str, Path]) -> Iterator[tuple[int, str]]:
     """Yield line and name of each import from the same package, including imports inside functions."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -72,40 +72,40 @@ def imports(module: str, path: Path, known: dict[str, Path]) -> Iterator[tuple[i
             if node.level:
                 base = ".".join([*package.split(".")[: len(package.split(".")) - node.level + 1], *base.split(".")])
             base = base.rstrip(".")
-            names = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names]
+            names = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in expected else base for alias in node.names]
         for name in names:
-            if name in known and name != module:
+            if name in expected and name != module:
                 yield node.lineno, name
 
 
 def part_of(module: str) -> str:
     """Return the part of the package that a module belongs to: the longest matching name in ``LAYERS``."""
-    package, *parts = module.split(".")
+    package, *segments = module.split(".")
     named = {name for row in LAYERS.get(package, ()) for name in row}
-    for k in range(len(parts), 1, -1):
-        if ".".join(parts[:k]) in named:
-            return ".".join(parts[:k])
-    return parts[0] if parts else package
+    for k in range(len(segments), 1, -1):
+        if ".".join(segments[:k]) in named:
+            return ".".join(segments[:k])
+    return segments[0] if segments else package
 
 
 def imports_between_parts(package: str) -> dict[tuple[str, str], list[str]]:
     """Return pairs (importing part, imported part) with the lines of the imports."""
-    known = modules(package)
-    found: dict[tuple[str, str], list[str]] = {}
-    for module, path in known.items():
-        for line, target in imports(module, path, known):
+    expected = modules(package)
+    results: dict[tuple[str, str], list[str]] = {}
+    for module, path in expected.items():
+        for line, target in imports(module, path, expected):
             pair = part_of(module), part_of(target)
             if pair[0] != pair[1]:
-                found.setdefault(pair, []).append(f"{path.relative_to(ROOT)}:{line}")
-    return found
+                results.setdefault(pair, []).append(f"{path.relative_to(ROOT)}:{line}")
+    return results
 
 
 def import_circles(package: str) -> list[list[str]]:
     """Return the groups of modules that import each other (strongly connected; Tarjan 1972)."""
-    known = modules(package)
+    expected = modules(package)
     graph = {
-        module: {name for _, name in imports(module, path, known) if known[name].name != "__init__.py"}
-        for module, path in known.items()
+        module: {name for _, name in imports(module, path, expected) if expected[name].name != "__init__.py"}
+        for module, path in expected.items()
     }
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -145,9 +145,9 @@ def entries(package: str) -> list[str]:
 def test_imports_go_to_lower_layers_only(package):
     level = {name: k for k, row in enumerate(LAYERS[package]) for name in row}
     wrong = [
-        f"{place}: {user} imports {used}"
+        f"{path}: {user} imports {used}"
         for (user, used), places in imports_between_parts(package).items()
-        for place in places
+        for path in places
         if user in level and used in level and level[used] >= level[user]
     ]
     assert not wrong, "\n".join(wrong)
@@ -155,8 +155,8 @@ def test_imports_go_to_lower_layers_only(package):
 
 @pytest.mark.parametrize("package", LAYERS)
 def test_every_part_has_a_layer(package):
-    known = {name.partition(".")[0] for row in LAYERS[package] for name in row}
-    assert {name.removesuffix(".py") for name in entries(package)} == known
+    expected = {name.partition(".")[0] for row in LAYERS[package] for name in row}
+    assert {name.removesuffix(".py") for name in entries(package)} == expected
 
 
 @pytest.mark.parametrize("package", LAYERS)
@@ -166,17 +166,17 @@ def test_no_modules_import_each_other(package):
 
 def _own_names(tree: ast.Module) -> set[str]:
     """Names that a module defines itself: functions, classes, variables, arguments, attributes of its objects."""
-    found = set()
+    names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            found |= {node.attr} if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls") else set()
+            names |= {node.attr} if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls") else set()
         elif isinstance(node, ast.arg):
-            found.add(node.arg)
-    return {name for name in found if name.startswith("_") and not name.startswith("__")}
+            names.add(node.arg)
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
 
 
 @pytest.mark.parametrize("package", LAYERS)
@@ -204,12 +204,12 @@ def calls(tree: ast.AST, method: str) -> list[str]:
 
 
 def test_the_runner_steps_environments_in_one_place():
-    found = {
+    results = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "ngym_cli").rglob("*.py")
         if any(owner.endswith(("env", "envs")) for owner in calls(ast.parse(path.read_text()), "step"))
     }
-    assert found == {"ngym_cli/agents/acting.py"}
+    assert results == {"ngym_cli/agents/acting.py"}
 
 
 def test_what_is_private_in_stable_baselines_is_used_in_one_place():
@@ -219,11 +219,11 @@ def test_what_is_private_in_stable_baselines_is_used_in_one_place():
     private |= {"_last_obs", "_last_original_obs", "_last_episode_starts", "_episode_num", "_n_updates", "_n_calls",
                 "_current_progress_remaining", "_stats_window_size"}  # fmt: skip
     private -= set(dir(object))
-    found = {
+    results = {
         f"{path.relative_to(ROOT)}: {node.attr}"
         for path in (ROOT / "ngym_cli").rglob("*.py")
         if path.name != "sb3.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in private
     }
-    assert not found, "\n".join(sorted(found))
+    assert not results, "\n".join(sorted(results))

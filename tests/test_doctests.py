@@ -20,5 +20,5 @@ MODULES = sorted(
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = doctest.testmod(importlib.import_module(name))
-    assert not found.failed
+    result = doctest.testmod(importlib.import_module(name))
+    assert not result.failed

@@ -56,9 +56,9 @@ def browser():
         pytest.skip("there is no Chromium here")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
+        result = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield result
+        result.close()
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ def pages():
 
 def files_of(folder):
     """Pages of a folder, without those that Sphinx makes of the whole."""
-    made = ("genindex.html", "py-modindex.html", "search.html")
-    return [path for path in sorted((BUILT / folder).glob("*.html")) if path.name not in made]
+    created = ("genindex.html", "py-modindex.html", "search.html")
+    return [path for path in sorted((BUILT / folder).glob("*.html")) if path.name not in created]
 
 
 @pytest.mark.parametrize("page", LOOKS, indirect=True, ids=lambda look: f"{look[0]}-{look[1]}")
@@ -101,20 +101,20 @@ def test_every_page(page, address, folder, request):
         name = path.relative_to(BUILT).as_posix()
         page.complaints.clear()
         page.goto(f"{address}/{name}", wait_until="load")
-        found = page.evaluate(ASK)
+        result = page.evaluate(ASK)
         wrong += [f"{name}: {text}" for text in page.complaints]
-        wrong += [f"{name}: picture {source} is not there" for source in found["broken"]]
-        wrong += [f"{name}: picture {source} has no words" for source in found["wordless"]]
-        wrong += [f"{name}: {found['wide']} pixels too wide"] if found["wide"] > 0 else []
-        wrong += [f"{name}: no heading"] if not found["title"] else []
-        wrong += [f"{name}: the ground is {found['ground']}"] if _is_dark(found["ground"]) != dark else []
-        links.update({link: name for link in found["links"] if link.startswith(address)})
+        wrong += [f"{name}: picture {source} is not there" for source in result["broken"]]
+        wrong += [f"{name}: picture {source} has no words" for source in result["wordless"]]
+        wrong += [f"{name}: {result['wide']} pixels too wide"] if result["wide"] > 0 else []
+        wrong += [f"{name}: no heading"] if not result["title"] else []
+        wrong += [f"{name}: the ground is {result['ground']}"] if _is_dark(result["ground"]) != dark else []
+        links.update({link: name for link in result["links"] if link.startswith(address)})
     wrong += [f"{name}: {link} leads nowhere" for link, name in links.items() if not _leads(link)]
     assert not wrong, "\n".join(wrong)
 
 
 def _is_dark(colour):
-    return sum(float(part) for part in colour.strip("rgba()").split(",")[:3]) < 3 * 128
+    return sum(float(word) for word in colour.strip("rgba()").split(",")[:3]) < 3 * 128
 
 
 @functools.cache
@@ -123,23 +123,23 @@ def _text(path):
 
 
 def _leads(link):
-    parts = urlsplit(link)
-    path = BUILT / unquote(parts.path).lstrip("/")
+    segments = urlsplit(link)
+    path = BUILT / unquote(segments.path).lstrip("/")
     path = path / "index.html" if path.is_dir() else path
     if not path.is_file():
         return False
-    return not parts.fragment or path.suffix != ".html" or f'id="{unquote(parts.fragment)}"' in _text(path)
+    return not segments.fragment or path.suffix != ".html" or f'id="{unquote(segments.fragment)}"' in _text(path)
 
 
 @pytest.mark.parametrize(
-    ("word", "place"), [("psychometric", "figures/psychometric.html"), ("GoNogo", "tasks/GoNogo-v0.html")]
+    ("word", "position"), [("psychometric", "figures/psychometric.html"), ("GoNogo", "tasks/GoNogo-v0.html")]
 )
-def test_the_search_finds(page, address, word, place):
+def test_the_search_finds(page, address, word, position):
     page.goto(f"{address}/search.html?q={word}")
     page.wait_for_selector("#search-results ul.search li a", timeout=20_000)
     page.wait_for_function("document.querySelector('#search-results').textContent.includes('found')", timeout=20_000)
-    found = page.evaluate("[...document.querySelectorAll('#search-results ul.search li a')].map((a) => a.href)")
-    assert any(place in link for link in found)
+    result = page.evaluate("[...document.querySelectorAll('#search-results ul.search li a')].map((a) => a.href)")
+    assert any(position in link for link in result)
     assert not page.complaints
 
 
@@ -150,6 +150,6 @@ def test_the_table_is_sorted_by_a_click(page, address):
     for name, sign in (("ascending", 1), ("descending", -1)):
         head.click()
         assert head.get_attribute("aria-sort") == name
-        known = [float(text) for text in page.evaluate(cells) if text]
-        assert known == sorted(known, key=lambda value: sign * value) and len(known) > 30
+        expected = [float(text) for text in page.evaluate(cells) if text]
+        assert expected == sorted(expected, key=lambda value: sign * value) and len(expected) > 30
         assert not page.evaluate(cells)[-1]  # those without a value come last

@@ -30,44 +30,44 @@ FIGURE = re.compile(r"```\{figure\} (\S+)\n:alt: (.*)\n")
 def written(tmp_path_factory):
     """Some of the pages of the site, and what is known of their tasks."""
     site = Site(tmp_path_factory.mktemp("site"))
-    found = [tasks.write(site, id_) for id_ in SOME]
-    gallery.write(site, found)
+    result = [tasks.write(site, id_) for id_ in SOME]
+    gallery.write(site, result)
     commands.write(site)
     papers.write(site)
-    home.write(site, len(found))
+    home.write(site, len(result))
     for kind in reference.KINDS:
         reference.write_list(site, kind)
         reference.write(site, kind, reference.names(kind)[0])
-    return site, found
+    return site, result
 
 
 def expected():
     """Names of all pages of a whole site."""
-    found = {f"{plural(kind)}/{name}.md" for kind in reference.KINDS for name in reference.names(kind)}
-    found |= {f"{plural(kind)}/index.md" for kind in reference.KINDS}
-    found |= {f"tasks/{id_}.md" for id_ in every_task()} | {f"commands/{name}.md" for name in COMMANDS}
-    found |= {f"papers/{name}.md" for name in collection.ids()} | {"tasks/index.md", "tasks/table.md", "api/index.md"}
-    found |= {f"{folder.name}/{path.name}" for folder in (home.GUIDE, home.TUTORIALS) for path in folder.glob("*.md")}
-    found |= set(home.TEXTS)
-    return found | {f"{folder}/index.md" for folder in ("commands", "papers", "tutorials")}
+    results = {f"{plural(kind)}/{name}.md" for kind in reference.KINDS for name in reference.names(kind)}
+    results |= {f"{plural(kind)}/index.md" for kind in reference.KINDS}
+    results |= {f"tasks/{id_}.md" for id_ in every_task()} | {f"commands/{name}.md" for name in COMMANDS}
+    results |= {f"papers/{name}.md" for name in collection.ids()} | {"tasks/index.md", "tasks/table.md", "api/index.md"}
+    results |= {f"{folder.name}/{path.name}" for folder in (home.GUIDE, home.TUTORIALS) for path in folder.glob("*.md")}
+    results |= set(home.TEXTS)
+    return results | {f"{folder}/index.md" for folder in ("commands", "papers", "tutorials")}
 
 
 def test_every_link_leads_to_a_page(written):
     site, _ = written
-    known, wrong = expected(), []
+    names, wrong = expected(), []
     for path in site.folder.rglob("*.md"):
-        place = path.relative_to(site.folder)
+        position = path.relative_to(site.folder)
         for target, _ in LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", path.read_text(), flags=re.DOTALL)):
-            whole = (path.parent / target).resolve() if target else path
-            name = whole.relative_to(site.folder.resolve()).as_posix()
-            if name not in known and not whole.is_file():
-                wrong.append(f"{place}: {target}")
+            uninterrupted = (path.parent / target).resolve() if target else path
+            name = uninterrupted.relative_to(site.folder.resolve()).as_posix()
+            if name not in names and not uninterrupted.is_file():
+                wrong.append(f"{position}: {target}")
     assert not wrong, "\n".join(wrong)
 
 
 def test_every_figure_has_words_and_a_file(written):
-    site, found = written
-    for described in found:
+    site, result = written
+    for described in result:
         text = (site.folder / "tasks" / f"{described['id']}.md").read_text()
         drawn = FIGURE.findall(text)
         assert drawn and all(len(alt) > 20 for _, alt in drawn)
@@ -76,7 +76,7 @@ def test_every_figure_has_words_and_a_file(written):
 
 @pytest.mark.parametrize("id_", SOME)
 def test_a_page_says_what_info_says(written, id_):
-    site, found = written
+    site, result = written
     text = (site.folder / "tasks" / f"{id_}.md").read_text()
     described = pages.describe(id_, {})
     assert text.startswith(f"# {id_.removesuffix('-v0')}\n")
@@ -94,15 +94,15 @@ def test_a_page_says_what_info_says(written, id_):
 
 
 def test_the_gallery_has_every_task_under_its_tags(written):
-    site, found = written
+    site, result = written
     text = (site.folder / "tasks" / "index.md").read_text()
-    for described in found:
+    for described in result:
         assert text.count(f"]({described['id']}.md)") == max(len(described["tags"]), 1)
         for tag in described["tags"]:
             assert f"({tasks.anchor(tag)})=" in text
     lines = (site.folder / "tasks" / "table.md").read_text().splitlines()
     rows = [line for line in lines if line.startswith("| [")]
-    assert len(rows) == len(found) and len({line.count(" | ") for line in rows}) == 1
+    assert len(rows) == len(result) and len({line.count(" | ") for line in rows}) == 1
 
 
 def test_every_option_is_on_the_page_of_its_command(written):
@@ -114,13 +114,13 @@ def test_every_option_is_on_the_page_of_its_command(written):
 
 
 def test_what_has_an_address_has_a_page():
-    known = expected()
+    names = expected()
     for kind in reference.KINDS:
         for name in reference.names(kind):
             page = addresses.page(name, COMMANDS)  # of a name with two kinds it is the first
-            assert page.removesuffix("html") + "md" in known
+            assert page.removesuffix("html") + "md" in names
     for name in ("RDM-v0", "GoNogo", "run", "yang19", "yang19.dm1-v0", *collection.ids()):
-        assert addresses.page(name, COMMANDS).removesuffix("html") + "md" in known
+        assert addresses.page(name, COMMANDS).removesuffix("html") + "md" in names
 
 
 # -- a trained agent, from the record ---------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def test_what_is_not_in_the_records_is_said(section):
 
 
 def test_reasons_are_read_from_the_text_beside_the_record():
-    for id_, why in trained.reasons().items():
-        assert id_ in trained.trainable() and len(why) > 10
+    for id_, reason in trained.reasons().items():
+        assert id_ in trained.trainable() and len(reason) > 10
 
 
 # -- drawing and writing ----------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def test_lists_of_a_record_stand_on_one_line():
 def test_the_telling_figure_of_every_sort_of_task_is_kept(task, tmp_path):
     run = runs.find(str(made_up_run(tmp_path / "run", task, TASKS[task][0], 300)))
     name, figure = requests.best_figure(run)
-    kept = as_numbers(figure)
+    saved = as_numbers(figure)
     assert name in TASKS[task][1]
-    assert any(panel["parts"] for panel in kept["panels"]) and len(json.dumps(kept)) < 20_000
-    assert as_numbers(again(kept)) == kept
+    assert any(panel["parts"] for panel in saved["panels"]) and len(json.dumps(saved)) < 20_000
+    assert as_numbers(again(saved)) == saved

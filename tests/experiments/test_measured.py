@@ -6,11 +6,11 @@ from experiments import bandit, supervised
 
 
 def test_a_bandit_learns_and_is_compared():
-    found = bandit.run({"task": "ChangingBandit-v0", "wrappers": "pass_reward,pass_action", "timesteps": 20_000}, 3)
-    assert found["thompson"] > 0
+    result = bandit.run({"task": "ChangingBandit-v0", "wrappers": "pass_reward,pass_action", "timesteps": 20_000}, 3)
+    assert result["thompson"] > 0
 
 
 @pytest.mark.parametrize("network", [None, "ctrnn"])
 def test_a_network_learns_by_supervision(network):
-    found = supervised.run({"task": "GoNogo-v0", "network": network, "timesteps": 20_000}, 200)
-    assert 0 <= found["performance"] <= 1
+    result = supervised.run({"task": "GoNogo-v0", "network": network, "timesteps": 20_000}, 200)
+    assert 0 <= result["performance"] <= 1

@@ -15,14 +15,14 @@ from experiments.records.registry import DATA, RECORDS
 
 @pytest.mark.parametrize("path", list(quotes.texts()), ids=lambda path: path.relative_to(quotes.ROOT).as_posix())
 def test_texts_quote_what_the_records_hold(path):
-    told = "python -m experiments.records --texts writes it anew"
-    assert quotes.renewed(path) == path.read_text(encoding="utf-8"), told
+    reported = "python -m experiments.records --texts writes it anew"
+    assert quotes.renewed(path) == path.read_text(encoding="utf-8"), reported
 
 
 @pytest.mark.parametrize("path", list(DATA), ids=lambda path: path.name)
 def test_package_data_is_what_the_records_hold(path):
-    told = "python -m experiments.records --texts writes it anew"
-    assert DATA[path]() == path.read_text(encoding="utf-8"), told
+    reported = "python -m experiments.records --texts writes it anew"
+    assert DATA[path]() == path.read_text(encoding="utf-8"), reported
 
 
 @pytest.mark.parametrize("record", list(RECORDS.values()), ids=lambda record: record.name)
@@ -77,21 +77,21 @@ def test_the_digest_follows_the_task_and_the_settings():
     first = stamp.digest(["GoNogo-v0"], {"units": 64})
     assert stamp.digest(["GoNogo-v0"], {"units": 64}) == first
     assert stamp.digest(["GoNogo-v0"], {"units": 65}) != first
-    other = stamp.digest(["NBack-v0"], {"units": 64})
-    assert other != first and stamp.task_part(other) != stamp.task_part(first)
+    second = stamp.digest(["NBack-v0"], {"units": 64})
+    assert second != first and stamp.task_part(second) != stamp.task_part(first)
     assert stamp.task_part("1172ed8bb633") == ""
 
 
 def test_an_answer_of_the_same_code_is_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr(stamp, "ANSWERS", tmp_path)
-    asked = []
+    requests = []
 
-    def ask(given):
-        asked.append(given)
+    def ask(settings):
+        requests.append(settings)
         return "0123abcd"
 
     assert [stamp._known(ask, ["a"]) for _ in range(3)] == ["0123abcd"] * 3
-    assert asked == [["a"]]
+    assert requests == [["a"]]
 
 
 def test_a_row_of_an_earlier_task_does_not_count():

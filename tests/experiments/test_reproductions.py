@@ -38,21 +38,21 @@ def test_seconds_are_those_of_training_and_of_measuring(monkeypatch, tmp_path):
 
 def test_networks_that_other_code_trained_are_not_measured(monkeypatch):
     """Runs of the same settings that lie beside a reproduction are taken for its own."""
-    beside = {}
+    neighbour = {}
 
     class Planned(Exception):
         """Far enough."""
 
-    def plan(paper, parts, seeds, place):
-        beside[digest].append(place)
+    def plan(paper, pieces, seeds, position):
+        neighbour[digest].append(position)
         raise Planned
 
     monkeypatch.setattr(reproductions.engine, "plan", plan)
     for digest in ("before", "now"):
-        beside[digest] = []
+        neighbour[digest] = []
         monkeypatch.setattr(reproductions.stamp, "digest", lambda *_, digest=digest: digest)
         for paper in ("yang2019", "driscoll2024"):
             with pytest.raises(Planned):
                 reproductions.make(paper, 0)
-    before, now = ({place.parent for place in places} for places in beside.values())
+    before, now = ({position.parent for position in places} for places in neighbour.values())
     assert len(before) == len(now) == 1 and before != now  # papers share networks, but only those of one code

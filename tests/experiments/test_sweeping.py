@@ -18,7 +18,7 @@ def read(item, seed, folder):
 
 @pytest.fixture
 def record(tmp_path, monkeypatch):
-    made = Record(
+    created = Record(
         name="it",
         what="a record of runs",
         file=tmp_path / "results.json",
@@ -28,20 +28,20 @@ def record(tmp_path, monkeypatch):
         tasks=lambda item: ["GoNogo-v0"],
         seeds=2,
     )
-    monkeypatch.setitem(registry.RECORDS, "it", made)
+    monkeypatch.setitem(registry.RECORDS, "it", created)
     monkeypatch.setattr(Record, "digest", lambda *_: "0123456789ab")
-    return made
+    return created
 
 
 def test_missing_rows_are_made_once(record, tmp_path):
     rows = sweeping.needed(("it", *each) for each in record.missing())
-    place = tmp_path / "runs"
-    assert sweeping.make(rows[:1], LaunchSettings(workers=1), place) == (0, False)
+    position = tmp_path / "runs"
+    assert sweeping.make(rows[:1], LaunchSettings(workers=1), position) == (0, False)
     assert record.missing() == [("group/a", 1)] and record.rows()["group/a"]["0"]["steps"] == 100
     record.file.unlink()
-    made = {path: path.stat().st_mtime for path in place.rglob("manifest.json")}
-    assert sweeping.make(rows[:1], LaunchSettings(workers=1), place) == (0, False)  # the finished run is read again
-    assert made == {path: path.stat().st_mtime for path in place.rglob("manifest.json")}
+    created = {path: path.stat().st_mtime for path in position.rglob("manifest.json")}
+    assert sweeping.make(rows[:1], LaunchSettings(workers=1), position) == (0, False)  # the finished run is read again
+    assert created == {path: path.stat().st_mtime for path in position.rglob("manifest.json")}
 
 
 def test_a_run_that_fails_leaves_its_row_missing(record, tmp_path, capsys, monkeypatch):

@@ -16,14 +16,14 @@ from neurogym.utils.data import Dataset
 SUPERVISED = ngym.all_envs(tag="supervised")
 
 
-@pytest.mark.parametrize(("wrapper", "which"), [(w.PassAction, "action"), (w.PassReward, "reward")])
-def test_01_last_entry_is_the_last_action_or_reward(wrapper, which: str) -> None:
+@pytest.mark.parametrize(("wrapper", "index"), [(w.PassAction, "action"), (w.PassReward, "reward")])
+def test_01_last_entry_is_the_last_action_or_reward(wrapper, index: str) -> None:
     env = wrapper(ngym.make("PerceptualDecisionMaking-v0"))
     env.reset(seed=0)
     for _ in range(1000):
         action = env.action_space.sample()
         ob, reward, *_ = env.step(action)
-        assert ob[-1] == np.float32(action if which == "action" else reward)
+        assert ob[-1] == np.float32(action if index == "action" else reward)
 
 
 BAD_PROBS = [
@@ -192,7 +192,7 @@ def test_09_dataset_of_every_supervised_task(name: str) -> None:
     assert inputs.shape == (40, 4, *space.shape) and targets.shape == (40, 4, *actions.shape)
     assert inputs.dtype == space.dtype
     long = Dataset(ngym.make(name, dt=100), batch_size=4, seq_len=1000, seed=0)()
-    assert all(part.std(axis=1).any() for part in long)
+    assert all(piece.std(axis=1).any() for piece in long)
 
 
 @pytest.mark.parametrize("name", ngym.all_envs())
@@ -205,18 +205,18 @@ def test_10_the_same_seed_gives_the_same_session(name: str) -> None:
         env.reset(seed=0)
         steps = [(env.action_space.sample(), env.step(env.action_space.sample())) for _ in range(100)]
         sessions.append([(action, step[0], step[1]) for action, step in steps])
-    for one, two in zip(*sessions, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    for first, two in zip(*sessions, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(first, two, strict=True))
 
 
 @pytest.mark.parametrize(
     "make", [lambda: ngym.TruncExp(400, 100, 900), lambda: RandomSchedule(5), lambda: RandomBlockSchedule(3, [4, 5, 6])]
 )
 def test_11_seeded_values(make) -> None:
-    one, two, other = make(), make(), make()
-    one.seed(3), two.seed(3), other.seed(4)
-    values = [one() for _ in range(1000)]
-    assert values == [two() for _ in range(1000)] != [other() for _ in range(1000)]
+    first, two, second = make(), make(), make()
+    first.seed(3), two.seed(3), second.seed(4)
+    values = [first() for _ in range(1000)]
+    assert values == [two() for _ in range(1000)] != [second() for _ in range(1000)]
 
 
 def test_12_config(tmp_path) -> None:
@@ -313,8 +313,8 @@ def test_16_reaction_time_ends_with_the_answer() -> None:
     for _ in range(3000):
         row = env.unwrapped.ob[env.unwrapped.t_ind]
         evidence += float(row[1] - row[2])
-        shown = env.unwrapped.t_ind > 1
-        action = 0 if abs(evidence) < 0.5 or not shown else (1 if evidence > 0 else 2)
+        visible = env.unwrapped.t_ind > 1
+        action = 0 if abs(evidence) < 0.5 or not visible else (1 if evidence > 0 else 2)
         *_, info = env.step(action)
         assert info["new_trial"] == bool(action) or info["outcome"] == "miss"
         if info["new_trial"]:

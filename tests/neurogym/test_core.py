@@ -161,11 +161,11 @@ def session(env, seed, steps=300):
 @pytest.mark.parametrize("make", [PeriodTemplate, TrialTemplate, lambda: ngym.make("DelayComparison-v0")])
 def test_a_seed_reproduces_a_session_and_another_does_not(make):
     env = make()
-    first, again, other, fresh = session(env, 1), session(env, 1), session(env, 2), session(make(), 1)
+    first, again, second, fresh = session(env, 1), session(env, 1), session(env, 2), session(make(), 1)
     for a, b, c in zip(first, again, fresh, strict=True):
         np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(a, c)
-    assert any(not np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+    assert any(not np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 def test_seed_method_of_older_scripts():
@@ -245,8 +245,8 @@ def test_unknown_periods_and_rewards_are_warned_of(kwargs, message):
     assert env.unwrapped.end_t == usual.unwrapped.end_t
 
 
-@pytest.mark.parametrize(("count", "taken"), [(3, False), (4, True), (6, False)])
-def test_the_number_of_values_from_step(count, taken):
+@pytest.mark.parametrize(("count", "actions"), [(3, False), (4, True), (6, False)])
+def test_the_number_of_values_from_step(count, actions):
     class Old(PeriodTemplate):
         def _step(self, action):
             return (self.ob_now, 0.5, *[False] * (count - 3), {"new_trial": False})
@@ -254,7 +254,7 @@ def test_the_number_of_values_from_step(count, taken):
     env = Old()
     env.reset(seed=0)
     message = f"_step returned {count} values; return five"
-    if not taken:
+    if not actions:
         with pytest.raises(ValueError, match=message):
             env.step(0)
         return
@@ -381,16 +381,16 @@ class Shows(PeriodTemplate):
 
 @pytest.mark.parametrize("form", [lambda ob: ob + 0.0, np.asarray, np.copy, lambda ob: ob.astype(np.float32)])
 def test_the_current_observation_is_an_array(form):
-    plain, other = PeriodTemplate(), Shows()
-    other.form = form
-    np.testing.assert_array_equal(plain.reset(seed=1)[0], other.reset(seed=1)[0])
+    plain, second = PeriodTemplate(), Shows()
+    second.form = form
+    np.testing.assert_array_equal(plain.reset(seed=1)[0], second.reset(seed=1)[0])
     np.testing.assert_array_equal(plain.ob_now, plain.ob[0])
     for k in range(100):
         action = int(plain.gt_now) if k % 3 else 0
-        one, two = plain.step(action), other.step(action)
-        np.testing.assert_array_equal(one[0], two[0])
-        np.testing.assert_array_equal(plain.ob_now, one[0])
-        assert one[1:4] == two[1:4]
+        first, two = plain.step(action), second.step(action)
+        np.testing.assert_array_equal(first[0], two[0])
+        np.testing.assert_array_equal(plain.ob_now, first[0])
+        assert first[1:4] == two[1:4]
 
 
 def test_a_step_may_show_an_observation_of_its_own():
@@ -409,13 +409,13 @@ def test_a_single_coherence_needs_no_list():
 
 @pytest.mark.parametrize("id_", ["PerceptualDecisionMaking-v0", "Bandit-v0", "TwoStep-v0", "ReversalLearning-v0"])
 def test_trials_can_be_sampled_without_touching_the_session(id_):
-    env, other = ngym.make(id_), ngym.make(id_)
+    env, second = ngym.make(id_), ngym.make(id_)
     env.reset(seed=0)
-    other.reset(seed=0)
+    second.reset(seed=0)
     first, again = (env.unwrapped.sample(np.random.default_rng(5), 30) for _ in range(2))
     np.testing.assert_array_equal(first.ob, again.ob)
     assert first.n == 30 and str(first.info) == str(again.info) and first.go is not None
     for step in range(300):
-        one, two = env.step(step % 2), other.step(step % 2)
-        np.testing.assert_array_equal(one[0], two[0])
-        assert one[1:4] == two[1:4] and str(one[4]) == str(two[4])
+        single, two = env.step(step % 2), second.step(step % 2)
+        np.testing.assert_array_equal(single[0], two[0])
+        assert single[1:4] == two[1:4] and str(single[4]) == str(two[4])

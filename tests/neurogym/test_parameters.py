@@ -20,12 +20,12 @@ def rdm(**kwargs):
 
 def trials(env, n):
     """Infos of the next ``n`` trials of an agent that is always right."""
-    found = []
-    while len(found) < n:
+    results = []
+    while len(results) < n:
         *_, info = env.step(int(env.unwrapped.gt_now))
         if info["new_trial"]:
-            found.append(info)
-    return found
+            results.append(info)
+    return results
 
 
 CHANGES = {
@@ -83,11 +83,11 @@ def test_a_function_is_replaced_with_the_next_trial(kind):
 
 
 def test_functions_that_one_constructor_makes_twice_are_equal():
-    one, two, three = (
+    first, two, three = (
         ngym.make("PerceptualDecisionMaking-v0", timing={"delay": constant(delay)}).unwrapped
         for delay in (100, 100, 300)
     )
-    assert one.has_parameters_of(two) and not one.has_parameters_of(three)
+    assert first.has_parameters_of(two) and not first.has_parameters_of(three)
 
 
 def test_what_is_derived_from_an_argument_follows():
@@ -175,10 +175,10 @@ def test_several_tasks_change_those_that_have_it():
     env = ngym.make_multi("PerceptualDecisionMaking-v0+GoNogo-v0", pad=True)
     env.reset(seed=0)
     env.unwrapped.update(rewards={"correct": 4}, cohs=[25.6], timing={"stimulus": 300})
-    found = trials(env, 60)[2:]
-    assert {info["trial_reward"] for info in found if info["outcome"] == "correct"} <= {4, 0}
-    assert {info["trial"]["coh"] for info in found if "Perceptual" in info["trial"]["task"]} == {25.6}
-    assert {info["periods"]["period_stimulus"] for info in found} == {300}
+    result = trials(env, 60)[2:]
+    assert {info["trial_reward"] for info in result if info["outcome"] == "correct"} <= {4, 0}
+    assert {info["trial"]["coh"] for info in result if "Perceptual" in info["trial"]["task"]} == {25.6}
+    assert {info["periods"]["period_stimulus"] for info in result} == {300}
     with pytest.raises(ValueError, match="unknown parameter 'chos'"):
         env.unwrapped.update(chos=[1])
 

@@ -54,18 +54,18 @@ class One(Base):
 @pytest.mark.parametrize("truth", [0, 1])
 @pytest.mark.parametrize("seed", range(5))
 def test_both_forms_give_the_same_trial(seed, truth):
-    made = []
+    created = []
     for cls in (Many, One):
         env = cls()
         env.seed(seed)
-        made.append(env.make_trials(1, ground_truth=truth))
-    many, one = made
-    assert many.starts.keys() == one.starts.keys()
+        created.append(env.make_trials(1, ground_truth=truth))
+    many, first = created
+    assert many.starts.keys() == first.starts.keys()
     for period in many.starts:
-        assert many.starts[period] == one.starts[period] and many.ends[period] == one.ends[period], period
-    assert many.info.keys() == one.info.keys() and many.fields.keys() == one.fields.keys()
+        assert many.starts[period] == first.starts[period] and many.ends[period] == first.ends[period], period
+    assert many.info.keys() == first.info.keys() and many.fields.keys() == first.fields.keys()
     for name, values in many.fields.items():
-        np.testing.assert_array_equal(values, one.fields[name], err_msg=name)
+        np.testing.assert_array_equal(values, first.fields[name], err_msg=name)
 
 
 def test_both_forms_are_stepped_alike():

@@ -35,12 +35,12 @@ def defined(tree):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_uses_no_private_name_of_another(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    own = defined(tree) | SHARED
+    private = defined(tree) | SHARED
     foreign = {
         node.attr
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
-        if node.attr not in own
+        if node.attr not in private
     }
     foreign |= {
         alias.name

@@ -145,7 +145,7 @@ def test_trials_made_alone_pay_what_those_of_a_block_do(changes, again):
         env.reset(seed=0)
         block = env.make_trials(6, ground_truth=np.array([0, 1, 2, 0, 1, 2]))
         for k in range(6):
-            alone, part = env.make_trials(1, ground_truth=k % 3), block.part(k, 1)
+            alone, piece = env.make_trials(1, ground_truth=k % 3), block.part(k, 1)
             for name in TABLES:
-                np.testing.assert_array_equal(alone.fields[name], part.fields[name])
+                np.testing.assert_array_equal(alone.fields[name], piece.fields[name])
                 alone.fields[name][...] = 7  # what is done to one trial leaves the next as it should be

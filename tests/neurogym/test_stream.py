@@ -59,10 +59,10 @@ def test_rows_are_those_of_a_session(stack):
     obs, truths, _ = session(env, 150, seed=5)
     stream = GroundTruthStream(twin)
     stream.restart(5)
-    shown = [stream.make(8 if k == 0 else 64) for k in range(2 if stream.makes_blocks else 40)]
-    seen = np.concatenate([part.ob for part in shown])
-    right = np.concatenate([part.gt for part in shown])
-    n = min(len(obs), len(seen), len(shown[0].ob) if stack == "several" else len(seen))
+    visible = [stream.make(8 if k == 0 else 64) for k in range(2 if stream.makes_blocks else 40)]
+    seen = np.concatenate([piece.ob for piece in visible])
+    right = np.concatenate([piece.gt for piece in visible])
+    n = min(len(obs), len(seen), len(visible[0].ob) if stack == "several" else len(seen))
     assert n > 60
     np.testing.assert_array_equal(right[:n], truths[:n])
     np.testing.assert_allclose(seen[:n], obs[:n], atol=1e-6)

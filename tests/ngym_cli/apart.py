@@ -68,10 +68,10 @@ def call(arguments: list[str], folder: Path, trains: bool = True, user: int | No
         user: number of the user who runs it, if this process may choose.
     """
     context = server()
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_call, args=(arguments, folder, trains, user, theirs))
+    ours, reference = context.Pipe(duplex=False)
+    process = context.Process(target=_call, args=(arguments, folder, trains, user, reference))
     process.start()
-    theirs.close()
+    reference.close()
     ended = None
     if ours.poll(LONG_PATIENCE):
         with contextlib.suppress(EOFError):
@@ -150,8 +150,8 @@ def _run(arguments: list[str]) -> tuple[str | None, int, str, str]:
         code, wrong = -1, "".join(traceback.format_exception(error)[-3:])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    said = out.getvalue(), err.getvalue()
-    return (wrong or _wrong_end(code, *said), code, *said)
+    message = out.getvalue(), err.getvalue()
+    return (wrong or _wrong_end(code, *message), code, *message)
 
 
 def _wrong_end(code: object, out: str, err: str) -> str | None:

@@ -50,8 +50,8 @@ def on_terminal(monkeypatch):
     from ngym_cli import terminal
 
     def begin(width: int) -> None:
-        made = lambda: Console(force_terminal=True, color_system=None, width=width, highlight=False, emoji=False)  # noqa: E731
-        monkeypatch.setattr(terminal, "console", made)
+        created = lambda: Console(force_terminal=True, color_system=None, width=width, highlight=False, emoji=False)  # noqa: E731
+        monkeypatch.setattr(terminal, "console", created)
 
     return begin
 

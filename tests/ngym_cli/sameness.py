@@ -19,20 +19,20 @@ def curves(folder):
     from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
     from tensorboard.util.tensor_util import make_ndarray
 
-    found = {}
+    results = {}
     for path in sorted(folder.glob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime_ns):
         for event in EventFileLoader(str(path)).Load():
             for value in event.summary.value if event.HasField("summary") else ():
                 if value.metadata.plugin_data.plugin_name == "scalars" and not value.tag.startswith("time/"):
-                    found.setdefault(value.tag, []).append((event.step, float(make_ndarray(value.tensor))))
-    return found
+                    results.setdefault(value.tag, []).append((event.step, float(make_ndarray(value.tensor))))
+    return results
 
 
-def same_table(one, other):
+def same_table(first, second):
     """Say in which columns two trial tables differ, and where."""
-    differing = [name for name in {*one, *other} if name not in one or name not in other]
-    for name in (name for name in one if name in other):
-        a, b = one[name], other[name]
+    differing = [name for name in {*first, *second} if name not in first or name not in second]
+    for name in (name for name in first if name in second):
+        a, b = first[name], second[name]
         if a.dtype != b.dtype or a.shape != b.shape:
             differing.append(name)
         elif a.dtype == object:
@@ -46,29 +46,31 @@ def _same(x, y):
     return np.array_equal(x, y) or (x != x and y != y)
 
 
-def assert_same_run(one, other):
+def assert_same_run(single, different):
     """Hold that two run folders say the same, bit for bit: weights, trials, curves, results."""
-    first, second = (load_file(folder / "model/weights.safetensors") for folder in (one, other))
+    first, second = (load_file(folder / "model/weights.safetensors") for folder in (single, different))
     assert first.keys() == second.keys()
     assert [name for name in first if first[name].tobytes() != second[name].tobytes()] == []
-    assert same_table(read_trials(one / "trials"), read_trials(other / "trials")) == []
+    assert same_table(read_trials(single / "trials"), read_trials(different / "trials")) == []
     assert (
-        same_table(read_trials(one / "eval/final/trials.parquet"), read_trials(other / "eval/final/trials.parquet"))
+        same_table(
+            read_trials(single / "eval/final/trials.parquet"), read_trials(different / "eval/final/trials.parquet")
+        )
         == []
     )
-    assert curves(one) == curves(other)
-    records = [json.loads((folder / "manifest.json").read_text()) for folder in (one, other)]
+    assert curves(single) == curves(different)
+    records = [json.loads((folder / "manifest.json").read_text()) for folder in (single, different)]
     assert [
         (name, records[0][name], records[1][name]) for name in RESULTS if records[0][name] != records[1][name]
     ] == []
-    assert (one / "config.toml").read_text() == (other / "config.toml").read_text()
+    assert (single / "config.toml").read_text() == (different / "config.toml").read_text()
 
 
 def assert_whole(folder):
     """Hold that every file of a run folder can be read, and that no trial is in it twice."""
     tomllib.loads((folder / "config.toml").read_text())
     for path in (path for path in folder.rglob("*") if path.is_file()):
-        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+        if any(piece.startswith(".") for piece in path.relative_to(folder).parts):
             continue
         if path.suffix == ".parquet":
             pq.read_table(path)

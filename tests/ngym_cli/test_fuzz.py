@@ -103,8 +103,8 @@ def command_lines(draw):
         elif kind == "double":
             tokens.insert(at, tokens[at])
         elif kind == "swap":
-            other = draw(st.integers(0, len(tokens) - 1))
-            tokens[at], tokens[other] = tokens[other], tokens[at]
+            second = draw(st.integers(0, len(tokens) - 1))
+            tokens[at], tokens[second] = tokens[second], tokens[at]
         elif kind == "replace":
             tokens[at] = draw(pieces)
         else:
@@ -201,8 +201,8 @@ def fuzz_files(folder, examples):
     )
     @given(files(text))
     def check(data):
-        with tempfile.TemporaryDirectory() as other:
-            file = Path(other) / "run.toml"
+        with tempfile.TemporaryDirectory() as second:
+            file = Path(second) / "run.toml"
             file.write_bytes(data)
             run(["run", "--config", str(file), "--n-envs", "2"], folder)
 

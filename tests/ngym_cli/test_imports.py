@@ -28,22 +28,22 @@ print(json.dumps(found))
 def run(calls, heavy=HEAVY):
     """Return output and loaded heavy modules of command lines, given as arguments and environment."""
     program = PROGRAM.format(calls=calls, heavy=heavy)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def test_no_heavy_imports():
     lines = ("--help", "run --help", "list tasks", "list algs", "info RDM-v0 --json", "list runs",
              "run --task RMD-v0", "run --wrappers pas_reward")  # fmt: skip
-    found = run([(line.split(), {}) for line in lines])
-    assert {line: heavy for line, (_, heavy) in zip(lines, found, strict=True)} == {line: [] for line in lines}
+    results = run([(line.split(), {}) for line in lines])
+    assert {line: heavy for line, (_, heavy) in zip(lines, results, strict=True)} == {line: [] for line in lines}
 
 
 def test_listings_import_no_scientific_library_but_numpy():
-    found = run(
+    result = run(
         [(line.split(), {}) for line in ("list tasks", "list wrappers", "--help")], ("scipy", "pyarrow", *HEAVY)
     )
-    assert [heavy for _, heavy in found] == [[]] * 3
+    assert [heavy for _, heavy in result] == [[]] * 3
 
 
 def test_completion_completes_names_without_heavy_imports():
@@ -59,9 +59,9 @@ def test_completion_completes_names_without_heavy_imports():
         {"_NGYM_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
         for typed in expected
     ]
-    found = run([([], shell) for shell in shells])
-    assert all(name in output.split() for name, (output, _) in zip(expected.values(), found, strict=True))
-    assert found[-1][1] == []
+    results = run([([], shell) for shell in shells])
+    assert all(name in output.split() for name, (output, _) in zip(expected.values(), results, strict=True))
+    assert results[-1][1] == []
 
 
 def test_training_imports_nothing_that_only_evaluations_and_reports_use(tmp_path):
@@ -80,7 +80,9 @@ def test_fits_after_a_run_are_not_slowed_by_threads_that_wait():
         "try: main()\nexcept SystemExit: pass\n"
         "print(os.environ.get('OPENBLAS_NUM_THREADS'), os.environ.get('OMP_NUM_THREADS'))"
     )
-    for given, expected in (({}, "1 None"), ({"OMP_NUM_THREADS": "3"}, "None 3")):
-        kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**kept, **given})
-        assert done.stdout.splitlines()[-1] == expected, done.stderr
+    for settings, expected in (({}, "1 None"), ({"OMP_NUM_THREADS": "3"}, "None 3")):
+        saved = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+        process = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env={**saved, **settings}
+        )
+        assert process.stdout.splitlines()[-1] == expected, process.stderr

@@ -58,9 +58,9 @@ def kill_and_resume(root: Path, config: dict, kills: int, seed: int) -> int:
     warm.start()
     warm.join()
     began = time.monotonic()
-    whole = start(config, root, "whole")
-    whole.join()
-    assert whole.exitcode == 0
+    uninterrupted = start(config, root, "whole")
+    uninterrupted.join()
+    assert uninterrupted.exitcode == 0
     duration = time.monotonic() - began
     folder = runs.folder_for(root, "RDM-v0", config.get("alg", "recurrent_ppo"), "killed", 0)
     killed = 0

@@ -35,13 +35,13 @@ def test_a_report_goes_into_a_folder(ngym, run, precious, tmp_path, out):
 
 def test_a_file_of_the_users_is_replaced_only_on_demand(ngym, run, precious):
     for command in (["report", run, "--out"], ["info", "RDM-v0", "--figure"]):
-        for place in ("page.html", "trial.png")[command[0] == "info" :][:1]:
-            (precious / place).write_text("mine")
-            refused = ngym(*command, precious / place)
+        for path in ("page.html", "trial.png")[command[0] == "info" :][:1]:
+            (precious / path).write_text("mine")
+            refused = ngym(*command, precious / path)
             assert refused.code == 2 and "--overwrite" in refused.err and refused.err.count("\n") == 1
-            assert (precious / place).read_text() == "mine"
-            assert ngym(*command, precious / place, "--overwrite").code == 0
-            assert (precious / place).read_bytes() != b"mine"
+            assert (precious / path).read_text() == "mine"
+            assert ngym(*command, precious / path, "--overwrite").code == 0
+            assert (precious / path).read_bytes() != b"mine"
 
 
 def test_figures_of_the_users_are_replaced_only_on_demand(ngym, run, precious):

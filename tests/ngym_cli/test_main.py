@@ -30,15 +30,16 @@ main()
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
 def test_without_the_runners_packages_one_line_says_what_to_install(module):
-    done = ngym("list", "tasks", blocked=[module])
-    assert done.returncode == 2 and not done.stdout
-    assert done.stderr == f"ngym: {module} is not installed: pip install 'ngym[run]'\n"
+    process = ngym("list", "tasks", blocked=[module])
+    assert process.returncode == 2 and not process.stdout
+    assert process.stderr == f"ngym: {module} is not installed: pip install 'ngym[run]'\n"
 
 
 def test_packages_that_are_imported_late_are_missed_in_one_line_too(tmp_path):
-    done = ngym("run", "--task", "RDM-v0", "--runs", str(tmp_path), blocked=["torch"])
+    process = ngym("run", "--task", "RDM-v0", "--runs", str(tmp_path), blocked=["torch"])
     assert (
-        done.returncode == 2 and done.stderr.splitlines()[-1] == "ngym: torch is not installed: pip install 'ngym[run]'"
+        process.returncode == 2
+        and process.stderr.splitlines()[-1] == "ngym: torch is not installed: pip install 'ngym[run]'"
     )
 
 
@@ -50,16 +51,19 @@ def test_the_runners_packages_are_known():
 def test_a_distribution_of_the_same_name_is_told_of(tmp_path):
     quiet = ngym("list", "tasks")
     (tmp_path / "neurogym-2.2.0.dist-info").mkdir()
-    done = ngym("list", "tasks", path=tmp_path)
-    assert done.returncode == quiet.returncode == 0 and done.stdout == quiet.stdout and not quiet.stderr
-    assert done.stderr.count("\n") == 1 and "pip uninstall -y neurogym && pip install --force-reinstall" in done.stderr
+    process = ngym("list", "tasks", path=tmp_path)
+    assert process.returncode == quiet.returncode == 0 and process.stdout == quiet.stdout and not quiet.stderr
+    assert (
+        process.stderr.count("\n") == 1
+        and "pip uninstall -y neurogym && pip install --force-reinstall" in process.stderr
+    )
 
 
 def test_a_variant_that_cannot_be_used_is_refused_in_one_line(monkeypatch):
     monkeypatch.setenv("NGYM_KERNELS", "sse9")
-    done = ngym("--version")
-    assert done.returncode == 2 and not done.stdout
-    assert done.stderr == "ngym: NGYM_KERNELS=sse9: expected one of plain, baseline, avx2, avx512, neon\n"
+    process = ngym("--version")
+    assert process.returncode == 2 and not process.stdout
+    assert process.stderr == "ngym: NGYM_KERNELS=sse9: expected one of plain, baseline, avx2, avx512, neon\n"
 
 
 def test_little_time_goes_into_looking_for_objects_that_are_not_needed_any_more(tmp_path):
@@ -74,9 +78,9 @@ sys.argv = ["ngym", "run", "--task", "RDM-v0", "--timesteps", "256", "--n-envs",
 from ngym_cli.__main__ import main
 main()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "full collections 0 set aside True"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.returncode == 0
+    assert process.stdout.splitlines()[-1] == "full collections 0 set aside True"
 
 
 def test_the_python_interface_says_what_to_install():
@@ -89,5 +93,5 @@ try:
 except ImportError as error:
     print(error, "load" in dir(ngym_cli))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "torch is not installed, which ngym_cli.Cell needs: pip install 'ngym[run]' True\n"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.stdout == "torch is not installed, which ngym_cli.Cell needs: pip install 'ngym[run]' True\n"

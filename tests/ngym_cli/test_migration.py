@@ -39,16 +39,16 @@ def test_the_old_line_is_understood(ngym):
 @pytest.mark.slow
 def test_the_old_line_trains(ngym):
     result = ngym(*translation(), "--json")
-    found = json.loads(result.out)
-    assert found["performance"] > 0.9 * found["ceiling"]
+    summary = json.loads(result.out)
+    assert summary["performance"] > 0.9 * summary["ceiling"]
 
 
 def test_every_flag_of_the_table_exists(ngym):
-    known = set(re.findall(r"--[a-z][a-z-]*", ngym("run", "--help").out + ngym("eval", "--help").out))
+    expected = set(re.findall(r"--[a-z][a-z-]*", ngym("run", "--help").out + ngym("eval", "--help").out))
     rows = [row.split("|")[2] for row in SECTION.splitlines() if row.startswith("| `--")]
     used = {flag for row in rows for flag in re.findall(r"--[a-z][a-z-]*", row)}
     assert len(rows) > 15
-    assert used <= known
+    assert used <= expected
 
 
 def test_every_wrapper_of_the_table_can_be_put_on(ngym):

@@ -17,11 +17,11 @@ EACH = 26
 PARTS = ("session", "learner", "environments", "joined")
 
 
-def mutated(state: dict, part: str, number: int) -> str:
+def mutated(state: dict, array: str, number: int) -> str:
     """Change one entry of a part of the state, deterministically; return what was done."""
-    random_ = random.Random(f"{part}-{number}")
-    at = random_.choice([place for place in places(state[part]) if place][:5000])
-    inner = state[part]
+    random_ = random.Random(f"{array}-{number}")
+    at = random_.choice([position for position in places(state[array]) if position][:5000])
+    inner = state[array]
     for key in at[:-1]:
         inner = inner[key]
     if number % 6 == 5 and isinstance(inner, dict):
@@ -32,16 +32,16 @@ def mutated(state: dict, part: str, number: int) -> str:
 
 
 @pytest.mark.parametrize("number", range(EACH))
-@pytest.mark.parametrize("part", PARTS)
-def test_an_entry_of_another_kind_is_refused_or_harmless(ngym, interrupted, tmp_path, part, number):  # noqa: F811
+@pytest.mark.parametrize("section", PARTS)
+def test_an_entry_of_another_kind_is_refused_or_harmless(ngym, interrupted, tmp_path, section, number):  # noqa: F811
     folder = shutil.copytree(interrupted, tmp_path / "run")
     for path in checkpoints.found_in(folder / checkpoints.FOLDER):
         state = json.loads((path / checkpoints.STATE).read_text())
-        done = mutated(state, part, number)
+        count = mutated(state, section, number)
         (path / checkpoints.STATE).write_text(json.dumps(state))
         reseal(path)
     result = ngym("run", "--resume", folder)
-    assert result.code in (0, 2), (done, result)
+    assert result.code in (0, 2), (count, result)
     assert "Traceback" not in result.err
     if result.code == 2:
-        assert result.err.strip().splitlines()[-1].startswith("ngym: "), (done, result)
+        assert result.err.strip().splitlines()[-1].startswith("ngym: "), (count, result)

@@ -58,8 +58,8 @@ def test_no_two_names_differ_in_capital_letters_alone(run_folder):
     from neurogym.envs import registration
 
     names = [str(path.relative_to(run_folder)) for path in run_folder.rglob("*")]
-    for found in (names, list(registration.every_task())):
-        assert max(Counter(name.casefold() for name in found).values()) == 1
+    for result in (names, list(registration.every_task())):
+        assert max(Counter(name.casefold() for name in result).values()) == 1
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def test_two_users_share_a_folder_of_runs(shared):
                  ["report", "it"], ["runs", "rm", "it", "--yes"], ["run", "--resume", "it"]):  # fmt: skip
         ended = call(line, shared, user=second)
         assert ended.wrong is None and ended.code == 2 and len(ended.err.strip().splitlines()) <= 3, (line, ended)
-    mine = call([*SMALL[:-3], "other", *SMALL[-2:]], shared, user=second)
-    assert mine.wrong is None and mine.code == 0, mine
+    ours = call([*SMALL[:-3], "other", *SMALL[-2:]], shared, user=second)
+    assert ours.wrong is None and ours.code == 0, ours
     listed = call(["list", "runs"], shared, user=second)
     assert listed.code == 0 and "/other" in listed.out and "/it" in listed.out
     assert before == {path: path.read_bytes() for path in before}

@@ -129,17 +129,17 @@ def test_cell_with_two_arrays_is_trained_evaluated_recorded_and_exported(ngym, f
     for alg in ("recurrent_ppo", "supervised"):
         assert ngym("run", "--alg", alg, "--name", alg, *small).code == 0
         record = ["--record", "activity,observations", "--trials", "30"]
-        done = ngym("eval", alg, *record)
-        assert done.code == 0, done.err
+        process = ngym("eval", alg, *record)
+        assert process.code == 0, process.err
         assert ngym("plot", alg, "fixed-points", "psth").code == 0
         assert ngym("export", alg, "--to", "torchscript").code == 0
     from ngym_cli import load
 
     agent = load("recurrent_ppo")
     state = agent.policy.initial_state(4)
-    assert [part.shape for part in state] == [(1, 4, 12), (1, 4, 3)]
+    assert [array.shape for array in state] == [(1, 4, 12), (1, 4, 3)]
     once, after = agent.act(np.ones((4, agent.policy.observation_space.shape[0]), np.float32), state)
-    assert len(once) == 4 and all(part.any() for part in after)
+    assert len(once) == 4 and all(array.any() for array in after)
 
 
 def test_acting_and_learning_agree_about_a_cell(folder):
@@ -153,7 +153,7 @@ def test_acting_and_learning_agree_about_a_cell(folder):
     activity, after = net.sequence(xs, counts, state)
     at = 0
     for n in counts:
-        state = tuple(part[:, :n] for part in state)
+        state = tuple(array[:, :n] for array in state)
         top, state = net.one_step(xs[at : at + n], state)
         assert torch.allclose(top, activity[at : at + n], atol=1e-6)
         at += n
@@ -161,7 +161,7 @@ def test_acting_and_learning_agree_about_a_cell(folder):
 
 
 @pytest.mark.parametrize(
-    "parts",
+    "pieces",
     [
         {"network": "mine.py:Two", "network_args": {"slow": 3}},
         {"network": "mine.py:Two", "alg": "supervised"},
@@ -178,8 +178,8 @@ def test_acting_and_learning_agree_about_a_cell(folder):
         {"alg": "alg.py:Taught"},
     ],
 )
-def test_own_parts_resume_to_the_bit(folder, parts):
-    config = configuration(**parts)
+def test_own_parts_resume_to_the_bit(folder, pieces):
+    config = configuration(**pieces)
     uninterrupted = train(config, folder, "whole").run
     run = interrupt(config, folder, "cut", 3000)
     assert 3000 <= run.manifest()["steps"] < 8000
@@ -234,29 +234,29 @@ def test_hyperparameters_come_from_the_signature(folder):
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(ngym, folder, flags, message):
-    done = ngym("run", "--timesteps", "500", *flags)
-    assert done.code == 2 and message in done.err and "Traceback" not in done.err
-    assert len([line for line in done.err.splitlines() if line.startswith("ngym: ")]) == 1
+    process = ngym("run", "--timesteps", "500", *flags)
+    assert process.code == 2 and message in process.err and "Traceback" not in process.err
+    assert len([line for line in process.err.splitlines() if line.startswith("ngym: ")]) == 1
 
 
 def test_second_machine_without_the_file(ngym, folder):
     assert ngym("run", "--timesteps", "500", "--network", "mine.py:Two", "--name", "a").code == 0
     (folder / "mine.py").unlink()
-    done = ngym("eval", "a", "--trust", "--trials", "20")
-    assert done.code == 2 and "no such network file: mine.py" in done.err
+    process = ngym("eval", "a", "--trust", "--trials", "20")
+    assert process.code == 2 and "no such network file: mine.py" in process.err
     untrusted = ngym("eval", "a", "--trials", "20")
     assert untrusted.code == 2 and "there is no file mine.py here; copy the file here" in untrusted.err
 
 
-@pytest.mark.parametrize("said", MISTAKES)
-def test_check_names_the_mistake(folder, said):
+@pytest.mark.parametrize("message", MISTAKES)
+def test_check_names_the_mistake(folder, message):
     from ngym_cli.catalog import own_tasks
 
-    (folder / "bad.py").write_text(CELL_OF_MISTAKE.format(step=MISTAKES[said]))
+    (folder / "bad.py").write_text(CELL_OF_MISTAKE.format(step=MISTAKES[message]))
     (task,) = own_tasks.chosen(["bad.py:Bad"], False)
-    found = own_tasks.check(task, lambda row: None)
-    first = next(row for row in found["checks"] if row["status"] == "failed" and row["kind"] == "error")
-    assert found["status"] == "failed" and said in first["problem"]
+    result = own_tasks.check(task, lambda row: None)
+    first = next(row for row in result["checks"] if row["status"] == "failed" and row["kind"] == "error")
+    assert result["status"] == "failed" and message in first["problem"]
 
 
 MISTAKEN_PARTS = """
@@ -307,7 +307,7 @@ def empty(view):
 
 
 @pytest.mark.parametrize(
-    ("part", "said"),
+    ("section", "message"),
     [
         ("Required", "argument gain of __init__ has no default"),
         ("Double", "the type float64, but observation_space says (3,) float32"),
@@ -318,19 +318,19 @@ def empty(view):
         ("empty", "nothing to draw"),
     ],
 )
-def test_check_names_the_mistake_of_a_wrapper_algorithm_or_figure(folder, part, said):
+def test_check_names_the_mistake_of_a_wrapper_algorithm_or_figure(folder, section, message):
     from ngym_cli.catalog import own_tasks
 
     (folder / "bad.py").write_text(MISTAKEN_PARTS)
-    (task,) = own_tasks.chosen([f"bad.py:{part}"], False)
-    found = own_tasks.check(task, lambda row: None)
-    failed = [row for row in found["checks"] if row["status"] == "failed"]
-    assert len(failed) == 1 and said in failed[0]["problem"] and failed[0]["place"].startswith("bad.py:")
+    (task,) = own_tasks.chosen([f"bad.py:{section}"], False)
+    result = own_tasks.check(task, lambda row: None)
+    failed = [row for row in result["checks"] if row["status"] == "failed"]
+    assert len(failed) == 1 and message in failed[0]["problem"] and failed[0]["place"].startswith("bad.py:")
 
 
 def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
-    found = json.loads(ngym("check", "mine.py:Two", "--json").out)[0]
-    assert found["status"] == "ok" and all(row["status"] == "ok" for row in found["checks"])
+    result = json.loads(ngym("check", "mine.py:Two", "--json").out)[0]
+    assert result["status"] == "ok" and all(row["status"] == "ok" for row in result["checks"])
     page = json.loads(ngym("info", "mine.py:Two", "--json").out)
     assert page["kind"] == "network" and page["description"] == "Units with a slow trace"
     assert {"id": "slow", "default": 5, "meaning": "size of the slow state"}.items() <= page["options"][4].items()
@@ -338,13 +338,13 @@ def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
 
 
 def test_sweep_over_own_parts(ngym, folder):
-    done = ngym(
+    process = ngym(
         "sweep", "--network", "mine.py:Two,gru", "--timesteps", "600", "--units", "8", "--workers", "1", "--json"
     )
-    assert done.code == 0, done.err
-    found = json.loads(done.out)
-    assert [run["values"]["network"] for run in found["runs"]] == ["mine.py:Two", "gru"]
-    assert found["counts"]["done"] == 2
+    assert process.code == 0, process.err
+    summary = json.loads(process.out)
+    assert [run["values"]["network"] for run in summary["runs"]] == ["mine.py:Two", "gru"]
+    assert summary["counts"]["done"] == 2
 
 
 FIGURE = """
@@ -400,14 +400,14 @@ def test_every_template_works_at_once(ngym, folder):
         assert ngym("new", kind, f"my_{kind}.py").code == 0
         assert ngym("new", kind, f"my_{kind}.py").code == 2
     assert ngym("new", "task", "by_trial.py", "--by-trial").code == 0
-    parts = ("my_task.py:MyTask", "by_trial.py:ByTrial", "my_network.py:MyNetwork", "my_wrapper.py:MyWrapper")
-    assert ngym("check", *parts, "my_algorithm.py:MyAlgorithm", "my_figure.py:my_figure").code == 0
-    done = ngym(
+    pieces = ("my_task.py:MyTask", "by_trial.py:ByTrial", "my_network.py:MyNetwork", "my_wrapper.py:MyWrapper")
+    assert ngym("check", *pieces, "my_algorithm.py:MyAlgorithm", "my_figure.py:my_figure").code == 0
+    process = ngym(
         "run", "--task", "my_task.py:MyTask", "--wrappers", "my_wrapper.py:MyWrapper:gains=1/0.5",
         "--network", "my_network.py:MyNetwork", "--network-arg", "traces=4", "--alg", "my_algorithm.py:MyAlgorithm",
         "--set", "value_penalty=0.02", "--timesteps", "3000", "--eval-trials", "20", "--name", "all",
     )  # fmt: skip
-    assert done.code == 0, done.err
+    assert process.code == 0, process.err
     assert ngym("eval", "all", "--record", "activity", "--trials", "100").code == 0
     assert ngym("plot", "all", "my_figure.py:my_figure").code == 0
     assert ngym("run", "--task", "by_trial.py:ByTrial", "--timesteps", "1000", "--eval-trials", "20").code == 0
@@ -474,9 +474,9 @@ def test_checks_of_models(ngym, folder):
     (folder / "models.py").write_text(MODELS)
     expected = {"good": None, "too_many": "expected 2 finite numbers", "noisy": "same seed differ"}
     names = [f"models.py:{name}" for name in expected]
-    found = ngym("check", *names, "--json")
-    assert found.code == 1
-    for row, message in zip(json.loads(found.out), expected.values(), strict=True):
+    result = ngym("check", *names, "--json")
+    assert result.code == 1
+    for row, message in zip(json.loads(result.out), expected.values(), strict=True):
         failed = [check["problem"] for check in row["checks"] if check["status"] == "failed"]
         assert (row["status"], len(row["checks"])) == ("ok", 4) if message is None else message in failed[0]
     assert "kind" in ngym("info", names[0]).out

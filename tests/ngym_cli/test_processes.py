@@ -47,9 +47,9 @@ def run(arguments, folder, **more):
     ids=lambda words: words[0],
 )  # fmt: skip
 def test_nothing_planted_in_the_current_folder_runs(planted, arguments):
-    done = run([NGYM, *arguments], planted)
-    assert not list(planted.parent.glob("ran-*")), done.stderr
-    assert done.returncode == 0, done.stderr
+    process = run([NGYM, *arguments], planted)
+    assert not list(planted.parent.glob("ran-*")), process.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def test_workers_of_a_program_are_safe_too(planted):
@@ -62,16 +62,16 @@ def test_workers_of_a_program_are_safe_too(planted):
         "    process.join()\n"
         "    assert process.exitcode == 0\n"
     )
-    done = run([sys.executable, str(program)], planted)
-    assert done.stdout == "done\n", done.stderr
+    process = run([sys.executable, str(program)], planted)
+    assert process.stdout == "done\n", process.stderr
     assert not list(planted.parent.glob("ran-*"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX shell")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_not_a_traceback(tmp_path, closed):
-    done = run(["sh", "-c", f"{NGYM} list tasks rdm {closed}"], tmp_path)
-    assert done.returncode == 0 and "Traceback" not in done.stderr
+    process = run(["sh", "-c", f"{NGYM} list tasks rdm {closed}"], tmp_path)
+    assert process.returncode == 0 and "Traceback" not in process.stderr
 
 
 PARENT = """
@@ -131,6 +131,6 @@ def test_a_command_starts_no_program_of_the_current_folder(tmp_path):
 def test_a_program_that_fails_to_write_a_film_is_reported_in_one_line(run_folder, tmp_path, ngym, monkeypatch):
     fake(tmp_path / "bin/ffmpeg", "echo first >&2; echo 'no such codec' >&2; exit 3")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    found = ngym("watch", run_folder, "--trials", "1", "--out", tmp_path / "film.mp4")
-    assert found.code == 2 and found.err.splitlines()[-1].endswith("film.mp4: ffmpeg: no such codec"), found.err
+    result = ngym("watch", run_folder, "--trials", "1", "--out", tmp_path / "film.mp4")
+    assert result.code == 2 and result.err.splitlines()[-1].endswith("film.mp4: ffmpeg: no such codec"), result.err
     assert not (tmp_path / "film.mp4").exists()

@@ -24,7 +24,7 @@ from tests.ngym_cli.sameness import assert_same_run, assert_whole
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     return train(configuration(), tmp_path_factory.mktemp("whole"), "run").run.path
 
 
@@ -61,17 +61,17 @@ def test_resumed_equals_uninterrupted_for_other_tasks(tmp_path, task, more):
     assert_same_run(uninterrupted.path, run.path)
 
 
-def test_interrupted_again_and_again(tmp_path, whole):
+def test_interrupted_again_and_again(tmp_path, uninterrupted):
     run = interrupt(configuration(), tmp_path, "cut", 2000, signal.SIGINT)
     for step in (4000, 6000):
         assert resume(run, hooks=Hooks(make_display=lambda *_, step=step: Interrupting(step))).status == "interrupted"
         assert_whole(run.path)
     resume(run)
-    assert_same_run(whole, run.path)
+    assert_same_run(uninterrupted, run.path)
     assert [entry["step"] for entry in run.manifest()["resumed"]] == sorted({2048, 4096, 6144})
 
 
-def test_what_was_written_after_the_checkpoint_is_written_anew(tmp_path, whole):
+def test_what_was_written_after_the_checkpoint_is_written_anew(tmp_path, uninterrupted):
     run = interrupt(configuration(), tmp_path, "cut", 3000)
     run.update(status="running", process={**runs.this_process(), "pid": 0})
     assert run.manifest()["status"] == "crashed"
@@ -82,33 +82,33 @@ def test_what_was_written_after_the_checkpoint_is_written_anew(tmp_path, whole):
     events.write_bytes(events.read_bytes() + b"half a point")
     assert saved.name == checkpoints.folder_of(3072)
     resume(run)
-    assert_same_run(whole, run.path)
+    assert_same_run(uninterrupted, run.path)
     assert not list(run.path.rglob(".*"))
 
 
-def test_a_run_without_a_checkpoint_starts_again(tmp_path, whole):
+def test_a_run_without_a_checkpoint_starts_again(tmp_path, uninterrupted):
     run = interrupt(configuration(), tmp_path, "cut", 6000)
     for path in checkpoints.found_in(run.path / "checkpoints"):
         for file in path.iterdir():
             file.unlink()
         path.rmdir()
     resume(run)
-    assert_same_run(whole, run.path)
+    assert_same_run(uninterrupted, run.path)
 
 
-def test_a_damaged_checkpoint_is_passed_over(tmp_path, whole):
+def test_a_damaged_checkpoint_is_passed_over(tmp_path, uninterrupted):
     run = interrupt(configuration(), tmp_path, "cut", 6000)
     newest = checkpoints.found_in(run.path / "checkpoints")[-1]
     file = newest / "state.safetensors"
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
-    said = []
+    messages = []
     display = Display()
-    display.say = said.append
+    display.say = messages.append
     resume(run, hooks=Hooks(make_display=lambda *_: display))
-    assert any(newest.name in line and "checksum" in line for line in said)
-    assert_same_run(whole, run.path)
+    assert any(newest.name in line and "checksum" in line for line in messages)
+    assert_same_run(uninterrupted, run.path)
 
 
 def test_however_many_environments_a_checkpoint_has_as_many_arrays(tmp_path):
@@ -123,10 +123,10 @@ def test_however_many_environments_a_checkpoint_has_as_many_arrays(tmp_path):
     assert numbers[0] == numbers[1]
 
 
-def test_the_config_of_a_run_repeats_it(ngym, tmp_path, whole):
-    result = ngym("run", "--config", whole / "config.toml", "--name", "again", "--json")
+def test_the_config_of_a_run_repeats_it(ngym, tmp_path, uninterrupted):
+    result = ngym("run", "--config", uninterrupted / "config.toml", "--name", "again", "--json")
     assert result.code == 0, result
-    assert_same_run(whole, tmp_path / json.loads(result.out)["id"])
+    assert_same_run(uninterrupted, tmp_path / json.loads(result.out)["id"])
 
 
 def test_the_last_and_the_best_checkpoints_are_kept(tmp_path):
@@ -138,19 +138,19 @@ def test_the_last_and_the_best_checkpoints_are_kept(tmp_path):
     assert len(set(steps) - {best["step"]}) in (1, 2)
 
 
-def test_a_finished_run_keeps_weights_only(whole):
-    files = {path.name for path in (whole / "checkpoints").rglob("*") if path.is_file()}
+def test_a_finished_run_keeps_weights_only(uninterrupted):
+    files = {path.name for path in (uninterrupted / "checkpoints").rglob("*") if path.is_file()}
     assert files == {"best.json", "weights.safetensors"}
 
 
-def test_a_finished_run_is_not_resumed(ngym, whole):
-    result = ngym("run", "--resume", whole)
+def test_a_finished_run_is_not_resumed(ngym, uninterrupted):
+    result = ngym("run", "--resume", uninterrupted)
     assert result.code == 2
     assert "finished" in result.err
 
 
-def test_resuming_takes_no_settings(ngym, whole):
-    result = ngym("run", "--resume", whole, "--seed", "3")
+def test_resuming_takes_no_settings(ngym, uninterrupted):
+    result = ngym("run", "--resume", uninterrupted, "--seed", "3")
     assert result.code == 2
     assert "--resume" in result.err
 
@@ -231,18 +231,18 @@ class Mine(ngym.TrialEnv):
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
 def test_sets_and_queues_of_a_task_are_resumed(tmp_path, alg):
     (tmp_path / "resumed_task.py").write_text(OWN_TASK)
-    own = {"task": f"{tmp_path}/resumed_task.py:Mine", "wrappers": "", "timing": {}, "timesteps": 5000}
-    config = configuration(alg, **own)
+    private = {"task": f"{tmp_path}/resumed_task.py:Mine", "wrappers": "", "timing": {}, "timesteps": 5000}
+    config = configuration(alg, **private)
     uninterrupted = train(config, tmp_path, "whole").run
     run = interrupt(config, tmp_path, "cut", 2600)
     assert resume(run, trust=True).status == "finished"
     assert_same_run(uninterrupted.path, run.path)
 
 
-@pytest.mark.parametrize("kept", ["open(__file__)", "iter([1])", "[{'a': threading.Lock()}]"])
-def test_what_cannot_be_saved_is_refused_before_anything_is_written(ngym, tmp_path, kept):
+@pytest.mark.parametrize("saved", ["open(__file__)", "iter([1])", "[{'a': threading.Lock()}]"])
+def test_what_cannot_be_saved_is_refused_before_anything_is_written(ngym, tmp_path, saved):
     source = OWN_TASK.replace(
-        "random.Random(3)\n\n    def start", f"random.Random(3)\n        self.kept = {kept}\n\n    def start"
+        "random.Random(3)\n\n    def start", f"random.Random(3)\n        self.kept = {saved}\n\n    def start"
     )
     (tmp_path / "unsaved_task.py").write_text("import threading\n" + source)
     result = ngym("run", "--task", f"{tmp_path}/unsaved_task.py:Mine", "--timesteps", 1000, "--runs", tmp_path / "runs")

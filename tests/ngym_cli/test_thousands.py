@@ -70,8 +70,8 @@ def mutated(random_: random.Random) -> list[str]:
         elif kind == 2:
             tokens.insert(at, tokens[at])
         elif kind == 3:
-            other = random_.randrange(len(tokens))
-            tokens[at], tokens[other] = tokens[other], tokens[at]
+            second = random_.randrange(len(tokens))
+            tokens[at], tokens[second] = tokens[second], tokens[at]
         elif kind == 4:
             tokens[at] = random_.choice(PIECES)
         else:
@@ -82,13 +82,13 @@ def mutated(random_: random.Random) -> list[str]:
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the digest of every file that no command may change: all but what belongs to a run or a sweep."""
-    found = {}
+    results = {}
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).as_posix()
-        own = inside.split("/")[4:5] and inside.startswith(("runs/", "exp:1/"))
-        if path.is_file() and not (own and inside.split("/")[4] in ("eval", "figures", "report.html")):
-            found[inside] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+        private = inside.split("/")[4:5] and inside.startswith(("runs/", "exp:1/"))
+        if path.is_file() and not (private and inside.split("/")[4] in ("eval", "figures", "report.html")):
+            results[inside] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return results
 
 
 @pytest.fixture

@@ -73,8 +73,8 @@ def test_numbers_that_are_not_finite_stop_a_run(tmp_path, monkeypatch, arguments
     manifest = run.manifest()
     assert manifest["status"] == "failed"
     assert says in manifest["exit_reason"]
-    kept = checkpoints.found_in(run.path / "checkpoints")[-1]
-    assert checkpoints.read(kept).step == 6144
+    saved = checkpoints.found_in(run.path / "checkpoints")[-1]
+    assert checkpoints.read(saved).step == 6144
     assert_whole(run.path)
 
 
@@ -104,14 +104,14 @@ def full(*_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("what", ["trials", "checkpoints"])
-def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, what):
-    whole = train(configuration(), tmp_path, "whole").run.path
+@pytest.mark.parametrize("case", ["trials", "checkpoints"])
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, case):
+    uninterrupted = train(configuration(), tmp_path, "whole").run.path
     count = []
 
     def filling(real):
         def place(source, target):
-            if what in str(target):
+            if case in str(target):
                 count.append(target)
                 if len(count) > 2:
                     full()
@@ -128,7 +128,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, what):
     assert run.manifest()["status"] == "failed"
     assert_whole(run.path)
     assert resume(run).status == "finished"
-    assert_same_run(whole, run.path)
+    assert_same_run(uninterrupted, run.path)
 
 
 def test_files_that_may_not_grow_end_a_run_with_one_line(tmp_path):
@@ -168,19 +168,19 @@ def test_the_records_of_a_run_agree(tmp_path):
     run = interrupt(configuration(), tmp_path, "cut", 5000)
     for folder in (run.path, resume(run).run.path):
         manifest = json.loads((folder / "manifest.json").read_text())
-        table, found = read_trials(folder / "trials"), curves(folder)
+        table, result = read_trials(folder / "trials"), curves(folder)
         final = json.loads((folder / "eval/final/summary.json").read_text())
         tested = read_trials(folder / "eval/final/trials.parquet")
         assert manifest["trials"] == len(table["trial"])
         assert manifest["steps"] == final["model_steps"] >= table["step"].max()
-        assert sum(value for _, value in found["behaviour/trials"]) <= manifest["trials"]
-        steps = [step for step, _ in found["behaviour/performance"]]
+        assert sum(value for _, value in result["behaviour/trials"]) <= manifest["trials"]
+        steps = [step for step, _ in result["behaviour/performance"]]
         assert steps == sorted(set(steps))
         for begin, end in zip([0, *steps], steps, strict=False):
             rows = (table["step"] > begin) & (table["step"] <= end)
-            shown = dict(found["behaviour/performance"])[end]
-            assert shown == pytest.approx(np.mean(table["performance"][rows]), rel=1e-5)
-        evaluated = found["evaluation/performance"]
+            visible = dict(result["behaviour/performance"])[end]
+            assert visible == pytest.approx(np.mean(table["performance"][rows]), rel=1e-5)
+        evaluated = result["evaluation/performance"]
         assert [step for step, _ in evaluated] == sorted({step for step, _ in evaluated})
         assert evaluated[-1] == (manifest["steps"], pytest.approx(manifest["performance"], rel=1e-6))
         assert manifest["performance"] == final["performance"] == pytest.approx(np.mean(tested["performance"]))
@@ -199,11 +199,11 @@ def test_the_manifest_says_where_a_run_came_from(tmp_path):
 
 def test_diff_says_where_runs_differ(ngym, tmp_path):
     same = [train(configuration(), tmp_path / "runs", name).run.path for name in ("a", "b")]
-    other = train(configuration(seed=6), tmp_path / "runs", "c").run.path
+    second = train(configuration(seed=6), tmp_path / "runs", "c").run.path
     result = ngym("diff", *same)
     assert result.code == 0
     assert "do not differ" in result.out
-    result = ngym("diff", same[0], other, "--json")
+    result = ngym("diff", same[0], second, "--json")
     assert result.code == 1
     rows = {row["id"]: row for row in json.loads(result.out)}
     assert (rows["configuration.seed"]["one"], rows["configuration.seed"]["other"]) == (5, 6)

@@ -46,10 +46,10 @@ def test_monkeys_diffuse_to_a_bound(monkeys):
 
 
 def test_monkeys_differ_from_each_other_but_not_from_themselves(monkeys):
-    one, two = (analysis.select(monkeys, monkeys["env"] == m) for m in (1, 2))
-    half = np.arange(len(one["coh"])) % 2 == 0
-    same = analysis.compare(analysis.select(one, half), analysis.select(one, ~half), n_boot=50)
-    different = analysis.compare(one, two, n_boot=50)
+    first, two = (analysis.select(monkeys, monkeys["env"] == m) for m in (1, 2))
+    half = np.arange(len(first["coh"])) % 2 == 0
+    same = analysis.compare(analysis.select(first, half), analysis.select(first, ~half), n_boot=50)
+    different = analysis.compare(first, two, n_boot=50)
     names = {c.name for c in different}
     assert {"accuracy", "reaction time", "81.6 % threshold", "diffusion bound", "accuracy at coh 6.4"} <= names
     assert "win-stay" not in names

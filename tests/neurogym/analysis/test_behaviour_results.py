@@ -26,11 +26,11 @@ def test_wilson_agrees_with_statsmodels_for_arrays_and_parts_of_successes():
 def test_bootstrap_draws_are_those_of_scipy():
     values = np.random.default_rng(3).normal(size=(9, 2))
     ours = analysis.bootstrap(lambda rows: values[rows].mean(axis=0), 9, 50, seed=4)
-    theirs = scipy_bootstrap(
+    reference = scipy_bootstrap(
         (np.arange(9),), lambda rows: values[rows].mean(axis=0), n_resamples=50, vectorized=False, batch=1,
         random_state=np.random.default_rng(4), method="percentile",
     )  # fmt: skip
-    assert np.allclose(ours.T, theirs.bootstrap_distribution)
+    assert np.allclose(ours.T, reference.bootstrap_distribution)
 
 
 def test_regression_agrees_with_statsmodels_and_survives_separation():
@@ -50,9 +50,9 @@ def test_regression_agrees_with_statsmodels_and_survives_separation():
 
 def test_rates_by_condition():
     table = {"outcome": ["correct", "error", "abort", "miss", "correct"], "coh": [1, 1, 1, 2, 2], "seed": [0] * 5}
-    one, two = analysis.rates(table, ["coh", "seed"])
-    assert one.condition == {"coh": 1, "seed": 0} and one.n == 3
-    assert (one.accuracy.value, one.abort.value, two.accuracy.value, two.miss.value) == (0.5, 1 / 3, 1.0, 0.5)
+    first, two = analysis.rates(table, ["coh", "seed"])
+    assert first.condition == {"coh": 1, "seed": 0} and first.n == 3
+    assert (first.accuracy.value, first.abort.value, two.accuracy.value, two.miss.value) == (0.5, 1 / 3, 1.0, 0.5)
 
 
 def test_history_does_not_cross_sessions():
@@ -72,8 +72,8 @@ def test_transitions_need_two_lags():
 def test_perfect_use_of_context():
     rng = np.random.default_rng(0)
     evidence, context = rng.choice([-50, -15, 15, 50], (800, 2)), rng.integers(0, 2, 800)
-    found = analysis.context_use(evidence, evidence[np.arange(800), context] > 0, context)
-    assert found.selectivity.value > 0.9 and set(found.by_context) == {0, 1}
+    estimate = analysis.context_use(evidence, evidence[np.arange(800), context] > 0, context)
+    assert estimate.selectivity.value > 0.9 and set(estimate.by_context) == {0, 1}
 
 
 def test_two_step_extremes():
@@ -101,9 +101,9 @@ def test_reversal_curve_of_a_subject_that_lags():
 
 def test_learning_curves_share_a_grid():
     steps = [np.arange(0, 100, 10), np.arange(5, 120, 5)]
-    found = analysis.learning_curve(steps, [s / 100 for s in steps], n_points=7, n_boot=50)
-    assert (found.mean.x[0], found.mean.x[-1]) == (5, 90)
-    assert np.allclose(found.iqm.value, found.mean.x / 100) and found.seeds.shape == (2, 7)
+    estimate = analysis.learning_curve(steps, [s / 100 for s in steps], n_points=7, n_boot=50)
+    assert (estimate.mean.x[0], estimate.mean.x[-1]) == (5, 90)
+    assert np.allclose(estimate.iqm.value, estimate.mean.x / 100) and estimate.seeds.shape == (2, 7)
     x, y = analysis.binned_performance([3, 1, 2, 4], [1, 0, np.nan, 1], n_bins=2)
     assert x.tolist() == [3, 4] and y.tolist() == [0.5, 1]
 
@@ -115,8 +115,8 @@ def test_interquartile_mean_ignores_outliers():
 def test_kernel_of_late_weighting_is_recency():
     rng = np.random.default_rng(0)
     stimulus = rng.normal(size=(2000, 4))
-    found = analysis.psychophysical_kernel(stimulus, stimulus[:, 3] + rng.logistic(size=2000) > 0, dt=50, start=100)
-    assert found.weights.x.tolist() == [100, 150, 200, 250] and found.primacy.high < 0
+    estimate = analysis.psychophysical_kernel(stimulus, stimulus[:, 3] + rng.logistic(size=2000) > 0, dt=50, start=100)
+    assert estimate.weights.x.tolist() == [100, 150, 200, 250] and estimate.primacy.high < 0
 
 
 def test_flat_reaction_times_are_no_diffusion():

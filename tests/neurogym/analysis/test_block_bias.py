@@ -21,16 +21,16 @@ def trials(biases, lapse=0.02, sigma=12.0, n=8000):
 
 
 def test_the_shift_is_that_of_the_observer():
-    found = block_psychometrics(trials({0.2: -4.0, 0.8: 4.0}), "block", n_boot=0)
-    assert list(found.fits) == ["0.2", "0.8"]
-    assert found.shift == pytest.approx(8, abs=1.5)
-    assert found.easy.value == pytest.approx(0.98, abs=0.01) and found.lapse < 0.06
-    assert all(met for *_, met in found.criteria().values())
+    result = block_psychometrics(trials({0.2: -4.0, 0.8: 4.0}), "block", n_boot=0)
+    assert list(result.fits) == ["0.2", "0.8"]
+    assert result.shift == pytest.approx(8, abs=1.5)
+    assert result.easy.value == pytest.approx(0.98, abs=0.01) and result.lapse < 0.06
+    assert all(met for *_, met in result.criteria().values())
 
 
 def test_what_is_not_met_is_said():
-    found = block_psychometrics(trials({0.2: 0.0, 0.8: 0.0}, lapse=0.15), "block", n_boot=0)
-    assert {name: met for name, (*_, met) in found.criteria().items()} == {
+    result = block_psychometrics(trials({0.2: 0.0, 0.8: 0.0}, lapse=0.15), "block", n_boot=0)
+    assert {name: met for name, (*_, met) in result.criteria().items()} == {
         "bias shift": False, "lapses": False, "easy accuracy": False,
     }  # fmt: skip
 

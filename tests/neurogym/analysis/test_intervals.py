@@ -24,8 +24,8 @@ def hierarchical(rng, groups, trials, spread):
 @pytest.mark.parametrize("spread", [0, 5, 30])
 def test_intervals_of_sessions_cover(groups, trials, spread):
     rng = np.random.default_rng(0)
-    held = [0.8 in mean_interval(*hierarchical(rng, groups, trials, spread)) for _ in range(400)]
-    assert 0.92 <= np.mean(held) <= 0.98
+    covered = [0.8 in mean_interval(*hierarchical(rng, groups, trials, spread)) for _ in range(400)]
+    assert 0.92 <= np.mean(covered) <= 0.98
     if spread == 5:
         alone = [0.8 in mean_interval(hierarchical(rng, groups, trials, spread)[0]) for _ in range(200)]
         assert np.mean(alone) < 0.85  # what taking the trials as independent does
@@ -33,8 +33,8 @@ def test_intervals_of_sessions_cover(groups, trials, spread):
 
 def test_independent_trials_have_wilsons_interval():
     scores = np.repeat([1.0, 0.0], [73, 27])
-    found, wilson = mean_interval(scores), Estimate.proportion(73, 100)
-    assert (found.low, found.high) == pytest.approx((wilson.low, wilson.high))
+    result, wilson = mean_interval(scores), Estimate.proportion(73, 100)
+    assert (result.low, result.high) == pytest.approx((wilson.low, wilson.high))
     same = mean_interval(scores, np.arange(100))
     assert same.low == pytest.approx(wilson.low, abs=0.003)
 
@@ -42,8 +42,8 @@ def test_independent_trials_have_wilsons_interval():
 def test_what_is_perfect_or_alone_or_empty():
     perfect = mean_interval(np.ones(50), np.repeat(np.arange(5), 10))
     assert perfect.value == perfect.high == 1 and 0.9 < perfect.low < 1
-    one = mean_interval(np.r_[np.ones(5), np.zeros(5)], np.zeros(10))
-    assert (one.low, one.high) == (0.0, 1.0)
+    first = mean_interval(np.r_[np.ones(5), np.zeros(5)], np.zeros(10))
+    assert (first.low, first.high) == (0.0, 1.0)
     assert np.isnan(mean_interval(np.zeros(0)).value)
     rt = mean_interval(np.r_[300.0, 320, 500, 510], [0, 0, 1, 1], bounded=False)
     assert rt.low < 300 < 510 < rt.high
@@ -55,9 +55,11 @@ def test_sessions_are_environments_that_may_begin_anew():
         "trial": np.arange(7),
         "session_trial": np.array([0, 0, 1, 1, 0, 2, 1]),
     }
-    found = sessions(table)
+    result = sessions(table)
     assert (
-        len(np.unique(found)) == 3 and found[0] == found[2] != found[4] == found[6] and found[1] == found[3] == found[5]
+        len(np.unique(result)) == 3
+        and result[0] == result[2] != result[4] == result[6]
+        and result[1] == result[3] == result[5]
     )
     ordered, label = in_sequence(table)
     assert ordered["trial"].tolist() == [0, 2, 4, 6, 1, 3, 5] and label.tolist() == [0, 0, 1, 1, 2, 2, 2]
@@ -111,8 +113,8 @@ def test_intervals_of_sessions_import_no_distributions():
         "mean_interval([1, 0, 1, 1], [0, 0, 1, 1]); mean_interval([1.5, 2], [0, 1], bounded=False); "
         "print('scipy.stats' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "False"
 
 
 def test_an_estimate_is_written_with_its_interval() -> None:

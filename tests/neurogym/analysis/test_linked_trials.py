@@ -24,7 +24,7 @@ def table(seed=0):
     sure = (rng.random(n) < 0.5) & (rng.random(n) < expit(bias - coh / 10))
     production = rng.choice([400.0, 600.0, 800.0], n)
     a, b = rng.integers(1, 5, n), rng.integers(1, 5, n)
-    found = {
+    results = {
         "env": env, "trial": np.tile(np.arange(TRIALS), SESSIONS), "linked": np.full(n, True), "coh": coh,
         "choice": choice, "ground_truth": truth, "outcome": np.where(choice == truth, "correct", "error"),
         "rt": 900 - 8 * coh + slow + rng.normal(0, 40, n) + 500 / (1 + coh), "reward": rng.integers(0, 2, n),
@@ -33,7 +33,7 @@ def table(seed=0):
         "other_choice": rng.integers(1, 3, n), "wager": (sure | (rng.random(n) < 0.3)).astype(int),
         "sure_taken": sure, "p0": 0.4 + bias / 10, "p1": 0.6 - bias / 10,
     }  # fmt: skip
-    return found
+    return results
 
 
 def produced(trials):
@@ -78,18 +78,18 @@ ANALYSES = {
 }
 
 
-def widths(found):
+def widths(result):
     """Widths of all intervals of a result, in the order of its fields."""
-    if isinstance(found, list | tuple):
-        return [width for each in found for width in widths(each)]
-    if isinstance(found, dict):
-        return widths(list(found.values()))
-    if isinstance(found, Curve):
-        return list(found.high - found.low)
-    if isinstance(found, Estimate) or {"low", "high"} <= set(getattr(found, "__dataclass_fields__", ())):
-        return [found.high - found.low]
-    if dataclasses.is_dataclass(found):
-        return [width for field in dataclasses.fields(found) for width in widths(getattr(found, field.name))]
+    if isinstance(result, list | tuple):
+        return [width for each in result for width in widths(each)]
+    if isinstance(result, dict):
+        return widths(list(result.values()))
+    if isinstance(result, Curve):
+        return list(result.high - result.low)
+    if isinstance(result, Estimate) or {"low", "high"} <= set(getattr(result, "__dataclass_fields__", ())):
+        return [result.high - result.low]
+    if dataclasses.is_dataclass(result):
+        return [width for field in dataclasses.fields(result) for width in widths(getattr(result, field.name))]
     return []
 
 
@@ -100,9 +100,9 @@ def test_intervals_of_linked_trials_are_wider(name):
         np.array(widths(ANALYSES[name](each)))
         for each in (trials, {**trials, "linked": np.full(len(trials["env"]), None)})
     )
-    there = ~np.isnan(wide) & np.isfinite(narrow) & (narrow > 0)  # an open interval is wider
-    assert there.any()
-    assert np.max(wide[there] / narrow[there]) > 1.15
+    valid = ~np.isnan(wide) & np.isfinite(narrow) & (narrow > 0)  # an open interval is wider
+    assert valid.any()
+    assert np.max(wide[valid] / narrow[valid]) > 1.15
 
 
 def linked_choices(rng, sessions, trials, spread):
@@ -116,32 +116,32 @@ def test_weights_of_a_regression_are_covered():
     rng = np.random.default_rng(0)
     x, y, _ = linked_choices(rng, 20_000, 20, 0.8)
     truth = regress_choice({"x": x}, y).weights
-    held = {True: [], False: []}
+    covered = {True: [], False: []}
     for _ in range(200):
         x, y, label = linked_choices(rng, 16, 60, 0.8)
-        for by_session in held:
-            found = regress_choice({"x": x}, y, groups=label if by_session else None).weights
-            held[by_session].append([truth[name].value in found[name] for name in ("bias", "x")])
-    assert np.all(np.mean(held[True], axis=0) >= 0.92) and np.all(np.mean(held[True], axis=0) <= 0.985)
-    assert np.mean(held[False], axis=0)[0] < 0.8
+        for by_session in covered:
+            result = regress_choice({"x": x}, y, groups=label if by_session else None).weights
+            covered[by_session].append([truth[name].value in result[name] for name in ("bias", "x")])
+    assert np.all(np.mean(covered[True], axis=0) >= 0.92) and np.all(np.mean(covered[True], axis=0) <= 0.985)
+    assert np.mean(covered[False], axis=0)[0] < 0.8
 
 
 def test_many_regressors_and_few_sessions_are_covered():
     rng = np.random.default_rng(1)
-    held = []
+    covered = []
     for _ in range(200):
         columns = {f"x{k}": rng.normal(size=16 * 60) for k in range(14)}
         y = rng.random(16 * 60) < expit(columns["x0"])
-        found = regress_choice(columns, y, groups=np.repeat(np.arange(16), 60)).weights
-        held.append([1.0 in found["x0"], *(0.0 in found[f"x{k}"] for k in range(1, 14))])
-    assert 0.93 <= np.mean(held) <= 0.985
+        result = regress_choice(columns, y, groups=np.repeat(np.arange(16), 60)).weights
+        covered.append([1.0 in result["x0"], *(0.0 in result[f"x{k}"] for k in range(1, 14))])
+    assert 0.93 <= np.mean(covered) <= 0.985
 
 
 def test_a_single_session_tells_nothing_of_others():
     rng = np.random.default_rng(0)
     x, y, label = linked_choices(rng, 1, 200, 0.0)
-    found = regress_choice({"x": x}, y, groups=label).weights["x"]
-    assert np.isfinite(found.value) and found.low == -np.inf and found.high == np.inf
+    result = regress_choice({"x": x}, y, groups=label).weights["x"]
+    assert np.isfinite(result.value) and result.low == -np.inf and result.high == np.inf
 
 
 def reaction_times(rng, sessions, trials, slow):
@@ -161,13 +161,13 @@ def test_errors_of_times_outside_the_decision_are_those_between_sessions():
     from neurogym.analysis import fit_chronometric
 
     rng = np.random.default_rng(0)
-    found = {True: [], False: []}
+    results = {True: [], False: []}
     for _ in range(16):
         x, rt, correct, label = reaction_times(rng, 20, 60, 250.0)
-        for by_session in found:
+        for by_session in results:
             groups = label if by_session else None
-            found[by_session].append(fit_chronometric(x, rt, correct, n_boot=30, groups=groups).residual_time)
-    spread = np.std([each.value for each in found[True]], ddof=1)
-    by_session, alone = (np.mean([each.se for each in found[way]]) for way in (True, False))
+            results[by_session].append(fit_chronometric(x, rt, correct, n_boot=30, groups=groups).residual_time)
+    spread = np.std([each.value for each in results[True]], ddof=1)
+    by_session, alone = (np.mean([each.se for each in results[way]]) for way in (True, False))
     assert 0.65 < by_session / spread < 2
     assert alone < 0.8 * by_session

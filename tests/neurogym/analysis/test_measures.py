@@ -21,13 +21,13 @@ def acted(id_, act, steps=1500, n=16):
     """Return the trial table of an agent; ``act`` takes the environments and a generator."""
     batch = make_vec(lambda: registration.make(id_), n)
     batch.reset(seed=0)
-    rng, parts = np.random.default_rng(0), []
+    rng, pieces = np.random.default_rng(0), []
     for _ in range(steps):
         batch.step(act(batch, rng))
         finished = batch.finished
         if finished is not None:
-            parts.append({name: np.asarray(column) for name, column in finished.items()})
-    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            pieces.append({name: np.asarray(column) for name, column in finished.items()})
+    table = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     return {**table, "trial": np.arange(len(table["env"]))}
 
 
@@ -41,16 +41,16 @@ def test_hits_false_alarms_and_d_prime():
     due = np.repeat([1, 0], 100)
     acts = np.r_[np.arange(100) < 84, np.arange(100) < 16].astype(int)
     outcome = np.where(due == 1, np.where(acts == 1, "correct", "miss"), np.where(acts == 1, "error", "correct"))
-    found = values(("detection",), {"ground_truth": due, "choice": acts, "outcome": outcome})
-    assert (found["hits"], found["false_alarms"]) == (0.84, 0.16)
-    assert found["d_prime"] == pytest.approx(1.97, abs=0.03)
+    result = values(("detection",), {"ground_truth": due, "choice": acts, "outcome": outcome})
+    assert (result["hits"], result["false_alarms"]) == (0.84, 0.16)
+    assert result["d_prime"] == pytest.approx(1.97, abs=0.03)
 
 
 def test_a_bandit_that_chooses_at_random_loses_half_the_difference():
     table = acted("Bandit-v0", lambda batch, rng: rng.integers(2, size=16))
-    found = values(("bandit",), table)
-    assert found["regret"] == pytest.approx(0.3, abs=0.02)
-    assert found["best_arm"] == pytest.approx(0.5, abs=0.03)
+    result = values(("bandit",), table)
+    assert result["regret"] == pytest.approx(0.3, abs=0.02)
+    assert result["best_arm"] == pytest.approx(0.5, abs=0.03)
     best = values(("bandit",), acted("Bandit-v0", lambda batch, rng: np.zeros(16, int)))
     assert best == {"regret": 0, "best_arm": 1}
 
@@ -59,10 +59,10 @@ def test_intervals_have_slope_bias_and_weber_fraction():
     rng = np.random.default_rng(0)
     target = rng.choice([600, 800, 1000], 3000).astype(float)
     produced = target * 0.8 + 100 + rng.normal(size=3000) * 0.1 * target
-    found = values(("interval",), {"production": target, "rt": produced, "outcome": np.full(3000, "correct")})
-    assert found["slope"] == pytest.approx(0.8, abs=0.03)
-    assert found["bias"] == pytest.approx(np.mean(produced - target), abs=1)
-    assert found["weber_fraction"] == pytest.approx(0.113, abs=0.01)
+    result = values(("interval",), {"production": target, "rt": produced, "outcome": np.full(3000, "correct")})
+    assert result["slope"] == pytest.approx(0.8, abs=0.03)
+    assert result["bias"] == pytest.approx(np.mean(produced - target), abs=1)
+    assert result["weber_fraction"] == pytest.approx(0.113, abs=0.01)
 
 
 def test_each_cued_gain_has_its_own_slope():
@@ -71,10 +71,10 @@ def test_each_cued_gain_has_its_own_slope():
     target = gain * measure
     produced = np.where(gain == 1, 0.8 * target + 160, 0.6 * target + 480) + rng.normal(size=4000) * 0.03 * target
     table = {"production": target, "gain": gain, "rt": produced, "outcome": np.full(4000, "correct")}
-    found = values(("interval",), table)
-    assert found["slope_1"] == pytest.approx(0.8, abs=0.03) and found["slope_1.5"] == pytest.approx(0.6, abs=0.03)
-    one = values(("interval",), {**table, "gain": np.ones(4000)})
-    assert set(one) == {"slope", "bias", "weber_fraction"}
+    result = values(("interval",), table)
+    assert result["slope_1"] == pytest.approx(0.8, abs=0.03) and result["slope_1.5"] == pytest.approx(0.6, abs=0.03)
+    first = values(("interval",), {**table, "gain": np.ones(4000)})
+    assert set(first) == {"slope", "bias", "weber_fraction"}
 
 
 def test_choices_have_a_bias_and_a_slope():
@@ -93,11 +93,11 @@ def test_two_senses_together_are_as_precise_as_each_allows():
     seen = rate - 12.5 + rng.normal(size=12000) * np.array([sigma[name] for name in modality])
     outcome = np.where((seen > 0) == (rate > 12.5), "correct", "error")
     table = {"rate": rate, "modality": modality, "choice": np.where(seen > 0, 1, 2), "outcome": outcome}
-    found = values(("cue_combination",), table)
+    result = values(("cue_combination",), table)
     for name, true in sigma.items():
-        assert found[f"sigma_{name}"] == pytest.approx(true, rel=0.08)
-    assert found["optimal_sigma"] == pytest.approx(0.8**0.5, rel=0.08)
-    assert found["sigma_ratio"] == pytest.approx(1, abs=0.08)
+        assert result[f"sigma_{name}"] == pytest.approx(true, rel=0.08)
+    assert result["optimal_sigma"] == pytest.approx(0.8**0.5, rel=0.08)
+    assert result["sigma_ratio"] == pytest.approx(1, abs=0.08)
 
 
 def with_history(resets, third=0.0, n=30_000):
@@ -113,16 +113,16 @@ def with_history(resets, third=0.0, n=30_000):
         p = 1 / (1 + np.exp(-(0.2 * coh[t] * (2 * truth[t] - 1) + expects)))
         choice[t] = rng.random() < p
         right[t] = choice[t] == truth[t]
-    other = rng.random(n) < third
-    outcome = np.where(right & ~other, "correct", "error")
-    return {"coh": coh, "choice": np.where(other, 3, choice + 1), "outcome": outcome, "trial": np.arange(n)}
+    second = rng.random(n) < third
+    outcome = np.where(right & ~second, "correct", "error")
+    return {"coh": coh, "choice": np.where(second, 3, choice + 1), "outcome": outcome, "trial": np.arange(n)}
 
 
 @pytest.mark.parametrize(("resets", "index"), [(False, 0), (True, 1)])
 def test_the_reset_index_tells_who_forgets_after_an_error(resets, index):
-    found = values(("history",), with_history(resets))
-    assert found["after_correct"] == pytest.approx(1, abs=0.25)
-    assert found["reset_index"] == pytest.approx(index, abs=0.25)
+    result = values(("history",), with_history(resets))
+    assert result["after_correct"] == pytest.approx(1, abs=0.25)
+    assert result["reset_index"] == pytest.approx(index, abs=0.25)
 
 
 def test_of_several_alternatives_the_pair_in_play_is_looked_at():
@@ -145,8 +145,8 @@ def test_the_sure_action_is_that_of_the_task():
         "trial": np.arange(n), "choice": np.where(sure, 5, truth), "wager": offered, "coh": rng.choice([6.4, 51.2], n),
         "outcome": np.where(sure, "none", "correct").astype(object),
     }  # fmt: skip
-    (found, *_) = measures(["wagering"], table, sure=5)
-    assert found.id == "sure" and found.value == pytest.approx(0.4, abs=0.03)
+    (estimate, *_) = measures(["wagering"], table, sure=5)
+    assert estimate.id == "sure" and estimate.value == pytest.approx(0.4, abs=0.03)
 
 
 def test_intervals_count_from_the_cue_where_one_was_measured_before():

@@ -35,11 +35,18 @@ def test_offsets_must_fit():
 
 
 def test_histograms_average_the_trials_of_a_condition(ragged):
-    found = analysis.psth(ragged, {"coh": [1, 2, 1]}, event=1, start=-1, stop=5)
-    assert found.conditions == ({"coh": 1}, {"coh": 2}) and found.time.tolist() == [-20, 0, 20, 40, 60, 80]
-    assert found.mean[0, :5, 1].tolist() == [100, 101, 102, 103, 104] and found.n[0].tolist() == [2, 2, 2, 2, 2, 1]
-    assert found.sem[0, 0, 1] == pytest.approx(100) and np.isnan(found.sem[1]).all()
-    assert np.isnan(found.mean[1, 3:]).all()
+    estimate = analysis.psth(ragged, {"coh": [1, 2, 1]}, event=1, start=-1, stop=5)
+    assert estimate.conditions == ({"coh": 1}, {"coh": 2}) and estimate.time.tolist() == [-20, 0, 20, 40, 60, 80]
+    assert estimate.mean[0, :5, 1].tolist() == [100, 101, 102, 103, 104] and estimate.n[0].tolist() == [
+        2,
+        2,
+        2,
+        2,
+        2,
+        1,
+    ]
+    assert estimate.sem[0, 0, 1] == pytest.approx(100) and np.isnan(estimate.sem[1]).all()
+    assert np.isnan(estimate.mean[1, 3:]).all()
     smooth = analysis.psth(ragged, event=0, smooth=20)
     assert np.isfinite(smooth.mean).all() and smooth.mean[0, 0, 0] > 0
 
@@ -50,10 +57,10 @@ def test_principal_components_span_the_trajectory(rng):
     circle = np.stack([np.cos(angle), 0.5 * np.sin(angle)], axis=1)
     activity = np.stack([r * circle @ plane for r in (1, 2)]) + 5
     activity[1, -3:] = np.nan
-    found = analysis.pca_trajectories(activity, 3)
-    assert found.explained[:2].sum() == pytest.approx(1) and np.isnan(found.projection[1, -1]).all()
-    assert np.allclose(np.linalg.svd(found.components[:2] @ plane.T)[1], 1)
-    assert np.allclose(found.project(activity[0]), found.projection[0])
+    estimate = analysis.pca_trajectories(activity, 3)
+    assert estimate.explained[:2].sum() == pytest.approx(1) and np.isnan(estimate.projection[1, -1]).all()
+    assert np.allclose(np.linalg.svd(estimate.components[:2] @ plane.T)[1], 1)
+    assert np.allclose(estimate.project(activity[0]), estimate.projection[0])
 
 
 def test_targeted_axes_find_what_each_variable_drives(rng):
@@ -65,12 +72,12 @@ def test_targeted_axes_find_what_each_variable_drives(rng):
         "n,t,u->ntu", motion, transient, axes[1]
     )
     activity += rng.normal(0, 0.5, activity.shape)
-    found = analysis.targeted_axes(activity, {"choice": choice, "motion": motion})
-    expected = axes * 1 / found.sd
-    cosine = np.abs(np.sum(found.regression_axes * expected, axis=1) / np.linalg.norm(expected, axis=1))
-    assert (cosine > 0.95).all() and np.allclose(found.axes @ found.axes.T, np.eye(2))
-    assert found.peak[0] >= 9 and abs(found.peak[1] - 3) <= 1
-    along = found.project(activity)[:, -1, 0]
+    estimate = analysis.targeted_axes(activity, {"choice": choice, "motion": motion})
+    expected = axes * 1 / estimate.sd
+    cosine = np.abs(np.sum(estimate.regression_axes * expected, axis=1) / np.linalg.norm(expected, axis=1))
+    assert (cosine > 0.95).all() and np.allclose(estimate.axes @ estimate.axes.T, np.eye(2))
+    assert estimate.peak[0] >= 9 and abs(estimate.peak[1] - 3) <= 1
+    along = estimate.project(activity)[:, -1, 0]
     assert along[choice > 0].mean() > 1 > -1 > along[choice < 0].mean()
 
 
@@ -80,11 +87,11 @@ def test_decoding_finds_when_and_whether_the_code_is_stable(rng):
     activity[:, 2:4, 0] += 4 * labels[:, None]
     activity[:, 4:, 1] += 4 * labels[:, None]
     activity[:5, 5] = np.nan
-    found = analysis.decode(activity, labels)
-    assert (found.low[:2] < 0.5).all() and (found.accuracy[2:] > 0.9).all()
-    assert found.chance == 0.5 and found.n.tolist() == [120] * 5 + [115]
+    estimate = analysis.decode(activity, labels)
+    assert (estimate.low[:2] < 0.5).all() and (estimate.accuracy[2:] > 0.9).all()
+    assert estimate.chance == 0.5 and estimate.n.tolist() == [120] * 5 + [115]
     across = analysis.decode(activity, labels, across_time=True)
-    assert across.accuracy.shape == (6, 6) and np.allclose(np.diag(across.accuracy), found.accuracy)
+    assert across.accuracy.shape == (6, 6) and np.allclose(np.diag(across.accuracy), estimate.accuracy)
     assert across.accuracy[2, 3] > 0.9 and across.accuracy[2, 5] < 0.75
     with pytest.raises(ValueError, match="5 trials or more"):
         analysis.decode(activity, np.r_[0, np.ones(119)])
@@ -98,8 +105,8 @@ def trivial(activity, labels, folds=5):
     for k in range(folds):
         train, test = fold != k, fold == k
         means = np.stack([activity[train & (labels == c)].mean(axis=0) for c in classes])
-        apart = ((activity[test][:, None] - means) ** 2).sum(axis=-1)
-        right[test] = classes[apart.argmin(axis=1)] == labels[test][:, None]
+        distance = ((activity[test][:, None] - means) ** 2).sum(axis=-1)
+        right[test] = classes[distance.argmin(axis=1)] == labels[test][:, None]
     return right.mean(axis=0)
 
 
@@ -109,11 +116,11 @@ def test_decoding_is_no_worse_than_the_nearest_mean_with_and_without_noise(rng, 
     labels = rng.permutation(np.repeat(np.arange(classes), 25))
     code = rng.normal(size=(classes, 6, 20)) * np.array([0, 0, 0.2, 0.5, 1, 1])[:, None]
     activity = code[labels] + noise * rng.normal(size=(len(labels), 6, 20))
-    found = analysis.decode(activity, labels).accuracy
-    assert (found >= trivial(activity, labels) - 0.12).all()
-    assert found[4:].min() > 0.99
+    estimate = analysis.decode(activity, labels).accuracy
+    assert (estimate >= trivial(activity, labels) - 0.12).all()
+    assert estimate[4:].min() > 0.99
     if noise == 0.0:
-        assert (found[2:] == 1).all() and np.allclose(found[:2], 1 / classes)
+        assert (estimate[2:] == 1).all() and np.allclose(estimate[:2], 1 / classes)
 
 
 def labels_that(kind, n, rng):
@@ -129,9 +136,9 @@ def test_labels_are_not_decoded_from_drift(rng, kind):
     for _ in range(8):
         labels = labels_that(kind, 300, rng)
         drift = np.cumsum(rng.normal(size=(300, 1, 10)), axis=0)
-        found = analysis.decode(drift, labels)
-        assert found.corrected
-        inside.append(found.low[0] <= 0.5 <= found.high[0])
+        estimate = analysis.decode(drift, labels)
+        assert estimate.corrected
+        inside.append(estimate.low[0] <= 0.5 <= estimate.high[0])
     assert sum(inside) >= 6
 
 
@@ -140,8 +147,8 @@ def test_labels_in_blocks_are_decoded_from_a_signal_beside_the_drift(rng):
     drift = np.cumsum(rng.normal(size=(500, 1, 20)), axis=0)
     alone = analysis.decode(drift, labels, groups=np.arange(500))
     assert alone.accuracy[0] > 0.7  # what leaving out single trials would claim
-    found = analysis.decode(drift * 0.01 + labels[:, None, None], labels)
-    assert found.accuracy[0] > 0.9 and found.low[0] > 0.5
+    estimate = analysis.decode(drift * 0.01 + labels[:, None, None], labels)
+    assert estimate.accuracy[0] > 0.9 and estimate.low[0] > 0.5
     with pytest.raises(ValueError, match="single block"):
         analysis.decode(drift, np.sort(labels))
     with pytest.raises(ValueError, match="single session"):
@@ -151,8 +158,8 @@ def test_labels_in_blocks_are_decoded_from_a_signal_beside_the_drift(rng):
 def test_decoding_of_nothing_is_at_chance_as_often_as_its_interval_says(rng):
     inside = []
     for _ in range(20):
-        found = analysis.decode(rng.normal(size=(60, 2, 5)), rng.permutation(np.repeat([0, 1], 30)))
-        inside += ((found.low <= 0.5) & (found.high >= 0.5)).tolist()
+        estimate = analysis.decode(rng.normal(size=(60, 2, 5)), rng.permutation(np.repeat([0, 1], 30)))
+        inside += ((estimate.low <= 0.5) & (estimate.high >= 0.5)).tolist()
     assert np.mean(inside) > 0.75
 
 
@@ -160,10 +167,10 @@ def test_selectivity_names_the_kind_of_each_unit(rng):
     a, b = rng.integers(0, 2, 400), rng.integers(0, 3, 400)
     noise = rng.normal(size=(400, 4))
     signal = np.stack([0 * a, a, a + b, 1.5 * (a == (b > 1))], axis=1)
-    found = analysis.selectivity_table(noise + signal, {"a": a, "b": b}, alpha=0.001)
-    assert found.terms == ("a", "b", "a:b")
-    assert found.kind.tolist() == ["none", "pure", "linear mixed", "nonlinear mixed"]
-    assert found.share()["pure"] == 0.25 and found.effect[1, 0] == pytest.approx(0.2, abs=0.1)
+    estimate = analysis.selectivity_table(noise + signal, {"a": a, "b": b}, alpha=0.001)
+    assert estimate.terms == ("a", "b", "a:b")
+    assert estimate.kind.tolist() == ["none", "pure", "linear mixed", "nonlinear mixed"]
+    assert estimate.share()["pure"] == 0.25 and estimate.effect[1, 0] == pytest.approx(0.2, abs=0.1)
     with pytest.raises(ValueError, match="single value"):
         analysis.selectivity_table(noise, {"a": np.zeros(400)})
 
@@ -171,14 +178,14 @@ def test_selectivity_names_the_kind_of_each_unit(rng):
 def test_selectivity_is_rarely_found_in_noise_and_agrees_with_statsmodels(rng):
     a, b = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
     rates = rng.normal(size=(300, 500))
-    found = analysis.selectivity_table(rates, {"a": a, "b": b}, correct=False)
-    assert np.all(np.abs((found.p < 0.05).mean(axis=0) - 0.05) < 0.03)
+    estimate = analysis.selectivity_table(rates, {"a": a, "b": b}, correct=False)
+    assert np.all(np.abs((estimate.p < 0.05).mean(axis=0) - 0.05) < 0.03)
     pytest.importorskip("statsmodels")
     from statsmodels.formula.api import ols
     from statsmodels.stats.anova import anova_lm
 
     fit = ols("y ~ C(a, Sum) * C(b, Sum)", pd.DataFrame({"y": rates[:, 0], "a": a, "b": b})).fit()
-    assert np.allclose(anova_lm(fit, typ=2)["F"][:3], found.f[0])
+    assert np.allclose(anova_lm(fit, typ=2)["F"][:3], estimate.f[0])
 
 
 def test_similar_geometries_are_recognised(rng):
@@ -186,8 +193,8 @@ def test_similar_geometries_are_recognised(rng):
     patterns = [latent @ rng.normal(size=(4, 50)) + 0.1 * rng.normal(size=(12, 50)) for _ in range(2)]
     same = analysis.representational_similarity(*patterns, n_boot=100, n_permutations=100)
     assert same.correlation.value > 0.8 and same.p < 0.02 and same.correlation.low > 0.5
-    other = analysis.representational_similarity(patterns[0], rng.normal(size=(12, 30)), n_boot=50, n_permutations=100)
-    assert other.correlation.value < 0.5 and other.p > 0.02
+    second = analysis.representational_similarity(patterns[0], rng.normal(size=(12, 30)), n_boot=50, n_permutations=100)
+    assert second.correlation.value < 0.5 and second.p > 0.02
     matrix = analysis.dissimilarity(patterns[0], "euclidean")
     assert np.allclose(matrix, matrix.T) and np.allclose(np.diag(matrix), 0)
 

@@ -106,8 +106,10 @@ def test_estimates_do_not_depend_on_whether_intervals_are_looked_for():
     rng = np.random.default_rng(0)
     strength = rng.choice([-51.2, -25.6, -6.4, 0.0, 6.4, 25.6, 51.2], 1500)
     response = (rng.random(1500) < 0.03 + 0.94 / (1 + np.exp(-strength / 5))).astype(int)
-    whole, quick = (fit_psychometric(strength, response, n_boot=0, profile=profile) for profile in (True, False))
+    uninterrupted, quick = (
+        fit_psychometric(strength, response, n_boot=0, profile=profile) for profile in (True, False)
+    )
     for name in ("threshold", "slope", "guess", "lapse"):
-        assert getattr(quick, name).value == getattr(whole, name).value
+        assert getattr(quick, name).value == getattr(uninterrupted, name).value
     assert quick.guess.low == quick.guess.high or np.isnan(quick.guess.low)
-    assert whole.guess.low < whole.guess.value < whole.guess.high
+    assert uninterrupted.guess.low < uninterrupted.guess.value < uninterrupted.guess.high

@@ -24,8 +24,8 @@ def test_a_ratio_with_a_denominator_around_zero_is_not_determined(seed):
 def test_an_estimate_lies_in_its_interval(seed):
     rng = np.random.default_rng(seed)
     draws = rng.normal([rng.normal(), rng.normal(2, 1)], [0.5, 0.5], (500, 2)).T
-    found = ratio_estimate(np.r_[rng.normal(), draws[0]], np.r_[draws[1].mean(), draws[1]], 0.95)
-    assert np.isnan(found.value) or found.value in found
+    result = ratio_estimate(np.r_[rng.normal(), draws[0]], np.r_[draws[1].mean(), draws[1]], 0.95)
+    assert np.isnan(result.value) or result.value in result
 
 
 def test_a_transition_bias_that_an_error_abolishes_has_a_reset_index_near_one():
@@ -38,5 +38,5 @@ def test_a_transition_bias_that_an_error_abolishes_has_a_reset_index_near_one():
             repeat = 1.5 * (1 if before == last else -1) * (1 if previous else -1) * correct[t - 2]
         choice[t] = rng.random() < 1 / (1 + np.exp(-side[t] - repeat))
         correct[t] = (choice[t] == 1) == (side[t] > 0)
-    found = analysis.choice_history(side, choice, correct, n_lags=2).reset_index
-    assert found.low > 0.4 and found.high <= 1 and found.value in found
+    estimate = analysis.choice_history(side, choice, correct, n_lags=2).reset_index
+    assert estimate.low > 0.4 and estimate.high <= 1 and estimate.value in estimate

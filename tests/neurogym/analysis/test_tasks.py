@@ -25,13 +25,13 @@ def population():
 
 
 def test_the_variances_are_those_of_the_units(population):
-    found = task_variance(*population)
-    assert found.tasks == TASKS
-    assert found.active.tolist() == [True] * 30 + [False] * 2
+    result = task_variance(*population)
+    assert result.tasks == TASKS
+    assert result.active.tolist() == [True] * 30 + [False] * 2
     truth = np.repeat(KINDS**2, UNITS, axis=0)
-    assert np.allclose(found.variance[:30], truth, atol=0.2 * truth.max())
-    assert found.normalised[:30].max(axis=1) == pytest.approx(1)
-    assert np.isnan(found.normalised[30:]).all()
+    assert np.allclose(result.variance[:30], truth, atol=0.2 * truth.max())
+    assert result.normalised[:30].max(axis=1) == pytest.approx(1)
+    assert np.isnan(result.normalised[30:]).all()
 
 
 def test_what_is_the_same_in_all_trials_is_no_variance(population):
@@ -42,13 +42,13 @@ def test_what_is_the_same_in_all_trials_is_no_variance(population):
 
 
 def test_the_kinds_of_units_are_told_apart(population):
-    found = cluster_units(task_variance(*population), most=8)
-    assert max(found.silhouette, key=found.silhouette.get) == 3
+    result = cluster_units(task_variance(*population), most=8)
+    assert max(result.silhouette, key=result.silhouette.get) == 3
     kinds = np.repeat([0, 1, 2], UNITS)
-    pairs = {(kind, label) for kind, label in zip(kinds, found.label[:30], strict=True)}
+    pairs = {(kind, label) for kind, label in zip(kinds, result.label[:30], strict=True)}
     assert len(pairs) == 3 and len({label for _, label in pairs}) == 3
-    assert found.label[30:].tolist() == [-1, -1]
-    assert found.centre.shape == (3, 3)
+    assert result.label[30:].tolist() == [-1, -1]
+    assert result.centre.shape == (3, 3)
 
 
 def test_the_silhouette_is_that_of_its_definition():
@@ -64,18 +64,18 @@ def test_each_group_is_missed_where_it_serves():
     def performance(silenced):
         return {task: 1 - 0.25 * len(units & set(silenced.tolist())) for task, units in served.items()}
 
-    found = lesion_matrix([[0, 1], [2], [3]], performance)
-    assert found.tasks == ("go", "match") and found.intact.tolist() == [1, 1]
-    assert found.change.tolist() == [[-0.5, 0], [0, -0.25], [0, 0]]
+    result = lesion_matrix([[0, 1], [2], [3]], performance)
+    assert result.tasks == ("go", "match") and result.intact.tolist() == [1, 1]
+    assert result.change.tolist() == [[-0.5, 0], [0, -0.25], [0, 0]]
 
 
 def test_the_speed_is_that_of_the_path():
     steps = np.arange(6) * 0.05  # s
     circle = np.stack([np.cos(2 * steps), np.sin(2 * steps)], axis=1)
     paths = np.stack([np.stack([3 * steps, 4 * steps], axis=1), circle])
-    found = path_speed(paths, dt=50)
-    assert found.shape == (2, 5)
-    assert found[0] == pytest.approx(5) and found[1] == pytest.approx(2, rel=1e-2)
+    result = path_speed(paths, dt=50)
+    assert result.shape == (2, 5)
+    assert result[0] == pytest.approx(5) and result[1] == pytest.approx(2, rel=1e-2)
     paths[1, 3:] = np.nan
     assert np.isnan(path_speed(paths, dt=50)[1, 2:]).all()
 

@@ -46,8 +46,8 @@ def test_groups_are_the_combinations_that_occur():
 
 def test_the_sequence_is_that_of_each_environment():
     table = {"env": np.array([0, 1, 0, 1]), "trial": np.arange(4), "choice": np.array([1, 2, 3, 4])}
-    found = analysis.with_previous(table)
-    assert found["choice"].tolist() == [1, 3, 2, 4] and found["prev_choice"].tolist() == [None, 1, None, 2]
+    estimate = analysis.with_previous(table)
+    assert estimate["choice"].tolist() == [1, 3, 2, 4] and estimate["prev_choice"].tolist() == [None, 1, None, 2]
 
 
 def test_psychometric_reads_the_side_from_choice_and_outcome(rng):
@@ -73,21 +73,21 @@ def test_history_keeps_unanswered_trials_in_the_sequence(rng):
     side[0] = 1
     table = answered(side > 0, x > 0) | {"env": np.zeros(3000, int), "trial": np.arange(3000)}
     table["outcome"] = np.where(np.arange(3000) % 50 == 7, "miss", table["outcome"])
-    found = from_trials.choice_history(table, strength=None, n_lags=2)
-    assert 0.8 in found.after_correct.weights["win_1"] and 0.8 in found.after_error.weights["lose_1"]
+    estimate = from_trials.choice_history(table, strength=None, n_lags=2)
+    assert 0.8 in estimate.after_correct.weights["win_1"] and 0.8 in estimate.after_error.weights["lose_1"]
     assert from_trials.win_stay_lose_shift(table).win_stay.value > 0.6
 
 
 def test_context_use_finds_the_relevant_source(rng):
-    context, towards, other = rng.integers(0, 2, 1500), rng.integers(1, 3, 1500), rng.integers(1, 3, 1500)
+    context, towards, second = rng.integers(0, 2, 1500), rng.integers(1, 3, 1500), rng.integers(1, 3, 1500)
     coh = rng.choice([5.0, 15, 50], (1500, 2))
     relevant, irrelevant = coh[np.arange(1500), context], coh[np.arange(1500), 1 - context]
-    drive = 0.08 * relevant * (2 * towards - 3) + 0.02 * irrelevant * (2 * other - 3)
+    drive = 0.08 * relevant * (2 * towards - 3) + 0.02 * irrelevant * (2 * second - 3)
     table = answered(drive + rng.logistic(size=1500) > 0, towards == 2) | {
-        "context": context, "ground_truth": towards, "other_choice": other, "coh_1": coh[:, 0], "coh_2": coh[:, 1],
+        "context": context, "ground_truth": towards, "other_choice": second, "coh_1": coh[:, 0], "coh_2": coh[:, 1],
     }  # fmt: skip
-    found = from_trials.context_use(table)
-    assert 0.08 in found.relevant and 0.02 in found.irrelevant
+    estimate = from_trials.context_use(table)
+    assert 0.08 in estimate.relevant and 0.02 in estimate.irrelevant
 
 
 def test_cues_from_strengths_and_from_shares(rng):
@@ -95,8 +95,8 @@ def test_cues_from_strengths_and_from_shares(rng):
     sigma = np.array([10, 10, 10 / np.sqrt(2)])[kind]
     table = answered(rng.normal(x, sigma) > 0, x > 0)
     table |= {"coh_1": np.where(kind == 1, 0, np.abs(x)), "coh_2": np.where(kind == 0, 0, np.abs(x))}
-    found = from_trials.cue_combination(table, lapse=0.0, n_boot=100)
-    assert 1 in found.ratio and set(found.sigma) == {"first", "second", "both"}
+    estimate = from_trials.cue_combination(table, lapse=0.0, n_boot=100)
+    assert 1 in estimate.ratio and set(estimate.sigma) == {"first", "second", "both"}
     share = rng.random(3000)
     drive = 0.1 * x * share + 0.1 * x * (1 - share)
     mixed = answered(drive + rng.logistic(size=3000) > 0, x > 0) | {"coh": np.abs(x), "coh_prop": share}
@@ -108,9 +108,9 @@ def test_wager_counts_the_sure_action_whatever_its_outcome():
         "choice": [3, 1, 2, 1, 3], "outcome": ["error", "correct", "error", "correct", "abort"],
         "wager": [True, True, True, False, False], "coh": [0.0, 1, 1, 1, 0],
     }  # fmt: skip
-    found = from_trials.wagering(table, n_boot=20)
-    assert found.p_sure.value == pytest.approx(1 / 3) and found.sure.value.tolist() == [1, 0]
-    assert found.accuracy_offered.value[1] == 0.5 and found.accuracy_not_offered.value[1] == 1
+    estimate = from_trials.wagering(table, n_boot=20)
+    assert estimate.p_sure.value == pytest.approx(1 / 3) and estimate.sure.value.tolist() == [1, 0]
+    assert estimate.accuracy_offered.value[1] == 0.5 and estimate.accuracy_not_offered.value[1] == 1
 
 
 def test_indifference_follows_the_good_not_the_position(rng):

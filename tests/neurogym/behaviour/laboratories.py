@@ -111,12 +111,12 @@ def ibl_folder(root: Path, rng: np.random.Generator, arrays: bool) -> Made:
         rows = (d.subject == k // 2) & (d.session == k % 2)
         folder = root / "lab" / "Subjects" / f"M{k // 2}" / f"2020-01-0{k % 2 + 1}" / "001" / "alf"
         folder.mkdir(parents=True)
-        part = {name: values[rows] for name, values in columns.items()}
+        piece = {name: values[rows] for name, values in columns.items()}
         if arrays:
-            for name, values in part.items():
+            for name, values in piece.items():
                 np.save(folder / f"_ibl_trials.{name}.npy", values)
         else:
-            parquet.write_table(pa.table(part), folder / "_ibl_trials.table.pqt")
+            parquet.write_table(pa.table(piece), folder / "_ibl_trials.table.pqt")
     roles = {
         "choice": "choice",
         "correct": "feedbackType",

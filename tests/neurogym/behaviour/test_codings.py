@@ -30,18 +30,18 @@ def test_minus_one_beside_zero_and_one_is_a_miss_where_other_columns_say_so(witn
         table["contrast"] = stimulus
     if witness == "rt":
         table["rt"] = np.where(missed, np.nan, 0.5 + rng.random(300))
-    found = reading.read(table)
-    assert found.choices == ("0", "1")
-    np.testing.assert_array_equal(found.join("choice") < 0, missed)
+    result = reading.read(table)
+    assert result.choices == ("0", "1")
+    np.testing.assert_array_equal(result.join("choice") < 0, missed)
 
 
 def test_zero_between_minus_one_and_one_is_a_miss_where_other_columns_say_so():
     rng, stimulus, right, correct = signed()
     missed = rng.random(300) < 0.1
     table = {"choice": np.where(missed, 0, 2 * right - 1), "correct": (correct & ~missed).astype(int), "s": stimulus}
-    found = reading.read(table)
-    assert found.choices == ("-1", "1") and int((found.join("choice") < 0).sum()) == missed.sum()
-    assert np.nanmean(found.join("correct")) == pytest.approx(correct[~missed].mean())
+    result = reading.read(table)
+    assert result.choices == ("-1", "1") and int((result.join("choice") < 0).sum()) == missed.sum()
+    assert np.nanmean(result.join("correct")) == pytest.approx(correct[~missed].mean())
 
 
 def test_two_possible_readings_are_said_and_a_flag_decides():
@@ -64,10 +64,10 @@ def test_codes_for_no_time_are_left_out_and_the_unit_is_that_of_most_times(code,
     if code == 999 and unit == 1000:
         pytest.skip("999 ms is a time")
     rt[::10] = code
-    found = reading.read({"choice": right.astype(int), "correct": correct, "rt": rt})
-    times = found.join("rt")
+    result = reading.read({"choice": right.astype(int), "correct": correct, "rt": rt})
+    times = result.join("rt")
     assert np.isnan(times[::10]).all() and 0.2 < np.nanmin(times) and np.nanmax(times) < 5
-    assert any("reaction time" in reason for reason in found.reading.left_out)
+    assert any("reaction time" in reason for reason in result.reading.left_out)
 
 
 def test_times_below_zero_are_missing_and_those_with_the_sign_of_the_choice_are_not():
@@ -83,52 +83,52 @@ def test_an_empty_stimulus_leaves_one_trial_out_with_a_count():
     _, stimulus, right, correct = signed()
     stimulus = stimulus.astype(object)
     stimulus[7] = None
-    found = reading.read({"choice": right.astype(int), "correct": correct, "contrast": stimulus})
-    assert found.join("choice")[7] == -1 and found.n_trials == 300
-    assert any("without contrast" in reason for reason in found.reading.left_out)
+    result = reading.read({"choice": right.astype(int), "correct": correct, "contrast": stimulus})
+    assert result.join("choice")[7] == -1 and result.n_trials == 300
+    assert any("without contrast" in reason for reason in result.reading.left_out)
 
 
 def test_a_single_choice_is_described_as_far_as_possible():
     from neurogym.behaviour.describe import describe
 
-    found = reading.read({"choice": ["left"] * 60, "correct": [1, 0] * 30})
-    assert describe(found)[0].accuracy.value == 0.5 and "at least two choices" in notes_of(found)
+    result = reading.read({"choice": ["left"] * 60, "correct": [1, 0] * 30})
+    assert describe(result)[0].accuracy.value == 0.5 and "at least two choices" in notes_of(result)
 
 
 def test_accuracy_below_one_half_is_said_and_nothing_is_changed():
     _, stimulus, right, correct = signed()
-    found = reading.read({"choice": right.astype(int), "correct": ~correct, "contrast": stimulus})
-    assert "other way round" in notes_of(found)
-    np.testing.assert_array_equal(found.join("correct"), ~correct)
+    result = reading.read({"choice": right.astype(int), "correct": ~correct, "contrast": stimulus})
+    assert "other way round" in notes_of(result)
+    np.testing.assert_array_equal(result.join("correct"), ~correct)
 
 
 @pytest.mark.parametrize("words", [("face", "house"), ("house", "face")])
 def test_the_sign_of_a_stimulus_is_turned_if_choices_fall_with_it(words):
     _, stimulus, right, correct = signed()
-    found = reading.read({"response": np.where(right, words[1], words[0]), "accuracy": correct, "morph": stimulus})
-    evidence, choice = found.join("stimuli")[:, 0], found.join("choice")
+    result = reading.read({"response": np.where(right, words[1], words[0]), "accuracy": correct, "morph": stimulus})
+    evidence, choice = result.join("stimuli")[:, 0], result.join("choice")
     assert np.corrcoef(evidence, choice)[0, 1] > 0.5
     turned = words[1] == "face"
-    assert found.stimuli == (("-morph",) if turned else ("morph",))
-    assert ("sign is turned" in notes_of(found)) == turned
+    assert result.stimuli == (("-morph",) if turned else ("morph",))
+    assert ("sign is turned" in notes_of(result)) == turned
 
 
 def test_keys_that_are_not_allowed_are_no_answers():
     _, stimulus, right, correct = signed()
     keys = np.where(right, "j", "f").astype(object)
     keys[[3, 50]] = "space"
-    found = reading.read({"response": keys, "correct": correct, "coherence": stimulus})
-    assert found.choices == ("f", "j") and np.flatnonzero(found.join("choice") < 0).tolist() == [3, 50]
+    result = reading.read({"response": keys, "correct": correct, "coherence": stimulus})
+    assert result.choices == ("f", "j") and np.flatnonzero(result.join("choice") < 0).tolist() == [3, 50]
 
 
 def test_sessions_of_blocks_and_restarting_trials_are_said():
     rows = {"subject": [1] * 40, "block": np.repeat([1, 2], 20), "trial": list(range(20)) * 2, "choice": [0, 1] * 20,
             "reward": [1, 0, 0, 1] * 10}  # fmt: skip
-    found = reading.read(rows)
-    assert len(found.sessions) == 2 and "block is read as a session" in notes_of(found)
+    result = reading.read(rows)
+    assert len(result.sessions) == 2 and "block is read as a session" in notes_of(result)
     rows["trial"] = list(range(40))
-    found = reading.read(rows)
-    assert len(found.sessions) == 1 and "--session block" in notes_of(found)
+    result = reading.read(rows)
+    assert len(result.sessions) == 1 and "--session block" in notes_of(result)
 
 
 def test_sessions_of_single_trials_among_long_ones_are_said():
@@ -139,8 +139,8 @@ def test_sessions_of_single_trials_among_long_ones_are_said():
 def test_sides_are_the_correct_choice_only_where_choices_depend_on_them():
     rng, stimulus, right, _ = signed()
     words = {"choice": np.where(right, "right", "left"), "side": np.where(stimulus > 0, "right", "left")}
-    found = reading.read({**words, "coh": np.abs(stimulus)})
-    assert found.roles["ground_truth"] == "side" and found.stimuli == ("signed coh",)
+    result = reading.read({**words, "coh": np.abs(stimulus)})
+    assert result.roles["ground_truth"] == "side" and result.stimuli == ("signed coh",)
     random = {"choice": right.astype(int), "side": rng.integers(0, 2, 300), "outcome": rng.choice([-1, 1], 300)}
     assert "ground_truth" not in reading.read(random).roles
 
@@ -153,8 +153,10 @@ def test_screens_of_jspsych_are_left_out_without_correct_responses_as_well():
         rows.append({**common, "trial_type": "html-keyboard-response", "trial_index": 2 * k + 1, "response": None})
         answer = {"trial_index": 2 * k + 2, "response": int(right[k]), "rt": 500 + k, "stimulus": "a.png"}
         rows.append({**common, "trial_type": "image-button-response", **answer})
-    found = reading.read(rows)
-    assert found.n_trials == 100 and (found.join("choice") >= 0).all() and sum(found.reading.left_out.values()) == 101
+    result = reading.read(rows)
+    assert (
+        result.n_trials == 100 and (result.join("choice") >= 0).all() and sum(result.reading.left_out.values()) == 101
+    )
 
 
 def test_names_of_e_prime_are_read():
@@ -167,9 +169,9 @@ def test_names_of_e_prime_are_read():
 
 def test_gains_and_losses_are_kept_apart_and_losses_are_negative():
     table = {"subjID": [1] * 40, "choice": [1, 2, 3, 4] * 10, "gain": [50, 100] * 20, "loss": [0, 250] * 20}
-    found = reading.read(table)
-    assert found.roles["gain"] == "gain" and set(found.join("loss")) == {0.0, -250.0}
-    np.testing.assert_array_equal(found.join("reward"), found.join("gain") + found.join("loss"))
+    result = reading.read(table)
+    assert result.roles["gain"] == "gain" and set(result.join("loss")) == {0.0, -250.0}
+    np.testing.assert_array_equal(result.join("reward"), result.join("gain") + result.join("loss"))
 
 
 def test_second_stages_of_four_choices_say_the_state():
@@ -179,8 +181,8 @@ def test_second_stages_of_four_choices_say_the_state():
         "level2_choice": [1, 2, 3, 4] * 10,
         "reward": [0, 1] * 20,
     }
-    found = reading.read(table)
-    assert found.join("state")[:4].tolist() == [0, 0, 1, 1] and found.join("choice2")[:4].tolist() == [0, 1, 0, 1]
+    result = reading.read(table)
+    assert result.join("state")[:4].tolist() == [0, 0, 1, 1] and result.join("choice2")[:4].tolist() == [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -206,9 +208,9 @@ def test_comments_short_lines_latin_1_and_a_decimal_comma_are_read_with_counts(t
     trials = ["Mäuschen;links;-0,5;1", "Mäuschen;rechts;0,5;1"] * 30
     lines = ["# Labor", "Tier;Wahl;contrast;correct", *trials, "# Ende", "kurz;"]
     (tmp_path / "t.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
-    found = reading.read(tmp_path / "t.csv", {"subject": "Tier", "choice": "Wahl"})
-    assert found.subjects == ("Mäuschen",) and found.join("stimuli")[0, 0] == -0.5 and found.n_trials == 60
-    assert found.reading.left_out == {"lines with 2 of 4 entries": 1, "lines of comments": 2}
+    result = reading.read(tmp_path / "t.csv", {"subject": "Tier", "choice": "Wahl"})
+    assert result.subjects == ("Mäuschen",) and result.join("stimuli")[0, 0] == -0.5 and result.n_trials == 60
+    assert result.reading.left_out == {"lines with 2 of 4 entries": 1, "lines of comments": 2}
 
 
 @pytest.mark.parametrize(
@@ -232,9 +234,9 @@ def test_conditions_and_formulas():
     rng, stimulus, right, correct = signed()
     table = {"side": np.where(right, "R", "L"), "hit": correct, "size": np.abs(stimulus)}
     table |= {"task": ["main", "extra"] * 150, "where": np.where(stimulus > 0, "r", "l")}
-    found = reading.read(table, {"stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"])
-    assert found.n_trials == 150
-    np.testing.assert_allclose(found.join("stimuli")[:, 0], stimulus[::2])
+    result = reading.read(table, {"stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"])
+    assert result.n_trials == 150
+    np.testing.assert_allclose(result.join("stimuli")[:, 0], stimulus[::2])
     for condition in ("task == mian", "tsk == main", "task < 3", "task == main and size > 0"):
         with pytest.raises(reading.TableError):
             reading.read(table, where=[condition])

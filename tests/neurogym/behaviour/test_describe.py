@@ -32,22 +32,22 @@ def frame(rng, trials=400):
 def test_simulated_truth_lies_within_intervals_as_often_as_they_say():
     inside = {name: 0 for name in TRUTH}
     for seed in range(40):
-        found = describe(reading.read(frame(np.random.default_rng(seed))))[0]
+        estimate = describe(reading.read(frame(np.random.default_rng(seed))))[0]
         for name, value in TRUTH.items():
-            inside[name] += value in getattr(found, name)
+            inside[name] += value in getattr(estimate, name)
     assert 0.9 <= np.mean(list(inside.values())) / 40 <= 0.99, inside
     assert min(inside.values()) >= 34, inside
 
 
 def test_reversed_codings_give_the_same_numbers():
     table = frame(np.random.default_rng(1))
-    found = describe(reading.read(table))[0]
+    estimate = describe(reading.read(table))[0]
     reverse = describe(reading.read({**table, "contrast": -table["contrast"]}))[0]
     for name in TRUTH:
-        assert getattr(found, name).value == pytest.approx(getattr(reverse, name).value, abs=1e-6), name
-        assert TRUTH[name] in getattr(found, name), name
-    assert np.all(np.diff(found.psychometric.value[[0, 4, 8]]) > 0)
-    np.testing.assert_allclose(found.psychometric.value, reverse.psychometric.value)
+        assert getattr(estimate, name).value == pytest.approx(getattr(reverse, name).value, abs=1e-6), name
+        assert TRUTH[name] in getattr(estimate, name), name
+    assert np.all(np.diff(estimate.psychometric.value[[0, 4, 8]]) > 0)
+    np.testing.assert_allclose(estimate.psychometric.value, reverse.psychometric.value)
 
 
 def test_the_shift_between_blocks_is_found():
@@ -84,16 +84,16 @@ def test_stay_probabilities_and_transitions_of_a_two_step_task():
         )
         stay = 0.8 if win == common else 0.4
         choice = choice if rng.random() < stay else 1 - choice
-    found = describe(reading.read(rows))[0].two_step
-    assert 0.7 in found.common and len(found.common_by_session.x) == 10
+    estimate = describe(reading.read(rows))[0].two_step
+    assert 0.7 in estimate.common and len(estimate.common_by_session.x) == 10
     for name, value in {
         "common, rewarded": 0.8,
         "rare, rewarded": 0.4,
         "common, unrewarded": 0.4,
         "rare, unrewarded": 0.8,
     }.items():
-        assert found.stay[name].low - 0.03 < value < found.stay[name].high + 0.03
-    assert found.regression["reward x transition"].low > 0.5 and 0 in found.regression["transition"]
+        assert estimate.stay[name].low - 0.03 < value < estimate.stay[name].high + 0.03
+    assert estimate.regression["reward x transition"].low > 0.5 and 0 in estimate.regression["transition"]
     swapped = [{**row, "state2": 5 - row["state2"]} if row["session"] > 4 else row for row in rows]
     shares = describe(reading.read(swapped))[0].two_step.common_by_session.value
     assert abs(shares[:5].mean() - shares[5:].mean()) > 0.3
@@ -122,7 +122,7 @@ def test_a_group_has_intervals_over_subjects():
         tables += [{"subject": f"s{subject}", "choice": int(r), "contrast": s, "correct": int(r == (s > 0))}
                    for r, s in zip(right, stimulus, strict=True)]  # fmt: skip
     group, *each = describe(reading.read(tables))
-    values = [own.pse.value for own in each]
+    values = [private.pse.value for private in each]
     assert len(each) == 6 and group.pse.value == pytest.approx(np.mean(values))
     assert group.pse.se == pytest.approx(np.std(values, ddof=1) / np.sqrt(6))
 
@@ -137,6 +137,6 @@ def test_no_reward_is_printed_for_a_table_without_rewards_and_no_weight_that_is_
 
 
 def test_descriptions_are_plain_data():
-    found = describe(reading.read(frame(np.random.default_rng(7), 80)))
-    json.dumps([each.to_dict() for each in found])
-    assert replace(found[0], subject="x").subject == "x"
+    estimate = describe(reading.read(frame(np.random.default_rng(7), 80)))
+    json.dumps([each.to_dict() for each in estimate])
+    assert replace(estimate[0], subject="x").subject == "x"

@@ -80,9 +80,11 @@ def test_omissions_at_a_deadline_are_informative_and_dropping_them_biases_the_fi
         late = rt > 1.5
         assert 0.08 < late.mean() < 0.35
         data = table(x, np.where(late, -1, choice), np.where(late, np.nan, rt))
-        for found, options in ((counted, {"deadline": 1.5}), (dropped, {})):
+        for results, options in ((counted, {"deadline": 1.5}), (dropped, {})):
             fit = fitted(data, **options)
-            found.append([(fit.parameters[name].value - values[name]) / fit.parameters[name].se for name in ("k", "A")])
+            results.append(
+                [(fit.parameters[name].value - values[name]) / fit.parameters[name].se for name in ("k", "A")]
+            )
     assert np.abs(np.mean(counted, 0)).max() < 1
     assert np.abs(np.mean(dropped, 0)).max() > 3
 

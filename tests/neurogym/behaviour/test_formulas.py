@@ -44,8 +44,8 @@ def test_a_saved_fit_predicts_new_sessions_by_their_columns(data):
     model = Diffusion(vary={"drift": "coh * block", "bound": "speed"})
     policy = model.fit([Problem(data)])[0].policy
     again = model.from_arrays(model.to_arrays(policy), data)
-    one = data.sessions[2].part("part", slice(0, 1))  # a single category of the block
-    np.testing.assert_allclose(predict(again, [one])[0], predict(policy, data.sessions[2:])[0][:1])
+    first = data.sessions[2].part("part", slice(0, 1))  # a single category of the block
+    np.testing.assert_allclose(predict(again, [first])[0], predict(policy, data.sessions[2:])[0][:1])
 
 
 @pytest.mark.parametrize(

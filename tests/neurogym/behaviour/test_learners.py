@@ -81,10 +81,10 @@ def test_parameters_are_recovered(name):
 def test_gains_and_losses_of_a_trial_count_separately():
     model = GainLossLearner("m")
     choice = np.tile([0, 1, 2, 3], 60)
-    one = {"gain": np.ones(240), "loss": -np.ones(240), "reward": np.zeros(240)}
+    first = {"gain": np.ones(240), "loss": -np.ones(240), "reward": np.zeros(240)}
     none = {"gain": np.zeros(240), "loss": np.zeros(240), "reward": np.zeros(240)}
     predicted = []
-    for columns in (one, none):
+    for columns in (first, none):
         data = Behaviour((session(choice, **columns),), choices=FOUR.choices)
         x = np.array(
             [each.unbounded(0.8) if each.name == "alpha_gain" else each.mean for each in model.parameters(data)]

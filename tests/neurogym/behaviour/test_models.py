@@ -39,9 +39,9 @@ def test_a_value_learner_is_recovered():
         subject(model, BANDIT, ReversingBandit(1, 600, 2, rng), rng, alpha=a, beta=b, kappa=k) for a, b, k in truth
     ]
     fits = model.fit([Problem(table) for table in tables])
-    found = np.array([[fit.parameters[name].value for name in ("alpha", "beta", "kappa")] for fit in fits])
+    result = np.array([[fit.parameters[name].value for name in ("alpha", "beta", "kappa")] for fit in fits])
     for k, least in enumerate((0.9, 0.8, 0.8)):
-        assert np.corrcoef(found[:, k], np.array(truth)[:, k])[0, 1] > least
+        assert np.corrcoef(result[:, k], np.array(truth)[:, k])[0, 1] > least
     inside = [
         value in fit.parameters[name]
         for fit, row in zip(fits, truth, strict=True)
@@ -55,8 +55,8 @@ def test_the_weight_of_planning_is_recovered():
     weights = np.linspace(0.05, 0.95, 6)
     common = {"alpha1": 0.5, "alpha2": 0.5, "lambda": 0.6, "beta1": 6.0, "beta2": 4.0, "p": 0.1}
     tables = [subject(model, TWO_STEP, TwoStepWorld(1, 500, rng), rng, w=w, **common) for w in weights]
-    found = [fit.parameters["w"].value for fit in model.fit([Problem(table) for table in tables])]
-    assert np.corrcoef(found, weights)[0, 1] > 0.9
+    result = [fit.parameters["w"].value for fit in model.fit([Problem(table) for table in tables])]
+    assert np.corrcoef(result, weights)[0, 1] > 0.9
 
 
 def test_hidden_states_are_recovered():
@@ -92,10 +92,10 @@ def test_drifting_weights_are_recovered():
     weights = np.cumsum(np.vstack([rng.normal(0, 1, 3), rng.normal(size=(trials - 1, 3)) * sigma]), 0)
     x = rng.normal(size=(trials, 3))
     choice = (rng.random(trials) < 1 / (1 + np.exp(-(x * weights).sum(1)))).astype(int)
-    walk, found = fit_walk(x[None], choice[None], Walk(np.zeros(3), np.ones(3), np.full(3, 0.02**2)))
+    walk, result = fit_walk(x[None], choice[None], Walk(np.zeros(3), np.ones(3), np.full(3, 0.02**2)))
     assert np.abs(np.log2(np.sqrt(walk.step) / sigma))[:2].max() < 0.5
-    sd = np.sqrt(np.diagonal(found.covariance[:, 0], 0, 1, 2))
-    assert (np.abs(found.mean[:, 0] - weights) < 1.96 * sd).mean() > 0.88
+    sd = np.sqrt(np.diagonal(result.covariance[:, 0], 0, 1, 2))
+    assert (np.abs(result.mean[:, 0] - weights) < 1.96 * sd).mean() > 0.88
 
 
 def test_the_diffusion_of_the_monkeys():

@@ -53,10 +53,10 @@ def reordered(order: np.ndarray) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("name", orders())
 def test_descriptions_and_fits_do_not_depend_on_the_order_of_rows(name):
-    one, other = read(columns()), read(reordered(orders()[name]))
-    assert [each.to_dict() for each in describe(one)] == [each.to_dict() for each in describe(other)]
+    first, second = read(columns()), read(reordered(orders()[name]))
+    assert [each.to_dict() for each in describe(first)] == [each.to_dict() for each in describe(second)]
     for model in (Logistic(1), Drifting(0)):
-        a, b = (model.fit([Problem(table.of("rat9"))])[0] for table in (one, other))
+        a, b = (model.fit([Problem(table.of("rat9"))])[0] for table in (first, second))
         assert a.parameters == b.parameters and a.score == b.score
 
 
@@ -78,17 +78,17 @@ def test_the_order_of_files_does_not_matter(tmp_path):
         write(tmp_path / f"{who}.csv", {name: column[table["subject"] == who] for name, column in table.items()})
         for who in ("rat9", "b", "rat10")
     ]
-    one, other = (describe(read(each)) for each in (paths, paths[::-1]))
-    assert [each.to_dict() for each in one] == [each.to_dict() for each in other]
+    first, second = (describe(read(each)) for each in (paths, paths[::-1]))
+    assert [each.to_dict() for each in first] == [each.to_dict() for each in second]
 
 
 def test_comparisons_do_not_depend_on_the_order_of_rows(tmp_path):
     agent = comparison.as_trials(read(columns(seed=5)))
-    found = []
+    results = []
     for name in ("backwards", "shuffled"):
         data = write(tmp_path / f"{name}.csv", reordered(orders()[name]))
-        theirs = comparison.as_trials(comparison.read(data, None))
-        found.append(
-            json.dumps([row.to_dict() for row in comparison.statistics(agent, theirs, strength=None, n_boot=20)])
+        reference = comparison.as_trials(comparison.read(data, None))
+        results.append(
+            json.dumps([row.to_dict() for row in comparison.statistics(agent, reference, strength=None, n_boot=20)])
         )
-    assert found[0] == found[1]
+    assert results[0] == results[1]

@@ -66,7 +66,7 @@ def test_zero_between_minus_one_and_one_is_a_miss(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, given, words",
+    "text, settings, words",
     [
         ("choice,correct\nleft,1\nright,maybe\n", {}, ["'correct'", "row 2", "'maybe'", "0 or 1"]),
         (
@@ -82,9 +82,9 @@ def test_zero_between_minus_one_and_one_is_a_miss(tmp_path):
         ("choice,correct\n", {}, ["no rows"]),
     ],
 )
-def test_a_bad_table_gets_one_line(tmp_path, text, given, words):
+def test_a_bad_table_gets_one_line(tmp_path, text, settings, words):
     with pytest.raises(reading.TableError) as error:
-        reading.read(write(tmp_path, text), given)
+        reading.read(write(tmp_path, text), settings)
     for word in words:
         assert word in str(error.value)
     assert "\n" not in str(error.value)
@@ -127,14 +127,14 @@ def test_bias_lapses_and_history_are_found():
             choice[t] = rng.random() < p
         correct = choice == (stimulus > 0)
         sessions.append(session(choice, name=str(k), correct=correct, reward=correct, stimuli=stimulus[:, None]))
-    found = describe(Behaviour(tuple(sessions), ("left", "right"), ("s",)))[0]
-    assert 0.8 in found.history["choice, 1 back"] and 0.0 in found.history["choice x outcome, 1 back"]
-    assert 1.5 in found.history["s"] and 0.5 in found.history["bias"]
-    assert found.lapse_low.value < 0.05 and found.lapse_high.value < 0.05
-    assert found.psychometric.n.sum() == 6000
+    estimate = describe(Behaviour(tuple(sessions), ("left", "right"), ("s",)))[0]
+    assert 0.8 in estimate.history["choice, 1 back"] and 0.0 in estimate.history["choice x outcome, 1 back"]
+    assert 1.5 in estimate.history["s"] and 0.5 in estimate.history["bias"]
+    assert estimate.lapse_low.value < 0.05 and estimate.lapse_high.value < 0.05
+    assert estimate.psychometric.n.sum() == 6000
 
 
 def test_a_stimulus_named_like_a_role_is_not_read_as_the_role():
     table = {"choice": np.array([0, 1, 0, 1]), "correct": np.array([1, 1, 0, 1]), "rt": np.array([5.0, 6.0, 7.0, 8.0])}
-    found = reading.from_columns(table, {"stimuli": ["rt"]})
-    assert found.stimuli == ("rt",) and np.isnan(found.join("rt")).all()
+    result = reading.from_columns(table, {"stimuli": ["rt"]})
+    assert result.stimuli == ("rt",) and np.isnan(result.join("rt")).all()

@@ -51,8 +51,8 @@ def test_expected_transitions_are_fitted_by_their_maximum():
     p = transition_probabilities(base, weights, inputs)
     np.testing.assert_allclose(p.sum(-1), 1)
     pairs = 0.5 * p
-    found, slopes = improve_transitions(np.full((2, 2), 0.5), np.zeros((2, 1)), pairs, inputs)
-    np.testing.assert_allclose(found, base, atol=0.02)
+    result, slopes = improve_transitions(np.full((2, 2), 0.5), np.zeros((2, 1)), pairs, inputs)
+    np.testing.assert_allclose(result, base, atol=0.02)
     np.testing.assert_allclose(slopes, weights, atol=0.05)
 
 

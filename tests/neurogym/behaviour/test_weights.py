@@ -18,9 +18,9 @@ def simulated(rng, trials, weight, bias=0.0, history=0.0, sessions=1, spread=0.0
     rows = []
     for k in range(sessions):
         stimulus = rng.choice([-1, -0.5, -0.25, 0, 0.25, 0.5, 1], trials)
-        choice, last, here = np.zeros(trials, int), 0, bias + spread * rng.normal()
+        choice, last, present = np.zeros(trials, int), 0, bias + spread * rng.normal()
         for t in range(trials):
-            logit = weight * stimulus[t] + here + history * last
+            logit = weight * stimulus[t] + present + history * last
             choice[t] = rng.random() < 1 / (1 + np.exp(-logit))
             last = 2 * choice[t] - 1
         rows.append(session(choice, name=str(k), stimuli=stimulus[:, None]))
@@ -34,9 +34,9 @@ def test_intervals_of_weights_cover_the_truth(trials, weight, history):
     hits = dict.fromkeys(truth, 0)
     for _ in range(repeats):
         table = simulated(rng, trials, weight, 0.3, history)
-        found = Logistic(1, past_stimuli=False).fit([Problem(table)])[0].parameters
+        result = Logistic(1, past_stimuli=False).fit([Problem(table)])[0].parameters
         for name, value in truth.items():
-            hits[name] += value in found[name]
+            hits[name] += value in result[name]
     assert min(hits.values()) >= 51  # of 60: below with probability 0.002 where coverage is 0.95
 
 
@@ -48,14 +48,14 @@ def test_the_bias_over_sessions_with_biases_of_their_own_is_covered():
 
 def test_bias_is_removed_also_with_three_choices():
     rng, truth = np.random.default_rng(0), np.array([[0.5, 1.5], [-0.5, -1.0]])
-    found = []
+    results = []
     for _ in range(150):
         x = np.column_stack([np.ones(60), rng.normal(size=60)])
         p = np.exp(np.column_stack([np.zeros(60), x @ truth.T]))
         choice = (rng.random(60)[:, None] > np.cumsum(p / p.sum(1, keepdims=True), 1)).sum(1)
-        found.append(fit_bias_reduced(x, choice, 3)[0])
-    error = np.std(found, 0) / np.sqrt(len(found))
-    assert (np.abs(np.mean(found, 0) - truth) < 3.5 * error).all()
+        results.append(fit_bias_reduced(x, choice, 3)[0])
+    error = np.std(results, 0) / np.sqrt(len(results))
+    assert (np.abs(np.mean(results, 0) - truth) < 3.5 * error).all()
 
 
 def test_two_choices_agree_with_firth():
@@ -70,9 +70,11 @@ def test_two_choices_agree_with_firth():
 def test_separable_choices_are_named_and_their_weights_bounded():
     stimulus = np.tile([-1.0, -0.5, 0.5, 1.0], 50)
     table = Behaviour((session((stimulus > 0).astype(int), stimuli=stimulus[:, None]),), ("0", "1"), ("x",))
-    (found,) = describe(table)
-    assert found.separable
-    assert all(np.abs([each.low, each.high]).max() < 60 for each in found.history.values() if np.isfinite(each.value))
+    (estimate,) = describe(table)
+    assert estimate.separable
+    assert all(
+        np.abs([each.low, each.high]).max() < 60 for each in estimate.history.values() if np.isfinite(each.value)
+    )
     assert not describe(simulated(np.random.default_rng(0), 200, 2.0))[0].separable
     assert is_separable(np.array([[1.0, -1], [1, 1]]), [0, 1])
 

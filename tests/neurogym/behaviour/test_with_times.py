@@ -27,7 +27,7 @@ LEARNER = QLearning("q", QOptions(perseveration=True))
 
 def learners(n, response, values, response_values, arms=2, sessions=5, trials=200):
     """Return subjects that learn in a bandit and respond after some time."""
-    rng, found = np.random.default_rng(0), []
+    rng, results = np.random.default_rng(0), []
     table = Behaviour((session([0, 1], reward=[1, 0]),), choices=tuple(map(str, range(arms))))
     parameters = LEARNER.parameters(table)
     for k in range(n):
@@ -35,8 +35,8 @@ def learners(n, response, values, response_values, arms=2, sessions=5, trials=20
         response_x = np.array([each.unbounded(response_values(k)[each.name]) for each in response.parameters])
         inner = AgentEvidencePolicy(AgentPolicy(LEARNER, parameters, x, arms), response.columns)
         policy = TimedPolicy(inner, ResponseParameters(response), response_x, TimeSettings())
-        found.append(simulate(policy, ReversingBandit(sessions, trials, arms, rng), table, rng))
-    return found
+        results.append(simulate(policy, ReversingBandit(sessions, trials, arms, rng), table, rng))
+    return results
 
 
 def test_a_learner_is_recovered_from_choices_and_times():

@@ -47,8 +47,8 @@ class Alternating(Beliefs):
     def _each(self) -> np.ndarray:
         """Probability of the first direction if block 0, or block 1, came first; shape (n, 2)."""
         block = (np.arange(2) + self.done[:, None] // self.length) % 2
-        known = self.first[block, np.maximum(self.last, 0)[:, None]]
-        return np.where(self.last[:, None] < 0, self.first[block].mean(axis=-1), known)
+        expected = self.first[block, np.maximum(self.last, 0)[:, None]]
+        return np.where(self.last[:, None] < 0, self.first[block].mean(axis=-1), expected)
 
     def prior(self) -> np.ndarray:
         weight = np.exp(self.log - logsumexp(self.log, axis=1, keepdims=True))
@@ -92,12 +92,12 @@ def score(
         step += 1
         right = np.full(n, -1)
         if env.finished is not None:
-            done = env.finished
-            right[done["env"]] = done["ground_truth"]
-            counted = (count[done["env"]] >= warm) & (count[done["env"]] < trials)
-            hits[done["env"]] += done["performance"] * counted
-            count[done["env"]] += 1
-            step[done["env"]], sums[done["env"]] = 0, 0.0
+            finished = env.finished
+            right[finished["env"]] = finished["ground_truth"]
+            counted = (count[finished["env"]] >= warm) & (count[finished["env"]] < trials)
+            hits[finished["env"]] += finished["performance"] * counted
+            count[finished["env"]] += 1
+            step[finished["env"]], sums[finished["env"]] = 0, 0.0
         beliefs.told(right, count)
     each = hits / (trials - warm)
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(n))

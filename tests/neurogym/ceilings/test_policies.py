@@ -80,28 +80,28 @@ def play(env, policy: str, trials: int = TRIALS) -> Session:
     task = env.unwrapped
     hold = task.rule.hold
     answers = [a for a in range(int(env.action_space.n)) if a != hold]
-    first, step, truth, given, asked = ob, 0, -1, -1, ()
+    first, step, truth, settings, requested = ob, 0, -1, -1, ()
     while len(session.truth) < trials:
         gt, action = int(task.gt_now), 0 if hold is None else hold
         if gt != hold or hold is None:
             truth = gt
-            if policy != "skip" and given < 0:
-                given = int(policy) if policy.isdigit() else int(rng.choice(answers))
-                action, when, asked = given, step, tuple(np.round(np.ravel(ob), 1).tolist())
+            if policy != "skip" and settings < 0:
+                settings = int(policy) if policy.isdigit() else int(rng.choice(answers))
+                action, when, requested = settings, step, tuple(np.round(np.ravel(ob), 1).tolist())
         ob, _, terminated, truncated, info = env.step(action)
         step += 1
         if info["new_trial"]:
-            seen = (when, *np.round(np.ravel(first), 2).tolist()) if given >= 0 else ()
+            seen = (when, *np.round(np.ravel(first), 2).tolist()) if settings >= 0 else ()
             for column, value in zip(
                 (session.truth, session.answer, session.seen, session.asked, session.reward),
-                (truth, given, seen, asked, float(info["trial_reward"])),
+                (truth, settings, seen, requested, float(info["trial_reward"])),
                 strict=True,
             ):
                 column.append(value)
-            first, step, truth, given, asked = ob, 0, -1, -1, ()
+            first, step, truth, settings, requested = ob, 0, -1, -1, ()
         if terminated or truncated:
             ob, _ = env.reset()
-            first, step, truth, given, asked = ob, 0, -1, -1, ()
+            first, step, truth, settings, requested = ob, 0, -1, -1, ()
     return session
 
 
@@ -197,5 +197,5 @@ def test_performance_and_reward_have_their_own_observers(id_, rewards, performan
     ],
 )
 def test_unknown_where_no_calculation_is_exact(id_, name, arguments):
-    found = verdict(pkgutil.resolve_name(f"{module_of(name)}:{name}")(ngym.make(id_), **arguments))
-    assert found.score is None and found.why
+    result = verdict(pkgutil.resolve_name(f"{module_of(name)}:{name}")(ngym.make(id_), **arguments))
+    assert result.score is None and result.why

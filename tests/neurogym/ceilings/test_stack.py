@@ -34,8 +34,8 @@ def test_every_wrapper_says_what_it_does_to_the_ceiling(name):
     says = [c for c in cls.__mro__ if "effect_on_ceiling" in vars(c) or vars(c).get("ceiling_effect") is not None]
     assert says[0] not in (Forwarding, TrialWrapper), f"{name} leaves it open"
     env = put(name, TASKS["Conditional" if name == "VariableMapping" else "RDM"])
-    found = verdict(env)
-    assert (found.score is None) == bool(found.why)
+    result = verdict(env)
+    assert (result.score is None) == bool(result.why)
 
 
 def test_a_wrapper_that_does_not_say_makes_it_unknown():

@@ -18,12 +18,12 @@ def ceiling(task: str, **kwargs) -> dict | None:
 
 @pytest.mark.parametrize("task", registration.every_task())
 def test_every_task_states_its_ceiling(task):
-    found = ceiling(task)
+    result = ceiling(task)
     if task in UNKNOWN:
-        assert found is None
+        assert result is None
         return
-    assert set(found) == {"performance", "reward", "error", "method"}
-    assert 0 < found["performance"] <= 1 and 0 <= found["error"] < 0.005
+    assert set(result) == {"performance", "reward", "error", "method"}
+    assert 0 < result["performance"] <= 1 and 0 <= result["error"] < 0.005
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_every_task_states_its_ceiling(task):
     ],
 )
 def test_published_ceilings(task, performance, reward):
-    found = ceiling(task)
-    assert found["performance"] == pytest.approx(performance, abs=3e-4)
-    assert found["reward"] == pytest.approx(reward, abs=3e-4)
+    result = ceiling(task)
+    assert result["performance"] == pytest.approx(performance, abs=3e-4)
+    assert result["reward"] == pytest.approx(reward, abs=3e-4)
 
 
 def test_shorter_stimulus_has_a_lower_ceiling():
-    found = ceiling("PerceptualDecisionMaking-v0", timing={"fixation": 300, "stimulus": 500, "decision": 300})
-    assert found["performance"] == pytest.approx(0.8645, abs=1e-4)
+    result = ceiling("PerceptualDecisionMaking-v0", timing={"fixation": 300, "stimulus": 500, "decision": 300})
+    assert result["performance"] == pytest.approx(0.8645, abs=1e-4)
 
 
 def test_a_stored_ceiling_holds_for_the_default_parameters_only():

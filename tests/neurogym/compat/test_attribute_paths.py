@@ -27,16 +27,16 @@ SHADOWED = {
 
 def rows(heading: str) -> list[tuple[str, str]]:
     """First and second cell of every row below a heading of the page."""
-    part = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    return re.findall(r"^\| `([^`]+)` \| (.+) \|$", part, flags=re.MULTILINE)
+    word = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)` \| (.+) \|$", word, flags=re.MULTILINE)
 
 
 def attribute(path: str):
     """What an expression such as ``neurogym.a.b`` is, nothing imported by hand."""
-    found = importlib.import_module("neurogym")
+    result = importlib.import_module("neurogym")
     for name in path.split(".")[1:]:
-        found = getattr(found, name)
-    return found
+        result = getattr(result, name)
+    return result
 
 
 def test_every_module_is_an_attribute_of_its_package_before_it_is_imported():
@@ -71,14 +71,14 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("place", PLANTED)
-def test_a_module_put_under_another_name_is_no_endless_recursion(place):
+@pytest.mark.parametrize("position", PLANTED)
+def test_a_module_put_under_another_name_is_no_endless_recursion(position):
     """A place that the package needs itself may then lack a name, as in any package; nothing looks for ever."""
-    old = PLANTED[place]
+    old = PLANTED[position]
     code = f"""
 import sys, importlib, neurogym
-sys.modules[{place!r}] = importlib.import_module({old!r})
-if {place!r} in ("neurogym.core", "neurogym.wrappers"):
+sys.modules[{position!r}] = importlib.import_module({old!r})
+if {position!r} in ("neurogym.core", "neurogym.wrappers"):
     for name in ("TrialEnv", "ScheduleEnvs", "spaces", "no_such_name"):
         try:
             getattr(importlib.import_module({old!r}), name)
@@ -91,7 +91,7 @@ from neurogym.utils.spaces import Box
 from neurogym.config.base import PKG_DIR
 for name in dir(importlib.import_module({old!r})):
     getattr(importlib.import_module({old!r}), name)
-assert not hasattr(importlib.import_module({place!r}), "no_such_name")
+assert not hasattr(importlib.import_module({position!r}), "no_such_name")
 neurogym.make("GoNogo-v0").reset()
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=120)
@@ -131,8 +131,8 @@ def test_every_name_that_the_page_promises():
 
 def test_every_id_member_and_argument_that_the_page_promises():
     for old, new in rows("Ids"):
-        made, meant = ngym.make(old).unwrapped, ngym.make(new.strip("`").split(" ")[0]).unwrapped
-        assert type(made) is type(meant), old
+        created, meant = ngym.make(old).unwrapped, ngym.make(new.strip("`").split(" ")[0]).unwrapped
+        assert type(created) is type(meant), old
     task = ngym.make("GoNogo-v0").unwrapped
     task.reset()
     for member, _ in rows("Members of environments"):
@@ -150,7 +150,7 @@ def test_versions_can_be_compared():
     from importlib import metadata
 
     assert metadata.version("neurogym") == ngym.__version__ and metadata.version("ngym") == ngym.VERSION
-    assert tuple(int(part) for part in ngym.__version__.split(".")) >= (2, 2, 0)
+    assert tuple(int(word) for word in ngym.__version__.split(".")) >= (2, 2, 0)
     with pytest.raises(metadata.PackageNotFoundError):
         metadata.version("no-such-distribution")
 

@@ -41,11 +41,11 @@ ATTRIBUTES = {
 def test_attributes(task):
     env = ngym.make(f"{task}-v0").unwrapped
     for name, value in ATTRIBUTES[task].items():
-        found = getattr(env, name)
+        result = getattr(env, name)
         if isinstance(np.ravel(np.asarray(value))[0], str):
-            assert list(found) == value
+            assert list(result) == value
         else:
-            np.testing.assert_allclose(np.asarray(found, dtype=float), np.asarray(value, dtype=float))
+            np.testing.assert_allclose(np.asarray(result, dtype=float), np.asarray(value, dtype=float))
 
 
 SET = {
@@ -125,8 +125,8 @@ def test_annubes_takes_the_older_name_and_records_the_stimulus():
 def test_stimulus_duration_of_yang19_is_recorded(task):
     env = ngym.make(f"yang19.{task}-v0").unwrapped
     env.reset(seed=0)
-    found = {trial["stim_period"] for trial in (env.new_trial() for _ in range(40))}
-    assert found == {200, 400, 600}
+    results = {trial["stim_period"] for trial in (env.new_trial() for _ in range(40))}
+    assert results == {200, 400, 600}
 
 
 @pytest.mark.parametrize("task", ["go", "rtanti", "dms", "dnmc"])
@@ -154,9 +154,9 @@ def test_tags_of_contributed_tasks_are_listed():
 @pytest.mark.parametrize("task", ["DualDelayMatchSample-v0", "HierarchicalReasoning-v0"])
 def test_wrappers_do_not_decide_a_ground_truth_that_is_not_taken(task):
     """Choices can be read, but a bias that nothing follows would be silent."""
-    for put in (RandomGroundTruth, lambda env: SideBias(env, [[0.8, 0.2], [0.2, 0.8]])):
+    for wrap in (RandomGroundTruth, lambda env: SideBias(env, [[0.8, 0.2], [0.2, 0.8]])):
         with pytest.raises(AttributeError, match="does not take one ground truth"):
-            put(ngym.make(task))
+            wrap(ngym.make(task))
 
 
 def test_trials_can_be_drawn_before_a_reset_and_their_durations_read():

@@ -20,8 +20,8 @@ RDM = "PerceptualDecisionMaking-v0"
 
 
 def test_infinite_bounds_stay_infinite():
-    mine = ngym.spaces.Box(-np.inf, [0, np.inf, 2], dtype=np.float64)
-    assert mine.high.tolist() == [0, np.inf, 2] and np.isinf(mine.low).all() and mine.dtype == np.float64
+    ours = ngym.spaces.Box(-np.inf, [0, np.inf, 2], dtype=np.float64)
+    assert ours.high.tolist() == [0, np.inf, 2] and np.isinf(ours.low).all() and ours.dtype == np.float64
     env = ngym.make(RDM)
     for space in (env.observation_space, PassReward(env).observation_space):
         assert np.isinf(space.low).all() and np.isinf(space.high).all()
@@ -140,5 +140,5 @@ def test_noise_per_step_and_the_argument_that_it_follows_from_agree():
     env.update(dim_ring=2, cohs=[0])
     assert env.sigma == pytest.approx(0.5)
     env.reset(seed=0)
-    shown = np.concatenate([env.ob[1:21, 1:] for _ in range(200) if env.new_trial()])
-    assert shown.std() == pytest.approx(0.5, rel=0.05)
+    visible = np.concatenate([env.ob[1:21, 1:] for _ in range(200) if env.new_trial()])
+    assert visible.std() == pytest.approx(0.5, rel=0.05)

@@ -42,7 +42,7 @@ def test_one_warning_and_an_error_where_that_is_asked_for(case, monkeypatch):
         warnings.simplefilter("always")
         act()
         act()
-    ours = [one for one in seen if issubclass(one.category, LeniencyWarning)]
+    ours = [first for first in seen if issubclass(first.category, LeniencyWarning)]
     assert len(ours) == 1 and message in str(ours[0].message)
     assert ours[0].filename == __file__
     with strictly(), pytest.raises((ValueError, TypeError, OSError), match=message.replace("(", r"\(")):

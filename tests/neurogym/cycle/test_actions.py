@@ -34,9 +34,9 @@ def test_a_bad_action_says_so_and_changes_nothing(id_):
             env.step(action)
     for _ in range(5):
         action = env.action_space.sample()
-        one, two = env.step(action), twin.step(action)
-        np.testing.assert_array_equal(one[0], two[0])
-        assert one[1] == two[1]
+        first, two = env.step(action), twin.step(action)
+        np.testing.assert_array_equal(first[0], two[0])
+        assert first[1] == two[1]
 
 
 @pytest.mark.parametrize("form", [int, np.int64, np.array, lambda a: np.array([a]), np.uint8])

@@ -56,13 +56,13 @@ class FollowedPaths(Paths):
 
 def run(batch, actions):
     """Everything that a batch returns of a sequence of actions, shape (steps, environments)."""
-    found = []
+    results = []
     for each in actions:
         ob, reward, _, _, infos = batch.step(each)
         ended = np.flatnonzero(infos["new_trial"]).tolist()
-        told = [(i, *(infos[name][i] for name in ("trial_steps", "performance", "outcome", "rt"))) for i in ended]
-        found.append((ob.tolist(), reward.tolist(), infos["gt"].tolist(), repr(told)))
-    return found
+        reported = [(i, *(infos[name][i] for name in ("trial_steps", "performance", "outcome", "rt"))) for i in ended]
+        results.append((ob.tolist(), reward.tolist(), infos["gt"].tolist(), repr(reported)))
+    return results
 
 
 @pytest.mark.parametrize("task", [Paths, FollowedPaths])
@@ -82,8 +82,8 @@ def test_a_batch_goes_the_ways_of_single_environments(task, compiled, seed, monk
         actions = rng.integers(3, size=n)
         ob, reward, _, _, infos = batch.step(actions)
         for i, env in enumerate(singles):
-            own, gain, _, _, info = env.step(int(actions[i]))
-            assert np.array_equal(own, ob[i]) and gain == reward[i] and info["gt"] == infos["gt"][i]
+            private, gain, _, _, info = env.step(int(actions[i]))
+            assert np.array_equal(private, ob[i]) and gain == reward[i] and info["gt"] == infos["gt"][i]
             assert info["new_trial"] == infos["new_trial"][i]
             for name in ("trial_steps", "trial_reward", "performance", "outcome", "rt") if info["new_trial"] else ():
                 assert infos[name][i] == pytest.approx(info[name], nan_ok=True) or infos[name][i] == info[name]
@@ -114,10 +114,10 @@ def test_a_session_goes_on_from_the_middle_of_a_trial_that_has_jumped(task):
         batch.reset(seed=5)
         run(batch, actions[:cut])
         state = batch.state()
-        other = make_vec(lambda: task(2), 3)
-        other.reset(seed=9)
-        other.set_state(state)
-        assert run(batch, actions[cut:]) == run(other, actions[cut:])
+        second = make_vec(lambda: task(2), 3)
+        second.reset(seed=9)
+        second.set_state(state)
+        assert run(batch, actions[cut:]) == run(second, actions[cut:])
         env, copy = task(2), task(2)
         env.reset(seed=0), copy.reset(seed=1)
         for action in actions[:cut, 0]:
@@ -168,18 +168,18 @@ def test_shown_trials_and_data_sets_follow_the_right_actions(looking):
     assert inputs.shape[:2] == (33, 2)
     assert (np.diff(np.flatnonzero(targets[:, 0] > 0)) > 0).all()
     for trial in range(3):  # 11 steps each: wait, look, stimulus, delay, decision
-        part = targets[11 * trial : 11 * trial + 11, 0]
-        assert np.flatnonzero(part).tolist() == [3, 10]
+        piece = targets[11 * trial : 11 * trial + 11, 0]
+        assert np.flatnonzero(piece).tolist() == [3, 10]
 
 
 @pytest.mark.parametrize(
-    ("jump", "found"),
+    ("jump", "result"),
     [(Jump("a", to="d"), "'d'"), (Jump("d", to="a"), "'d'"), (Jump("a", to="b", action=3), "below 3, got.*action=3")],
 )
-def test_a_jump_that_cannot_be_is_refused(jump, found):
+def test_a_jump_that_cannot_be_is_refused(jump, result):
     env = Paths()
     env.rule = Rule(fixate=(), answer=("c",), jumps=(jump,))
-    with pytest.raises(ValueError, match=found):
+    with pytest.raises(ValueError, match=result):
         env.reset(seed=0)
 
 

@@ -22,26 +22,29 @@ def recorded(seed: int, noise: float, trials: int = 12, latent: np.ndarray = LAT
 def test_the_same_signal_agrees_whatever_the_noise():
     network = recorded(1, 0.01)
     for noise in (0.05, 3.0):
-        found = {each.measure: each for each in dynamics.agreement(network, recorded(2, noise))}
-        assert list(found) == list(dynamics.AGREEMENTS)
-        assert found["prediction"].corrected == pytest.approx(1, abs=0.1)
-        assert all(each.value > each.shuffled + 0.1 and each.p < 0.1 for each in found.values())
+        results = {each.measure: each for each in dynamics.agreement(network, recorded(2, noise))}
+        assert list(results) == list(dynamics.AGREEMENTS)
+        assert results["prediction"].corrected == pytest.approx(1, abs=0.1)
+        assert all(each.value > each.shuffled + 0.1 and each.p < 0.1 for each in results.values())
         if noise > 1:
-            assert found["prediction"].value < 0.9 and found["cka"].value < found["cka"].corrected
+            assert results["prediction"].value < 0.9 and results["cka"].value < results["cka"].corrected
 
 
 def test_another_signal_is_at_the_floor():
-    other = np.random.default_rng(5).normal(size=LATENT.shape).cumsum(1) / 5
-    found = dynamics.agreement(recorded(1, 0.1), recorded(2, 0.1, latent=other))
-    assert all(each.p > 0.05 for each in found)
+    second = np.random.default_rng(5).normal(size=LATENT.shape).cumsum(1) / 5
+    result = dynamics.agreement(recorded(1, 0.1), recorded(2, 0.1, latent=second))
+    assert all(each.p > 0.05 for each in result)
 
 
 def test_averages_take_the_place_of_trials():
     network = recorded(1, 0.5)
     clean = recorded(2, 0.0, trials=1)
     assert clean.averaged and not network.averaged
-    found = {each.measure: each for each in dynamics.agreement(network, clean)}
-    assert found["prediction"].value == pytest.approx(found["prediction"].corrected) and found["rsa"].corrected <= 1.05
+    results = {each.measure: each for each in dynamics.agreement(network, clean)}
+    assert (
+        results["prediction"].value == pytest.approx(results["prediction"].corrected)
+        and results["rsa"].corrected <= 1.05
+    )
 
 
 def test_a_penalty_is_chosen_without_the_tested_condition():
@@ -51,5 +54,5 @@ def test_a_penalty_is_chosen_without_the_tested_condition():
     with pytest.raises(ValueError, match="conditions >= 3"):
         dynamics.linear_prediction(x[:2], y[:2])
     with pytest.raises(ValueError, match="shared conditions; the network has c0, c1"):
-        one = recorded(1, 0.1)
-        dynamics.agreement(one, dynamics.PopulationTrials("x", one.trials, np.full(len(one.trials), "elsewhere")))
+        first = recorded(1, 0.1)
+        dynamics.agreement(first, dynamics.PopulationTrials("x", first.trials, np.full(len(first.trials), "elsewhere")))

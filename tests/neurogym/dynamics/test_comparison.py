@@ -29,24 +29,24 @@ def population(kind: str, seed: int, noise: float = 0.02) -> dynamics.Population
 @pytest.mark.parametrize("metric", ["dsa", "input-dsa"])
 def test_dynamics_tell_kinds_apart_and_not_seeds(metric):
     kinds = ["line"] * 4 + ["point"] * 4
-    found = dynamics.compare_populations([population(k, s) for s, k in enumerate(kinds)], metric, QUICK)
-    table = found.to_table()
+    result = dynamics.compare_populations([population(k, s) for s, k in enumerate(kinds)], metric, QUICK)
+    table = result.to_table()
     same = np.array([a.split()[0] == b.split()[0] for a, b in zip(table["first"], table["second"], strict=True)])
-    other = table["first"] != table["second"]
-    assert np.mean(table["distance"][same & other][:, None] < table["distance"][~same][None]) > 0.95
-    assert found.floor.max() < table["distance"][~same].min()
+    second = table["first"] != table["second"]
+    assert np.mean(table["distance"][same & second][:, None] < table["distance"][~same][None]) > 0.95
+    assert result.floor.max() < table["distance"][~same].min()
 
 
 @pytest.mark.parametrize("metric", ["procrustes", "cka", "rsa", "svcca", "angles"])
 def test_a_rotated_copy_is_at_the_noise_floor_and_shuffled_conditions_are_far(metric):
-    one = population("point", 0)
+    first = population("point", 0)
     turn = known.random_rotation(8, np.random.default_rng(9))
-    copy = dynamics.PopulationTrials("copy", [trial @ turn for trial in one.trials], one.condition)
-    found = dynamics.compare_populations([one, copy], metric, dynamics.ComparisonSettings(components=1))
-    assert found.distance[0, 1] == pytest.approx(found.floor.mean(), abs=0.02)
-    assert found.shuffled[0, 1] > 2 * found.distance[0, 1] and found.p[0, 1] < 0.2
-    if np.isfinite(found.reachable[0, 1]):
-        assert found.distance[0, 1] == pytest.approx(found.reachable[0, 1], abs=0.02)
+    copy = dynamics.PopulationTrials("copy", [trial @ turn for trial in first.trials], first.condition)
+    result = dynamics.compare_populations([first, copy], metric, dynamics.ComparisonSettings(components=1))
+    assert result.distance[0, 1] == pytest.approx(result.floor.mean(), abs=0.02)
+    assert result.shuffled[0, 1] > 2 * result.distance[0, 1] and result.p[0, 1] < 0.2
+    if np.isfinite(result.reachable[0, 1]):
+        assert result.distance[0, 1] == pytest.approx(result.reachable[0, 1], abs=0.02)
 
 
 def test_noise_raises_the_floor():
@@ -59,22 +59,22 @@ def test_noise_raises_the_floor():
 
 def test_map_and_tree_keep_the_distances():
     places = np.array([[0.0, 0], [3, 0], [0, 4]])
-    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    distance = np.linalg.norm(places[:, None] - places[None], axis=2)
     nothing = np.zeros((3, 3))
-    found = dynamics.PopulationComparison("dsa", ("a", "b", "c"), apart, nothing, nothing, nothing, nothing, ())
-    mapped = found.positions()
-    np.testing.assert_allclose(np.linalg.norm(mapped[:, None] - mapped[None], axis=2), apart, atol=1e-9)
-    assert sorted(found.linkage()[0, :2]) == [0, 1] and found.linkage()[0, 2] == pytest.approx(3)
+    result = dynamics.PopulationComparison("dsa", ("a", "b", "c"), distance, nothing, nothing, nothing, nothing, ())
+    mapped = result.positions()
+    np.testing.assert_allclose(np.linalg.norm(mapped[:, None] - mapped[None], axis=2), distance, atol=1e-9)
+    assert sorted(result.linkage()[0, :2]) == [0, 1] and result.linkage()[0, 2] == pytest.approx(3)
 
 
 def test_populations_that_cannot_be_compared_say_why():
-    one, other = population("line", 0), population("point", 1)
-    unknown = dynamics.PopulationTrials("x", one.trials, np.full(len(one.trials), "elsewhere"))
+    first, second = population("line", 0), population("point", 1)
+    unknown = dynamics.PopulationTrials("x", first.trials, np.full(len(first.trials), "elsewhere"))
     with pytest.raises(ValueError, match="two populations"):
-        dynamics.compare_populations([one])
+        dynamics.compare_populations([first])
     with pytest.raises(ValueError, match="unknown metric 'dsb'"):
-        dynamics.compare_populations([one, other], "dsb")  # type: ignore[arg-type]
+        dynamics.compare_populations([first, second], "dsb")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rsa needs 4 conditions"):
-        dynamics.compare_populations([one, unknown], "rsa")
+        dynamics.compare_populations([first, unknown], "rsa")
     with pytest.raises(ValueError, match="inputs of every population"):
-        dynamics.compare_populations([one, unknown], "input-dsa")
+        dynamics.compare_populations([first, unknown], "input-dsa")

@@ -53,8 +53,8 @@ def test_gated_cells_are_those_of_torch(cell):
     )
     net = dynamics.GRU(w_hh, w_ih, b_ih, b_hh) if cell == "gru" else dynamics.LSTM(w_hh, w_ih, b_ih + b_hh)
     states, x = rng.standard_normal((n, net.units)), rng.standard_normal((n, inputs))
-    parts = tuple(torch.tensor(part)[None] for part in np.split(states, net.units // units, axis=1))
-    _, after = layer(torch.tensor(x)[None], parts if cell == "lstm" else parts[0])
+    segments = tuple(torch.tensor(array)[None] for array in np.split(states, net.units // units, axis=1))
+    _, after = layer(torch.tensor(x)[None], segments if cell == "lstm" else segments[0])
     expected = torch.cat(after if cell == "lstm" else [after], dim=-1)[0].detach().numpy()
     np.testing.assert_allclose(net.step(states, x), expected, atol=1e-12)
 
@@ -65,24 +65,24 @@ def test_all_known_points_are_found_and_none_invented(seed):
     net, points, eigenvalues = known.flip_flop(3, 12)
     turned = known.Rotated(net, known.random_rotation(12, rng))
     starts = (points[rng.integers(27, size=500)] + 0.5 * rng.standard_normal((500, 12))) @ turned.rotation.T
-    found = dynamics.find_fixed_points(turned, starts, np.zeros(3))
-    apart = np.linalg.norm(found.points[:, None] - (points @ turned.rotation.T)[None], axis=2)
-    assert len(found) == 27 and sorted(apart.argmin(axis=1)) == list(range(27))
-    assert apart.min(axis=1).max() < 1e-6
+    result = dynamics.find_fixed_points(turned, starts, np.zeros(3))
+    distance = np.linalg.norm(result.points[:, None] - (points @ turned.rotation.T)[None], axis=2)
+    assert len(result) == 27 and sorted(distance.argmin(axis=1)) == list(range(27))
+    assert distance.min(axis=1).max() < 1e-6
     np.testing.assert_allclose(
-        np.sort(np.abs(found.eigenvalues)), np.sort(eigenvalues[apart.argmin(axis=1)]), atol=1e-6
+        np.sort(np.abs(result.eigenvalues)), np.sort(eigenvalues[distance.argmin(axis=1)]), atol=1e-6
     )
-    assert np.bincount(found.n_unstable).tolist() == [8, 12, 6, 1]
-    assert found.share.sum() == pytest.approx(1, abs=0.05)
+    assert np.bincount(result.n_unstable).tolist() == [8, 12, 6, 1]
+    assert result.share.sum() == pytest.approx(1, abs=0.05)
 
 
 def test_left_and_right_modes_belong_to_the_jacobian():
     rng = np.random.default_rng(3)
     net = system("gru", 6, 2, rng)
-    found = dynamics.find_fixed_points(net, rng.standard_normal((20, 6)), rng.standard_normal(2))
-    jacobian = net.jacobian(found.points, found.inputs)
-    np.testing.assert_allclose(jacobian @ found.right, found.right * found.eigenvalues[:, None], atol=1e-8)
-    np.testing.assert_allclose(found.left @ found.right, np.broadcast_to(np.eye(6), jacobian.shape), atol=1e-8)
+    result = dynamics.find_fixed_points(net, rng.standard_normal((20, 6)), rng.standard_normal(2))
+    jacobian = net.jacobian(result.points, result.inputs)
+    np.testing.assert_allclose(jacobian @ result.right, result.right * result.eigenvalues[:, None], atol=1e-8)
+    np.testing.assert_allclose(result.left @ result.right, np.broadcast_to(np.eye(6), jacobian.shape), atol=1e-8)
 
 
 def test_points_of_several_inputs_are_those_of_each():
@@ -98,9 +98,9 @@ def test_points_of_several_inputs_are_those_of_each():
 def test_saturated_gates_are_not_points(seed):
     rng, units = np.random.default_rng(seed), 12
     weights = (1.2 * rng.standard_normal(shape) for shape in ((36, units), (36, 2), 36, 36))
-    starts, held = rng.uniform(-1, 1, (100, units)), rng.standard_normal(2)
-    found = dynamics.find_fixed_points(dynamics.GRU(*weights), starts, held, tolerance=1e-12)
-    assert np.abs(found.points).max(initial=0) <= 1 + 1e-6  # the candidate of a gated unit lies between -1 and 1
+    starts, covered = rng.uniform(-1, 1, (100, units)), rng.standard_normal(2)
+    result = dynamics.find_fixed_points(dynamics.GRU(*weights), starts, covered, tolerance=1e-12)
+    assert np.abs(result.points).max(initial=0) <= 1 + 1e-6  # the candidate of a gated unit lies between -1 and 1
 
 
 def test_slow_points_are_returned_on_request_only():
@@ -122,9 +122,9 @@ def test_starts_that_are_not_finite_find_nothing():
 
 def test_basins_of_two_wells_are_their_sides():
     net, points, _ = known.flip_flop(1, 2)
-    found = dynamics.find_fixed_points(net, points, np.zeros(1))
+    result = dynamics.find_fixed_points(net, points, np.zeros(1))
     states = np.array([[x, 0.3] for x in (-2.0, -1.0, -0.1, 0.2)])
-    share = dict(zip(np.sign(np.round(found.points[:, 0], 6)), dynamics.basins(net, found, states), strict=True))
+    share = dict(zip(np.sign(np.round(result.points[:, 0], 6)), dynamics.basins(net, result, states), strict=True))
     assert share == {-1.0: 0.75, 1.0: 0.25, 0.0: 0.0}
 
 
@@ -133,16 +133,16 @@ def test_saddles_are_found_between_the_stable_points():
     stable = points[(points[:, :3] != 0).all(axis=1)]
     first = dynamics.find_fixed_points(net, np.stack([stable + 0.01, stable - 0.01]), np.zeros((2, 3)))
     assert len(first) == 16
-    found = dynamics.find_between(net, first)
+    result = dynamics.find_between(net, first)
     for condition in range(2):
-        here = found.of(condition)
-        assert np.bincount(here.n_unstable).tolist() == [8, 12, 6, 1]
-        assert (here.share[here.n_unstable > 0] == 0).all() and here.share.sum() == pytest.approx(1)
+        rows = result.of(condition)
+        assert np.bincount(rows.n_unstable).tolist() == [8, 12, 6, 1]
+        assert (rows.share[rows.n_unstable > 0] == 0).all() and rows.share.sum() == pytest.approx(1)
     assert len(dynamics.find_between(net, first, places=0)) == 16
-    saddles, ends = dynamics.connections(net, found, condition=1)
-    here = found.of(1)
-    signs = np.sign(np.round(here.points[:, :3], 6))
-    assert (here.n_unstable[saddles] == 1).all() and len(saddles) == 12 and (ends >= 0).all()
+    saddles, ends = dynamics.connections(net, result, condition=1)
+    rows = result.of(1)
+    signs = np.sign(np.round(rows.points[:, :3], 6))
+    assert (rows.n_unstable[saddles] == 1).all() and len(saddles) == 12 and (ends >= 0).all()
     assert ((signs[ends[:, 0]] != signs[ends[:, 1]]).sum(axis=1) == 1).all()
     assert (signs[saddles] == (signs[ends[:, 0]] + signs[ends[:, 1]]) / 2).all()
 
@@ -158,15 +158,15 @@ def test_kinds_of_attractors_are_told_apart():
     flat = dynamics.find_fixed_points(plane, rng.standard_normal((100, 4)), np.zeros(1))
     assert dynamics.describe_attractor(flat).kind == "plane"
     net, points, _ = known.flip_flop(2, 6)
-    apart = dynamics.find_fixed_points(net, points + 0.1 * rng.standard_normal(points.shape), np.zeros(2))
-    assert dynamics.describe_attractor(apart).kind == "points"
+    distance = dynamics.find_fixed_points(net, points + 0.1 * rng.standard_normal(points.shape), np.zeros(2))
+    assert dynamics.describe_attractor(distance).kind == "points"
 
 
 def test_a_limit_cycle_has_one_point_whose_eigenvalues_are_its_frequency():
     cycle = known.Oscillator(growth=0.2, turn=0.3)
-    found = dynamics.find_fixed_points(cycle, np.random.default_rng(0).uniform(-1, 1, (50, 2)), np.zeros(1))
-    assert len(found) == 1
-    assert np.abs(np.angle(found.eigenvalues[0])) == pytest.approx([0.3, 0.3])
+    result = dynamics.find_fixed_points(cycle, np.random.default_rng(0).uniform(-1, 1, (50, 2)), np.zeros(1))
+    assert len(result) == 1
+    assert np.abs(np.angle(result.eigenvalues[0])) == pytest.approx([0.3, 0.3])
 
 
 def test_saddle_nodes_are_found_where_a_bistable_unit_loses_its_wells():
@@ -224,8 +224,8 @@ def test_similarity_tells_line_from_point_attractors_and_not_two_of_one_kind():
     driven = [dynamics.fit_operator(list(y), list(x), n_delays=5, rank=8) for y, x in data]
     for matrix in (dynamics.distance_matrix(operators), dynamics.distance_matrix(driven, with_inputs=True)):
         same = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] == kinds[j]]
-        other = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] != kinds[j]]
-        assert np.mean([a < b for a in same for b in other]) > 0.95
+        second = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] != kinds[j]]
+        assert np.mean([a < b for a in same for b in second]) > 0.95
 
 
 @pytest.mark.parametrize("reflect", [False, True])
@@ -233,12 +233,12 @@ def test_a_rotated_copy_is_at_distance_zero(reflect):
     rng = np.random.default_rng(5)
     turn = known.random_rotation(8, rng) @ np.diag([-1.0 if reflect else 1.0] + [1.0] * 7)
     a, b = rng.standard_normal((8, 8)), rng.standard_normal((8, 2))
-    one, other = dynamics.Operator(a, b, 1.0), dynamics.Operator(turn @ a @ turn.T, turn @ b, 1.0)
+    first, second = dynamics.Operator(a, b, 1.0), dynamics.Operator(turn @ a @ turn.T, turn @ b, 1.0)
     for score in ("angular", "euclidean", "wasserstein"):
-        assert dynamics.operator_distance(one, other, score) < 1e-3
-    assert dynamics.input_distance(one, other) < 1e-3
+        assert dynamics.operator_distance(first, second, score) < 1e-3
+    assert dynamics.input_distance(first, second) < 1e-3
     unrelated = dynamics.Operator(rng.standard_normal((8, 8)), b, 1.0)
-    assert dynamics.operator_distance(one, unrelated) > 0.3
+    assert dynamics.operator_distance(first, unrelated) > 0.3
 
 
 def test_weights_that_differ_by_an_order_of_units_are_the_same():

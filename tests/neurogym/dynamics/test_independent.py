@@ -40,13 +40,13 @@ class Map:
 
 def roots(net, starts, inputs) -> np.ndarray:
     """Return the distinct fixed points that SciPy finds from many starts."""
-    found: list[np.ndarray] = []
+    results: list[np.ndarray] = []
     for start in starts:
         solution = root(lambda h: net.step(h[None], inputs)[0] - h, start, method="hybr", tol=1e-12)
         motion = np.abs(net.step(solution.x[None], inputs)[0] - solution.x).max()
-        if solution.success and motion < 1e-9 and not any(np.allclose(solution.x, each, atol=1e-3) for each in found):
-            found.append(solution.x)
-    return np.array(sorted(map(tuple, found)))
+        if solution.success and motion < 1e-9 and not any(np.allclose(solution.x, each, atol=1e-3) for each in results):
+            results.append(solution.x)
+    return np.array(sorted(map(tuple, results)))
 
 
 def leaky(rng, units: int, cell: str, gain: float) -> dynamics.Leaky:
@@ -60,10 +60,10 @@ def test_points_are_those_of_a_root_finder_and_their_stability_that_of_trajector
     rng = np.random.default_rng(seed)
     net, inputs = leaky(rng, 3, cell, 1.6), np.array([0.2])
     starts = rng.normal(size=(150, 3))
-    found = dynamics.find_fixed_points(net, starts, inputs)
+    result = dynamics.find_fixed_points(net, starts, inputs)
     expected = roots(net, starts, inputs)
-    assert np.array(sorted(map(tuple, found.points))) == pytest.approx(expected, abs=1e-4)
-    for point, stable in zip(found.points, found.stable, strict=True):
+    assert np.array(sorted(map(tuple, result.points))) == pytest.approx(expected, abs=1e-4)
+    for point, stable in zip(result.points, result.stable, strict=True):
         pushed = point + 1e-4 * rng.normal(size=(20, 3))
         for _ in range(2000):
             pushed = net.step(pushed, inputs)
@@ -76,18 +76,18 @@ def test_stability_in_continuous_time_agrees_with_an_integrator():
     rng = np.random.default_rng(1)
     weights = np.array([[2.0, 0.2], [0.1, 1.8]])
     net = dynamics.Leaky(weights, np.zeros((2, 1)), np.zeros(2), "tanh", 0.02)
-    found = dynamics.find_fixed_points(net, rng.uniform(-2, 2, (80, 2)), np.zeros(1))
-    assert len(found) > 1
-    for point, stable in zip(found.points, found.stable, strict=True):
+    result = dynamics.find_fixed_points(net, rng.uniform(-2, 2, (80, 2)), np.zeros(1))
+    assert len(result) > 1
+    for point, stable in zip(result.points, result.stable, strict=True):
         path = solve_ivp(lambda _, h: -h + np.tanh(weights @ h), (0, 60), point + [1e-3, -1e-3], rtol=1e-8)
         assert (np.linalg.norm(path.y[:, -1] - point) < 1e-3) == stable
 
 
 def test_a_line_attractor_a_limit_cycle_and_a_saddle():
     line = dynamics.Leaky(np.diag([1.0, 0.3]), np.zeros((2, 1)), np.zeros(2), "relu", 1.0)
-    found = dynamics.find_fixed_points(line, np.random.default_rng(0).uniform(0.5, 2, (40, 2)), np.zeros(1))
-    assert len(found) > 10 and np.abs(found.points[:, 1]).max() < 1e-6
-    assert np.abs(found.eigenvalues[:, 0]) == pytest.approx(1.0)
+    result = dynamics.find_fixed_points(line, np.random.default_rng(0).uniform(0.5, 2, (40, 2)), np.zeros(1))
+    assert len(result) > 10 and np.abs(result.points[:, 1]).max() < 1e-6
+    assert np.abs(result.eigenvalues[:, 0]) == pytest.approx(1.0)
     cycle = known.Oscillator(growth=0.2, turn=0.3)
     states = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 2))
     for _ in range(400):
@@ -103,17 +103,17 @@ def test_the_point_of_an_lstm_is_that_of_the_root_finder():
     rng, units = np.random.default_rng(3), 2
     net = dynamics.LSTM(rng.normal(size=(8, units)), rng.normal(size=(8, 1)), rng.normal(size=8))
     starts = rng.uniform(-1, 1, (60, net.units))
-    found = dynamics.find_fixed_points(net, starts, np.zeros(1))
+    result = dynamics.find_fixed_points(net, starts, np.zeros(1))
     expected = roots(net, starts, np.zeros(1))
-    assert np.array(sorted(map(tuple, found.points))) == pytest.approx(expected, abs=1e-4)
+    assert np.array(sorted(map(tuple, result.points))) == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_point_on_a_kink_is_marked_and_judged_by_its_steepest_side():
     """h' = 3 relu(h) - 0.5 relu(-h): the slope is 3 above zero and 0.5 below."""
     net = Map(lambda h, x: 3 * np.maximum(h, 0) - 0.5 * np.maximum(-h, 0), 1)
-    found = dynamics.find_fixed_points(net, np.linspace(-1, 1, 21)[:, None], np.zeros(1))
-    assert len(found) == 1 and found.on_kink[0] and not found.stable[0]
-    assert found.slopes[0] == pytest.approx([0.5, 3.0], abs=1e-3)
+    result = dynamics.find_fixed_points(net, np.linspace(-1, 1, 21)[:, None], np.zeros(1))
+    assert len(result) == 1 and result.on_kink[0] and not result.stable[0]
+    assert result.slopes[0] == pytest.approx([0.5, 3.0], abs=1e-3)
     rectifier = dynamics.Leaky(np.array([[3.0]]), np.zeros((1, 1)), np.zeros(1), "relu", 1.0)
     at_zero = dynamics.find_fixed_points(rectifier, np.array([[0.0]]), np.zeros(1))
     assert at_zero.on_kink[0] and not at_zero.stable[0]
@@ -130,7 +130,7 @@ def events_of(function, units: int, first=-0.2, last=0.2, n=21):
 
 
 @pytest.mark.parametrize("first", [-0.2, -0.21])  # whether the bifurcation lies on the grid
-@pytest.mark.parametrize("beside", [0.5, 3.6, -4.0])
+@pytest.mark.parametrize("neighbour", [0.5, 3.6, -4.0])
 @pytest.mark.parametrize(
     ("kind", "normal_form"),
     [
@@ -140,8 +140,8 @@ def events_of(function, units: int, first=-0.2, last=0.2, n=21):
         ("saddle-node", lambda h, mu: h + mu - h**2),
     ],
 )
-def test_bifurcations_are_named_by_the_eigenvalue_that_crosses(kind, normal_form, beside, first):
-    events = events_of(lambda h, x: np.array([normal_form(h[0], x[0]), beside * h[1]]), 2, first)
+def test_bifurcations_are_named_by_the_eigenvalue_that_crosses(kind, normal_form, neighbour, first):
+    events = events_of(lambda h, x: np.array([normal_form(h[0], x[0]), neighbour * h[1]]), 2, first)
     assert [event.kind for event in events] == [kind]
     assert events[0].place == pytest.approx(0.5, abs=0.06)
 

@@ -75,7 +75,7 @@ def test_the_table_of_trials_has_the_choices_of_the_agent_and_the_trials_before(
     recorder = TrialRecorder(None, task, 100, n)
     env.reset(seed=0)
     rng = np.random.default_rng(0)
-    first, known = [None] * n, [[] for _ in range(n)]
+    first, expected = [None] * n, [[] for _ in range(n)]
     for step in range(400):
         actions = rng.integers(1, 3, size=n)
         if task not in FIRST_STAGE:
@@ -83,18 +83,18 @@ def test_the_table_of_trials_has_the_choices_of_the_agent_and_the_trials_before(
         first = [int(a) if f is None else f for a, f in zip(actions, first, strict=True)]
         *_, infos = env.step(actions)
         for i in np.flatnonzero(infos["new_trial"]):
-            known[i].append(first[i] if task in FIRST_STAGE else int(actions[i]))
+            expected[i].append(first[i] if task in FIRST_STAGE else int(actions[i]))
             first[i] = None
         recorder.add(env.finished, step)
     table = recorder.collect()
     for i in range(n):
-        mine = np.asarray(table["env"]) == i
-        choice = np.asarray(table["choice"], dtype=float)[mine]
-        assert choice.tolist() == known[i] and len(set(known[i])) > 1
-        before = np.asarray(table["prev_choice"], dtype=float)[mine]
-        assert np.isnan(before[0]) and before[1:].tolist() == known[i][:-1]
-        outcome = np.asarray(table["outcome"], dtype=object)[mine]
-        assert np.asarray(table["prev_outcome"], dtype=object)[mine][1:].tolist() == outcome[:-1].tolist()
+        ours = np.asarray(table["env"]) == i
+        choice = np.asarray(table["choice"], dtype=float)[ours]
+        assert choice.tolist() == expected[i] and len(set(expected[i])) > 1
+        before = np.asarray(table["prev_choice"], dtype=float)[ours]
+        assert np.isnan(before[0]) and before[1:].tolist() == expected[i][:-1]
+        outcome = np.asarray(table["outcome"], dtype=object)[ours]
+        assert np.asarray(table["prev_outcome"], dtype=object)[ours][1:].tolist() == outcome[:-1].tolist()
 
 
 @pytest.mark.parametrize("task", [*RAMPS, "ReadySetGo-v0", "MotorTiming-v0", "OneTwoThreeGo-v0"])

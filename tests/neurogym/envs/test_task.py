@@ -84,11 +84,11 @@ CHECKED_BY_THE_TASK = {("ReadySetGo-v0", "gain"): [0, -1, (1, 0), ()], ("Annubes
 
 def _ranges(id_: str) -> dict[str, Range | OneOf]:
     """Declared ranges of the arguments of a task, and of the classes to which it passes arguments on."""
-    found: dict[str, Range | OneOf] = {}
+    results: dict[str, Range | OneOf] = {}
     for cls in reversed(type(registration.make(id_).unwrapped).__mro__):
         if "__init__" in vars(cls) and cls.__module__.startswith("neurogym.envs."):
-            found |= declared_ranges(vars(cls)["__init__"])
-    return found
+            results |= declared_ranges(vars(cls)["__init__"])
+    return results
 
 
 def _outside(allowed: Range | OneOf) -> Iterator[Any]:

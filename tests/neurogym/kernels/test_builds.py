@@ -18,7 +18,7 @@ CHECKOUT = Path(__file__).parents[3]
 def test_compiled_and_plain_forms_agree(way):
     environment = {**os.environ, "BIN": os.path.relpath(Path(sys.executable).parent, CHECKOUT)}
     command = ["bash", str(CHECKOUT / "tests" / "kernels.sh"), way]
-    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
-    if done.returncode == 77:
-        pytest.skip(done.stderr.strip().splitlines()[-1])
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    if process.returncode == 77:
+        pytest.skip(process.stderr.strip().splitlines()[-1])
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]

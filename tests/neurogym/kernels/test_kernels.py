@@ -39,22 +39,22 @@ def installed(tmp_path):
         subprocess.run([sys.executable, "-c", ""], check=True)
     except OSError:
         pytest.skip("the interpreter cannot start itself: it runs on an emulated processor")
-    made = tmp_path / "neurogym"
-    shutil.copytree(ROOT / "neurogym", made, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))
+    created = tmp_path / "neurogym"
+    shutil.copytree(ROOT / "neurogym", created, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))
     for name in BUILT:
-        shutil.copy(module(name).__file__, made / "kernels")
+        shutil.copy(module(name).__file__, created / "kernels")
     return tmp_path
 
 
 def loaded(folder, **environment):
     """The variant that is used with the packages of a folder, and what is said about it."""
-    known = {name: value for name, value in os.environ.items() if name != kernels.VARIABLE}
+    expected = {name: value for name, value in os.environ.items() if name != kernels.VARIABLE}
     path = os.pathsep.join([str(folder), str(Path(np.__file__).parents[1])])
     command = [sys.executable, "-S", "-c", PROGRAM]  # -S: without the finder of an editable installation
-    environment = {**known, "PYTHONPATH": path, **environment}
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
-    assert done.returncode in (0, 1), done
-    return done.stdout.strip() or done.stderr.strip().splitlines()[-1], done.stderr.count("LOG ")
+    environment = {**expected, "PYTHONPATH": path, **environment}
+    process = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    assert process.returncode in (0, 1), process
+    return process.stdout.strip() or process.stderr.strip().splitlines()[-1], process.stderr.count("LOG ")
 
 
 def file_of(folder, name):
@@ -73,8 +73,11 @@ def test_a_variable_names_another(installed, name):
 
 
 def test_what_cannot_be_used_is_refused_when_it_was_asked_for(installed):
-    other = "baseline" if platform.machine() in ("aarch64", "arm64") else "neon"
-    for name, problem in (("sse9", "expected one of plain, baseline, avx2, avx512, neon"), (other, "is not installed")):
+    second = "baseline" if platform.machine() in ("aarch64", "arm64") else "neon"
+    for name, problem in (
+        ("sse9", "expected one of plain, baseline, avx2, avx512, neon"),
+        (second, "is not installed"),
+    ):
         assert problem in loaded(installed, NGYM_KERNELS=name)[0]
 
 
@@ -129,9 +132,9 @@ def test_the_table_lists_what_is_compiled():
         assert abi_of(signatures) == ABI, f"signatures have changed: ABI in {kernels.table.__file__} must say this"
 
 
-def results(place):
+def results(position):
     """What a place such as ``module:Class.method`` names."""
-    path, _, names = place.partition(":")
+    path, _, names = position.partition(":")
     thing = importlib.import_module(path)
     for name in names.split("."):
         thing = getattr(thing, name)
@@ -213,8 +216,18 @@ def test_environments_outside_their_trials_are_not_stepped(name, damaged, value)
     results = [np.zeros((5, n), np.int64), np.zeros((3, n)), np.zeros(n), np.zeros(n, bool), None]
 
     def step():
-        given = (code, table, table, np.zeros(table.shape, np.uint8), None, *columns, *places.values(), *sums, *results)
-        return module(name).advance(np.zeros(n, np.int64), -1, *given)
+        settings = (
+            code,
+            table,
+            table,
+            np.zeros(table.shape, np.uint8),
+            None,
+            *columns,
+            *places.values(),
+            *sums,
+            *results,
+        )
+        return module(name).advance(np.zeros(n, np.int64), -1, *settings)
 
     assert step() == 0 and places["at"].tolist() == [1, rows + 1]
     if damaged == "code":

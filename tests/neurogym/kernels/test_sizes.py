@@ -17,14 +17,14 @@ WHOLE = st.integers(-LARGEST - 1, LARGEST)
 @given(st.lists(st.tuples(WHOLE, WHOLE, WHOLE), min_size=1, max_size=4), st.integers(0, 8))
 def test_rows_of_trials_of_any_start_and_end(trials, room):
     offset, start, end = (np.array(column, np.int64) for column in zip(*trials, strict=True))
-    found = [np.full(room, -7, np.int64) for _ in range(3)]
+    result = [np.full(room, -7, np.int64) for _ in range(3)]
     if sum(max(0, b - a) for _, a, b in trials) == room:
-        kernels.get("rows")(offset, start, end, *found)
-        assert found[2].tolist() == [s for _, a, b in trials for s in range(a, b)]
+        kernels.get("rows")(offset, start, end, *result)
+        assert result[2].tolist() == [s for _, a, b in trials for s in range(a, b)]
     else:
         with pytest.raises(ValueError, match="one place for each row"):
-            kernels.get("rows")(offset, start, end, *found)
-        assert all((part == -7).all() for part in found)
+            kernels.get("rows")(offset, start, end, *result)
+        assert all((piece == -7).all() for piece in result)
 
 
 def test_rows_whose_lengths_add_up_to_more_than_any_integer():

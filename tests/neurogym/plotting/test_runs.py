@@ -61,9 +61,9 @@ def test_plot_env(tmp_path) -> None:
     figure = plotting.plot_env("GoNogo-v0", num_steps=40, ob_traces=["Fixation cue", "NoGo", "Go"])
     assert len(figure.axes) == 4 and figure.axes[0].get_title() == "GoNogo env"
     assert len(plotting.plot_env("GoNogo-v0", num_steps=20, plot_performance=False).axes) == 3
-    for name, made in (("a", "a.png"), ("b.pdf", "b.pdf"), ("c.svg", "c.svg"), ("d.e", "d.e.png")):
+    for name, created in (("a", "a.png"), ("b.pdf", "b.pdf"), ("c.svg", "c.svg"), ("d.e", "d.e.png")):
         plotting.plot_env("GoNogo-v0", num_steps=10, fname=tmp_path / name)
-        assert (tmp_path / made).is_file()
+        assert (tmp_path / created).is_file()
     with pytest.raises(ValueError, match="one label"):
         plotting.plot_env("GoNogo-v0", num_steps=10, ob_traces=["one"])
     assert plotting.plot_env("ReachingDelayResponse-v0", num_steps=10)
@@ -145,8 +145,8 @@ def test_labels_do_not_touch_and_legends_cover_nothing(task, kwargs):
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis):
             low, high = sorted(ax.get_xlim() if axis is ax.xaxis else ax.get_ylim())
-            shown = [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-            boxes = _boxes(shown, renderer)
+            visible = [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            boxes = _boxes(visible, renderer)
             assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i]), (task, ax.get_ylabel())
         if ax.get_legend() is not None:
             assert ax.get_legend().get_window_extent(renderer).x0 >= ax.get_window_extent(renderer).x1 - 1

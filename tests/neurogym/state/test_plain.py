@@ -33,9 +33,9 @@ class Walker:
 
 
 def legacy(steps: int = 5) -> np.random.RandomState:
-    made = np.random.RandomState(3)  # noqa: NPY002
-    made.standard_normal(steps)
-    return made
+    created = np.random.RandomState(3)  # noqa: NPY002
+    created.standard_normal(steps)
+    return created
 
 
 VALUES: dict[str, Any] = {
@@ -70,9 +70,9 @@ VALUES: dict[str, Any] = {
 class Keeper(ngym.TrialEnv):
     """A task of one step that keeps something."""
 
-    def __init__(self, kept: Any = None, dt: float = 100):
+    def __init__(self, saved: Any = None, dt: float = 100):
         super().__init__(dt=dt, timing={"fixation": 100})
-        self.kept = kept
+        self.kept = saved
         self.observation_space = ngym.spaces.Box(-1, 1, name={"fixation": 0})
         self.action_space = ngym.spaces.Discrete(2)
 
@@ -92,11 +92,11 @@ def keeping(value: Any) -> Keeper:
     return env
 
 
-def resumed(value: Any, made: Any = None) -> Any:
+def resumed(value: Any, created: Any = None) -> Any:
     """What a task keeps, after its session has been continued in a task whose constructor keeps ``made``."""
-    other = keeping(made)
-    restore(other, capture(keeping(value)))
-    return other.kept
+    second = keeping(created)
+    restore(second, capture(keeping(value)))
+    return second.kept
 
 
 def comparable(value: Any) -> Any:
@@ -113,8 +113,8 @@ def comparable(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", VALUES)
 def test_an_attribute_comes_back_as_it_was(name: str) -> None:
-    found = resumed(VALUES[name])
-    assert comparable(found) == comparable(VALUES[name])
+    result = resumed(VALUES[name])
+    assert comparable(result) == comparable(VALUES[name])
 
 
 numbers = st.sampled_from(["f8", "f4", "i8", "i4", "u1", "?", "U3"]).flatmap(
@@ -138,8 +138,8 @@ def test_any_tree_of_plain_data_comes_back_as_it_was(tree: Any) -> None:
 @given(st.lists(st.lists(st.integers(), max_size=2), min_size=1, max_size=4), st.data())
 def test_values_that_are_one_object_are_one_object_again(values: list[Any], data: st.DataObject) -> None:
     places = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=6))
-    first, again = resumed((values, [values[place] for place in places]))
-    assert all(found is first[place] for found, place in zip(again, places, strict=True))
+    first, again = resumed((values, [values[position] for position in places]))
+    assert all(result is first[position] for result, position in zip(again, places, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_numbers_of_a_class_of_their_own_are_refused_by_name() -> None:
 
 
 def test_functions_and_classes_stay_what_the_constructor_made_them() -> None:
-    made = [len, dict, lambda: 2]
-    found = resumed([len, dict, lambda: 1], made)
-    assert found[:2] == [len, dict] and found[2]() == 2
+    created = [len, dict, lambda: 2]
+    result = resumed([len, dict, lambda: 1], created)
+    assert result[:2] == [len, dict] and result[2]() == 2
     with pytest.raises(ValueError, match=r"Keeper\.kept is max, but the constructor makes min"):
         resumed(max, min)
 
@@ -191,25 +191,25 @@ def test_a_member_of_an_enumeration_and_a_dictionary_with_a_factory_need_their_c
 def test_an_object_that_the_constructor_made_is_filled() -> None:
     walker = Walker(3.5)
     walker.seen.append({1})
-    made = Walker()
-    found = resumed(walker, made)
-    assert found is made and found.position == 3.5 and found.seen == [3.5, {1}]
+    created = Walker()
+    result = resumed(walker, created)
+    assert result is created and result.position == 3.5 and result.seen == [3.5, {1}]
 
 
 def test_a_generator_in_two_places_is_one_generator_again() -> None:
-    env, other = keeping(None), keeping(None)
-    env.kept, other.kept = {"rng": env.np_random, "task": env}, {"task": other}
+    env, second = keeping(None), keeping(None)
+    env.kept, second.kept = {"rng": env.np_random, "task": env}, {"task": second}
     env.kept["rng"].normal(size=3)
-    restore(other, capture(env))
-    assert other.kept["rng"] is other.np_random and other.kept["task"] is other
-    assert env.np_random.random() == other.kept["rng"].random()
+    restore(second, capture(env))
+    assert second.kept["rng"] is second.np_random and second.kept["task"] is second
+    assert env.np_random.random() == second.kept["rng"].random()
 
 
 def test_children_of_a_generator_go_on_counting() -> None:
     rng = np.random.default_rng(1)
     rng.spawn(3)
-    found = resumed(rng)
-    assert rng.spawn(1)[0].random() == found.spawn(1)[0].random()
+    result = resumed(rng)
+    assert rng.spawn(1)[0].random() == result.spawn(1)[0].random()
 
 
 class Reader(Keeper):
@@ -224,13 +224,13 @@ class Reader(Keeper):
 
 
 def test_a_task_can_define_what_to_save_beyond_plain_attributes() -> None:
-    env, other = Reader(io.StringIO("abcdef")), Reader(io.StringIO("abcdef"))
+    env, second = Reader(io.StringIO("abcdef")), Reader(io.StringIO("abcdef"))
     env.reset(seed=1)
-    other.reset(seed=2)
+    second.reset(seed=2)
     env.kept.read(4)
     env.own = {3}  # type: ignore[attr-defined]
-    restore(other, capture(env))
-    assert other.kept.read() == "ef" and other.seen == {1, 2} and other.own == {3}  # type: ignore[attr-defined]
+    restore(second, capture(env))
+    assert second.kept.read() == "ef" and second.seen == {1, 2} and second.own == {3}  # type: ignore[attr-defined]
 
 
 def test_an_object_can_define_what_to_save() -> None:
@@ -261,12 +261,12 @@ def test_check_finds_what_cannot_be_put_back() -> None:
 def test_the_state_is_json_and_arrays() -> None:
     def plain(tree: Any) -> None:
         if isinstance(tree, dict):
-            for key, part in tree.items():
+            for key, piece in tree.items():
                 assert isinstance(key, str)
-                plain(part)
+                plain(piece)
         elif isinstance(tree, (list, tuple)):
-            for part in tree:
-                plain(part)
+            for piece in tree:
+                plain(piece)
         elif isinstance(tree, np.ndarray):
             assert tree.dtype.kind in "biufU"
         else:

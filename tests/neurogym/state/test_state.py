@@ -41,9 +41,9 @@ def test_a_batch_continues_exactly(id_, steps):
     second.set_state(state)
     for _ in range(800):
         actions = first.action_space.sample()
-        one, other = first.step(actions), second.step(actions)
+        single, different = first.step(actions), second.step(actions)
         assert str(first.finished) == str(second.finished)
-        for a, b in zip(one[:4], other[:4], strict=True):
+        for a, b in zip(single[:4], different[:4], strict=True):
             np.testing.assert_array_equal(a, b)
 
 
@@ -97,13 +97,13 @@ def test_the_present_trial_continues_with_rows_that_the_task_has_changed():
             self.ob[self.t_ind + 1 :] += 1
             return super()._step(action)
 
-    env, other = Shown(), Shown()
+    env, second = Shown(), Shown()
     env.reset(seed=1)
     env.step(0), env.step(0)
-    other.reset(seed=2)
-    restore(other, capture(env))
+    second.reset(seed=2)
+    restore(second, capture(env))
     for _ in range(60):
-        np.testing.assert_array_equal(env.step(0)[0], other.step(0)[0])
+        np.testing.assert_array_equal(env.step(0)[0], second.step(0)[0])
 
 
 def test_a_single_environment_continues_exactly():
@@ -113,11 +113,11 @@ def test_a_single_environment_continues_exactly():
         env.step(0)
     state = capture(env)
     expected = [env.step(1) for _ in range(300)]
-    other = PassReward(ngym.make("DelayComparison-v0"))
-    other.reset(seed=2)
-    restore(other, state)
+    second = PassReward(ngym.make("DelayComparison-v0"))
+    second.reset(seed=2)
+    restore(second, state)
     for step in expected:
-        again = other.step(1)
+        again = second.step(1)
         np.testing.assert_array_equal(step[0], again[0])
         assert str(step[1:]) == str(again[1:])
 
@@ -195,16 +195,16 @@ def test_rewards_of_a_trial_that_a_wrapper_began_are_the_same_after_restoring(ma
     saved = capture(first)
     second.reset(seed=1)
     restore(second, saved)
-    found = _rewards(first, 12)
-    assert found == expected * (12 // len(expected)) == _rewards(second, 12)
+    result = _rewards(first, 12)
+    assert result == expected * (12 // len(expected)) == _rewards(second, 12)
 
 
 def test_trials_made_beside_the_session_do_not_change_the_present_trial():
-    one, other = _Begins(_alternating()), _Begins(_alternating())
-    one.reset(seed=0)
-    other.reset(seed=0)
-    other.unwrapped.make_trials(1)
-    assert _rewards(one, 3) == _rewards(other, 3) == [0, 0, 3]
+    first, second = _Begins(_alternating()), _Begins(_alternating())
+    first.reset(seed=0)
+    second.reset(seed=0)
+    second.unwrapped.make_trials(1)
+    assert _rewards(first, 3) == _rewards(second, 3) == [0, 0, 3]
 
 
 class _Own(ngym.TrialWrapper):
@@ -222,10 +222,10 @@ class _Own(ngym.TrialWrapper):
 
 
 def test_attributes_of_wrappers_are_saved_whatever_their_names_unless_declared_as_derived():
-    env, other = _Own(ngym.make("RDM-v0")), _Own(ngym.make("RDM-v0"), 5)
+    env, second = _Own(ngym.make("RDM-v0")), _Own(ngym.make("RDM-v0"), 5)
     env.reset(seed=0)
     for step in range(200):
         env.step(step % 3)
-    other.reset(seed=1)
-    restore(other, capture(env))
-    assert env._seen > 3 and (other._seen, other._now) == (env._seen, env._now) and other.table.shape == (5,)
+    second.reset(seed=1)
+    restore(second, capture(env))
+    assert env._seen > 3 and (second._seen, second._now) == (env._seen, env._now) and second.table.shape == (5,)

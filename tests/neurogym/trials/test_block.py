@@ -155,30 +155,30 @@ def test_drawn_conditions_are_uniform_unless_given():
     assert weighted.mean() == pytest.approx(0.1, abs=0.02)
 
 
-@pytest.mark.parametrize("asked", [None, 300])
-def test_rows_of_equal_layouts_are_the_same_and_changing_one_leaves_the_others(asked):
+@pytest.mark.parametrize("requested", [None, 300])
+def test_rows_of_equal_layouts_are_the_same_and_changing_one_leaves_the_others(requested):
     timing = {"fixation": 200, "stimulus": 500, "decision": 100}
     alike, drawn = (Trials(task(100, times), 3) for times in (timing, {**timing, "stimulus": ("uniform", (500, 500))}))
     for trials in (alike, drawn):
         trials.add_period("fixation")
-        trials.add_period("stimulus", asked, after="fixation")
+        trials.add_period("stimulus", requested, after="fixation")
         trials.add_period("decision", after="stimulus", min_steps=2)
     for periods in (None, "stimulus", ("decision", "fixation"), ()):
-        for mine, theirs in zip(alike.rows(periods), drawn.rows(periods), strict=True):
-            np.testing.assert_array_equal(mine, theirs)
+        for ours, reference in zip(alike.rows(periods), drawn.rows(periods), strict=True):
+            np.testing.assert_array_equal(ours, reference)
     np.testing.assert_array_equal(alike.offset, drawn.offset)
-    other = Trials(task(100, timing), 3)
-    other.add_period("fixation")
-    other.add_period("stimulus", asked, after="fixation")
-    other.add_period("decision", after="stimulus", min_steps=2)
-    before = other.rows("stimulus").index.copy()
+    second = Trials(task(100, timing), 3)
+    second.add_period("fixation")
+    second.add_period("stimulus", requested, after="fixation")
+    second.add_period("decision", after="stimulus", min_steps=2)
+    before = second.rows("stimulus").index.copy()
     alike.move_period("stimulus", alike.starts["stimulus"] + 1, alike.ends["stimulus"])
     assert len(alike.rows("stimulus").index) == len(before) - 3
-    np.testing.assert_array_equal(other.rows("stimulus").index, before)
-    other.length = np.array([3, 3, 3])
-    other.place(other.length)
+    np.testing.assert_array_equal(second.rows("stimulus").index, before)
+    second.length = np.array([3, 3, 3])
+    second.place(second.length)
     third = Trials(task(100, timing), 3)
-    third.add_period(["fixation", "stimulus"], [200, asked])
+    third.add_period(["fixation", "stimulus"], [200, requested])
     assert third.rows().index.size == third.length.sum() == third.total
 
 
@@ -209,9 +209,9 @@ def test_each_session_draws_only_for_its_own_trial():
     several = Generators([np.random.default_rng(seed) for seed in range(4)])
     trials = Trials(task(), 4)
     trials.env.conditions, trials.rng = {"side": list(range(1, 100))}, several
-    found = trials.draw_rest("side", np.array([7, 0, 0, 9]))
+    result = trials.draw_rest("side", np.array([7, 0, 0, 9]))
     alone = [1 + int(np.random.default_rng(seed).integers(99, size=1)[0]) for seed in (1, 2)]
-    assert found.tolist() == [7, *alone, 9]
+    assert result.tolist() == [7, *alone, 9]
     untouched = [
         rng.bit_generator.state == np.random.default_rng(i).bit_generator.state for i, rng in enumerate(several.each)
     ]

@@ -15,15 +15,15 @@ SOURCES = sorted(Path(neurogym.__file__).parent.rglob("*.c"))
 
 def codes(text):
     """Name to number of the enumerations that a whole C source uses."""
-    found = {}
+    results = {}
     for body in re.findall(r"^enum \{([^}]*)\}", text, re.MULTILINE):
         following = 0
         for entry in body.split(","):
-            name, _, number = (part.strip() for part in entry.partition("="))
+            name, _, number = (word.strip() for word in entry.partition("="))
             following = int(number) if number else following
-            found[name] = following
+            results[name] = following
             following += 1
-    return {name: number for name, number in found.items() if hasattr(events, name)}
+    return {name: number for name, number in results.items() if hasattr(events, name)}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)

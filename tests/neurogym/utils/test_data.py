@@ -34,12 +34,12 @@ def test_seeds_decide_everything() -> None:
 
 def test_windows_are_complete_and_the_callers_own() -> None:
     dataset = Dataset(rdm(), batch_size=2, seq_len=20, seed=3, cache_len=100)
-    kept = [dataset()[0] for _ in range(30)]
-    before = copy.deepcopy(kept)
-    kept[0][:] = 7
-    assert np.array_equal(kept[1:], before[1:])
-    whole = Dataset(rdm(), batch_size=2, seq_len=600, seed=3, cache_len=100)()[0]
-    assert np.array_equal(np.concatenate(before), whole)  # nothing is left out between windows
+    saved = [dataset()[0] for _ in range(30)]
+    before = copy.deepcopy(saved)
+    saved[0][:] = 7
+    assert np.array_equal(saved[1:], before[1:])
+    uninterrupted = Dataset(rdm(), batch_size=2, seq_len=600, seed=3, cache_len=100)()[0]
+    assert np.array_equal(np.concatenate(before), uninterrupted)  # nothing is left out between windows
 
 
 def test_rows_are_those_of_the_trials() -> None:
@@ -117,9 +117,9 @@ def test_wrappers_show_what_a_right_agent_sees() -> None:
 )
 def test_every_kind_of_stack_gives_batches(make) -> None:
     env = make()
-    one, two = (Dataset(make(), batch_size=2, seq_len=60, seed=1)() for _ in range(2))
-    assert one[0].shape == (60, 2, *env.observation_space.shape) and one[0].dtype == np.float32
-    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    first, two = (Dataset(make(), batch_size=2, seq_len=60, seed=1)() for _ in range(2))
+    assert first[0].shape == (60, 2, *env.observation_space.shape) and first[0].dtype == np.float32
+    assert all(np.array_equal(a, b) for a, b in zip(first, two, strict=True))
 
 
 def test_what_cannot_be_learned_from() -> None:

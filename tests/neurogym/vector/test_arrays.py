@@ -40,8 +40,8 @@ class Moody(TrialEnv):
         self.add_period("decision", after="fixation")
         self.add_ob(side, "fixation", where="cue")
         self.set_groundtruth(side, "decision")
-        done = {"earned": self.trial_reward, "broken": self.num_tr}
-        return {"side": side, **({"sorry": self.last["rt"], "why": self.last["outcome"]} if sorry else done)}
+        count = {"earned": self.trial_reward, "broken": self.num_tr}
+        return {"side": side, **({"sorry": self.last["rt"], "why": self.last["outcome"]} if sorry else count)}
 
 
 def assert_same(a, b):
@@ -103,8 +103,8 @@ def test_trials_made_one_at_a_time_keep_their_own_records():
     rng, ended = np.random.default_rng(0), 0
     for _ in range(400):
         actions = rng.integers(3, size=3) * (rng.random(3) < 0.4)
-        one, other = batch.step(actions), looped.step(actions)
-        for a, b in zip(one[:4], other[:4], strict=True):
+        first, second = batch.step(actions), looped.step(actions)
+        for a, b in zip(first[:4], second[:4], strict=True):
             np.testing.assert_array_equal(a, b)
         assert (batch.finished is None) == (looped.finished is None)
         for name, column in (looped.finished or {}).items():
@@ -152,9 +152,9 @@ def test_a_copy_goes_on_by_itself():
         batch.step(np.zeros(4, int))
     copied = copy.deepcopy(batch)
     steps = [[env.step(np.full(4, t % 2)) for t in range(300)] for env in (batch, copied)]
-    for one, other in zip(*steps, strict=True):
-        np.testing.assert_array_equal(one[0], other[0])
-        np.testing.assert_array_equal(one[1], other[1])
+    for first, second in zip(*steps, strict=True):
+        np.testing.assert_array_equal(first[0], second[0])
+        np.testing.assert_array_equal(first[1], second[1])
 
 
 def test_environments_without_trials_are_looped():

@@ -65,7 +65,7 @@ def test_trials_ahead_take_little_memory():
     batch = stepped(3000)
     pools = batch._pools
     assert pools._filled[0] > 1000
-    own = sum(pool[0].nbytes for pool in pools.rows.values()) / pools._capacity
-    assert own <= pools.rows["ob"][0, 0].nbytes + 4
+    private = sum(pool[0].nbytes for pool in pools.rows.values()) / pools._capacity
+    assert private <= pools.rows["ob"][0, 0].nbytes + 4
     assert sum(table.nbytes for table in pools.tables.values()) < 0.1 * pools.rows["_code"].nbytes
     assert not batch.tasks[0].ahead.block.fields

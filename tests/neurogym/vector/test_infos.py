@@ -35,17 +35,19 @@ def test_lists_of_dictionaries_are_what_each_environment_said(id_):
         actions = batch.action_space.sample()
         *_, infos = batch.step(actions)
         for env, action, info in zip(singles, actions, infos, strict=True):
-            _, _, terminated, truncated, known = env.step(action)
+            _, _, terminated, truncated, expected = env.step(action)
             if terminated or truncated:
                 env.reset()
-                assert info.pop("final_info")["outcome"] == known["outcome"]
+                assert info.pop("final_info")["outcome"] == expected["outcome"]
                 assert env.observation_space.contains(info.pop("final_obs"))
-            known.pop("tr_dur", None), info.pop("tr_dur", None)
-            scalars = {k: v for k, v in known.pop("trial", {}).items() if np.ndim(v) == 0 and not isinstance(v, dict)}
-            said = info.pop("trial", {})
-            assert same({k: said[k] for k in scalars}, scalars)
-            assert same(info, known), (info, known)
-            ended += known["new_trial"]
+            expected.pop("tr_dur", None), info.pop("tr_dur", None)
+            scalars = {
+                k: v for k, v in expected.pop("trial", {}).items() if np.ndim(v) == 0 and not isinstance(v, dict)
+            }
+            message = info.pop("trial", {})
+            assert same({k: message[k] for k in scalars}, scalars)
+            assert same(info, expected), (info, expected)
+            ended += expected["new_trial"]
     assert ended > 5
 
 
@@ -152,20 +154,20 @@ def test_options_are_conditions_of_the_first_trial():
 
 @pytest.mark.parametrize("id_", [*IDS, "MatchingPenny-v0", "VisualSearch-v0"])
 def test_a_step_without_infos_does_the_same(id_):
-    told, quiet = (make_vec(stacks(id_) if "Visual" not in id_ else lambda: ngym.make(id_), 3) for _ in range(2))
-    told.reset(seed=2), quiet.reset(seed=2)
-    told.action_space.seed(1)
+    reported, quiet = (make_vec(stacks(id_) if "Visual" not in id_ else lambda: ngym.make(id_), 3) for _ in range(2))
+    reported.reset(seed=2), quiet.reset(seed=2)
+    reported.action_space.seed(1)
     ends = 0
     for _ in range(120):
-        actions = told.action_space.sample()
-        *found, infos = told.step(actions)
+        actions = reported.action_space.sample()
+        *result, infos = reported.step(actions)
         moved = quiet.move(actions)
-        for mine, theirs_ in zip(moved[:4], found, strict=True):
-            np.testing.assert_array_equal(mine, theirs_)
+        for ours, theirs_ in zip(moved[:4], result, strict=True):
+            np.testing.assert_array_equal(ours, theirs_)
         np.testing.assert_array_equal(moved.new_trial, infos["new_trial"])
         if moved.truth is not None:
             np.testing.assert_array_equal(moved.truth, infos["gt"])
-        assert repr(told.finished) == repr(quiet.finished)
+        assert repr(reported.finished) == repr(quiet.finished)
         assert sorted(moved.last_seen) == np.flatnonzero(moved.terminated | moved.truncated).tolist()
         ends += int(moved.new_trial.sum())
     assert ends > 0 or id_ == "VisualSearch-v0"

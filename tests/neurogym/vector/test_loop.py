@@ -68,14 +68,14 @@ def told_alone(i, record):
 def test_columns_are_the_rows_of_each_environment(name, n):
     records = [{"told": VALUES[name](i), "always": i} for i in range(n)]
     for differing in ([], [{"another": 1}]):
-        found = finished(records + differing)
+        result = finished(records + differing)
         alone = [told_alone(i, record) for i, record in enumerate(records + differing)]
-        assert set(found) == {column for row in alone for column in row}
-        for column, values in found.items():
+        assert set(result) == {column for row in alone for column in row}
+        for column, values in result.items():
             for value, row in zip(values.tolist(), alone, strict=True):
                 missing = None if values.dtype == object else np.nan
-                told = row.get(column)
-                assert str(value) == str(missing if told is None or told != told else type(value)(told))
+                reported = row.get(column)
+                assert str(value) == str(missing if reported is None or reported != reported else type(value)(reported))
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_columns_have_the_type_of_their_values(name, kind):
 
 
 def test_a_record_does_not_replace_what_is_told_of_every_trial():
-    found = finished([{"reward": 7.0, "performance": 9.0, "side": i} for i in range(3)])
-    assert found["reward"].tolist() == [1.0] * 3 and found["performance"].tolist() == [0.0] * 3
-    assert found["side"].tolist() == [0, 1, 2]
-    names = list(found)
+    result = finished([{"reward": 7.0, "performance": 9.0, "side": i} for i in range(3)])
+    assert result["reward"].tolist() == [1.0] * 3 and result["performance"].tolist() == [0.0] * 3
+    assert result["side"].tolist() == [0, 1, 2]
+    names = list(result)
     assert names[:8] == ["env", "performance", "outcome", "choice", "rt", "reward", "steps", "aborts"]
     assert names[8:] == ["side", "period_decision"]

@@ -59,10 +59,10 @@ specs = st.fixed_dictionaries(
 )
 
 
-def same(one: Any, other: Any) -> None:
-    np.testing.assert_array_equal(one[0], other[0])
-    assert one[1:4] == other[1:4]
-    assert str(one[4]) == str(other[4])
+def same(first: Any, second: Any) -> None:
+    np.testing.assert_array_equal(first[0], second[0])
+    assert first[1:4] == second[1:4]
+    assert str(first[4]) == str(second[4])
 
 
 @settings(max_examples=40, deadline=None)
@@ -74,17 +74,21 @@ def test_both_ways_of_a_step_and_a_batch_of_one_do_the_same(spec: Any, seed: int
     np.testing.assert_array_equal(obs[0], obs[1])
     np.testing.assert_array_equal(batch.reset(seed=seed)[0][0], obs[0])
     for action in actions:
-        one = short.step(action)
+        first = short.step(action)
         long.cursor.quiet = None  # the table of actions that do nothing
-        same(one, long.step(action))
-        shown, rewards, _, _, infos = batch.step(np.array([action]))
-        np.testing.assert_array_equal(shown[0], one[0])
-        assert rewards[0] == one[1] and infos["new_trial"][0] == one[4]["new_trial"] and infos["gt"][0] == one[4]["gt"]
-        if one[4]["new_trial"]:
+        same(first, long.step(action))
+        visible, rewards, _, _, infos = batch.step(np.array([action]))
+        np.testing.assert_array_equal(visible[0], first[0])
+        assert (
+            rewards[0] == first[1]
+            and infos["new_trial"][0] == first[4]["new_trial"]
+            and infos["gt"][0] == first[4]["gt"]
+        )
+        if first[4]["new_trial"]:
             row = batch.finished
-            assert row is not None and row["outcome"][0] == one[4]["outcome"]
-            assert row["reward"][0] == pytest.approx(one[4]["trial_reward"])
-            assert (row["steps"][0], row["aborts"][0]) == (one[4]["trial_steps"], one[4]["aborts"])
+            assert row is not None and row["outcome"][0] == first[4]["outcome"]
+            assert row["reward"][0] == pytest.approx(first[4]["trial_reward"])
+            assert (row["steps"][0], row["aborts"][0]) == (first[4]["trial_steps"], first[4]["aborts"])
 
 
 @settings(max_examples=20, deadline=None)
@@ -98,9 +102,9 @@ def test_compiled_and_plain_steps_of_a_batch_with_wrappers_do_the_same(spec: Any
     second = copy.deepcopy(first)
     for action in actions:
         chosen = np.array([action, (action + 1) % 3, 0])
-        one = first.step(chosen)
+        single = first.step(chosen)
         with kernels.use(kernels.PLAIN):
-            other = second.step(chosen)
-        for a, b in zip(one[:4], other[:4], strict=True):
+            different = second.step(chosen)
+        for a, b in zip(single[:4], different[:4], strict=True):
             np.testing.assert_array_equal(a, b)
         assert str(first.finished) == str(second.finished)

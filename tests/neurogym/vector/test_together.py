@@ -60,14 +60,14 @@ class Plain(Staircase):
 
 def seen(batch, steps, seed=0, changes=lambda step: None):
     """All that a batch shows when actions are drawn at random."""
-    rng, found = np.random.default_rng(seed), []
+    rng, results = np.random.default_rng(seed), []
     n = batch.single_action_space.n
     for step in range(steps):
         changes(step)
-        *parts, infos = batch.step(rng.integers(n, size=batch.num_envs))
+        *pieces, infos = batch.step(rng.integers(n, size=batch.num_envs))
         finished = {} if batch.finished is None else {name: str(v.tolist()) for name, v in batch.finished.items()}
-        found.append(([part.tolist() for part in parts], sorted(infos), finished))
-    return found, [task.np_random.bit_generator.state for task in batch.tasks]
+        results.append(([piece.tolist() for piece in pieces], sorted(infos), finished))
+    return results, [task.np_random.bit_generator.state for task in batch.tasks]
 
 
 def started(make_env, kind=None, n=9):
@@ -93,9 +93,9 @@ def test_a_batch_is_as_its_environments_are_alone(id_, kwargs):
     batch, alone = (started(lambda: ngym.make(id_, **kwargs), n=n) for n in (9, 1))
     everything, ends = seen(batch, 200)
     rng = np.random.default_rng(0)
-    for step, (parts, *_) in enumerate(everything):
+    for step, (pieces, *_) in enumerate(everything):
         ob, reward, *_ = alone.step(rng.integers(alone.single_action_space.n, size=9)[:1])
-        assert (ob[0].tolist(), reward[0]) == (parts[0][0], parts[1][0]), step
+        assert (ob[0].tolist(), reward[0]) == (pieces[0][0], pieces[1][0]), step
     assert ends[0] == alone.tasks[0].np_random.bit_generator.state
 
 
@@ -103,9 +103,9 @@ def test_a_batch_is_as_its_environments_are_alone(id_, kwargs):
 def test_matching_pennies_in_a_batch_and_in_turn(opponent):
     make_env = lambda: ngym.make("MatchingPenny-v0", opponent_type=opponent)  # noqa: E731
     together, in_turn = started(make_env, TrialVectorEnv), started(make_env, LoopVectorEnv)
-    for (a, _, told), (b, _, told_too) in zip(seen(together, 150)[0], seen(in_turn, 150)[0], strict=True):
+    for (a, _, reported), (b, _, told_too) in zip(seen(together, 150)[0], seen(in_turn, 150)[0], strict=True):
         assert a == b
-        assert told_too == told
+        assert told_too == reported
 
 
 @pytest.mark.parametrize("sigma", [0.0, 1.0])
@@ -114,11 +114,13 @@ def test_a_users_task_makes_the_trials_that_it_would_without(sigma):
 
 
 def test_trials_are_made_together(monkeypatch):
-    asked = []
+    requests = []
     original = Staircase._new_trials
-    monkeypatch.setattr(Staircase, "_new_trials", lambda self, trials: (asked.append(trials.n), original(self, trials)))
+    monkeypatch.setattr(
+        Staircase, "_new_trials", lambda self, trials: (requests.append(trials.n), original(self, trials))
+    )
     seen(started(Staircase), 300)
-    assert max(asked) > 1
+    assert max(requests) > 1
 
 
 def test_tasks_with_other_parameters_describe_their_own_trials():
@@ -133,24 +135,24 @@ def test_tasks_with_other_parameters_describe_their_own_trials():
 
         return change
 
-    one, other = started(Staircase), started(Plain)
-    assert seen(one, 200, changes=changed(one)) == seen(other, 200, changes=changed(other))
+    first, second = started(Staircase), started(Plain)
+    assert seen(first, 200, changes=changed(first)) == seen(second, 200, changes=changed(second))
 
 
 @pytest.mark.parametrize("make_env", [Staircase, *(partial(ngym.make, id_) for id_ in every_task() if says(id_))])
 def test_a_session_goes_on_from_what_was_saved(make_env):
-    batch, other = started(make_env), started(make_env)
+    batch, second = started(make_env), started(make_env)
     seen(batch, 37)
-    other.set_state(batch.state())
-    assert seen(other, 100, seed=1) == seen(batch, 100, seed=1)
+    second.set_state(batch.state())
+    assert seen(second, 100, seed=1) == seen(batch, 100, seed=1)
 
 
 def test_a_copy_of_one_environment_has_nothing_of_the_others():
     batch = started(Staircase)
     seen(batch, 50)
     twin = copy.deepcopy(batch.envs[3])
-    own = twin.this_trial
-    assert own.env is twin
-    assert own.n == 1
-    assert np.array_equal(own.ob, batch.envs[3].ob)
+    private = twin.this_trial
+    assert private.env is twin
+    assert private.n == 1
+    assert np.array_equal(private.ob, batch.envs[3].ob)
     assert all(batch.envs[i].this_trial.env is batch.envs[i] for i in range(9))

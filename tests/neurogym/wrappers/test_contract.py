@@ -67,19 +67,21 @@ def test_it_runs_on_a_batch_exactly_as_alone(name: str) -> None:
         for j, row in enumerate(rows):
             assert set(row) == set(batch.finished)
             for key, value in row.items():
-                other = batch.finished[key][j]
-                assert value == other or (value is None or value != value) and (other is None or other != other), key
+                second = batch.finished[key][j]
+                assert value == second or (value is None or value != value) and (second is None or second != second), (
+                    key
+                )
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_session_can_be_captured_and_continued(name: str) -> None:
-    env, other = _make(name)(), _make(name)()
+    env, second = _make(name)(), _make(name)()
     rollout(env, seed=1, steps=60)
-    other.reset(seed=99)
-    restore(other, pickle.loads(pickle.dumps(capture(env))))
+    second.reset(seed=99)
+    restore(second, pickle.loads(pickle.dumps(capture(env))))
     for action in np.random.default_rng(5).integers(3, size=120):
-        one, two = env.step(int(action)), other.step(int(action))
-        assert np.array_equal(one[0], two[0]) and one[1] == two[1] and one[4]["new_trial"] == two[4]["new_trial"]
+        first, two = env.step(int(action)), second.step(int(action))
+        assert np.array_equal(first[0], two[0]) and first[1] == two[1] and first[4]["new_trial"] == two[4]["new_trial"]
 
 
 @pytest.mark.parametrize("name", EVERY)

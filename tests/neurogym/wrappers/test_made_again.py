@@ -43,32 +43,32 @@ def with_other_arguments(name: str) -> tuple[gym.Env, dict[str, Any]]:
     task = FRAMES if name == "MotionEnergy" else TASKS["Conditional" if name == "VariableMapping" else "RDM"]
     cls = getattr(wrappers, name)
     base = put(name, task)
-    given = dict(base._saved_kwargs)
+    settings = dict(base._saved_kwargs)
     for key, parameter in inspect.signature(cls).parameters.items():
-        if key in ("env", "kwargs") or key in given or parameter.default is inspect.Parameter.empty:
+        if key in ("env", "kwargs") or key in settings or parameter.default is inspect.Parameter.empty:
             continue
         for value in (other_than(key, parameter.default), parameter.default):
             try:
-                cls(task(), **{**given, key: value})
+                cls(task(), **{**settings, key: value})
             except (ValueError, TypeError):
                 continue
-            given[key] = value
+            settings[key] = value
             break
-    given.update(OTHER.get(name, {}))
-    return cls(task(), **given), given
+    settings.update(OTHER.get(name, {}))
+    return cls(task(), **settings), settings
 
 
 @pytest.mark.parametrize("name", SINGLE)
 def test_a_stack_is_made_again_as_it_was(name: str) -> None:
-    env, given = with_other_arguments(name)
+    env, settings = with_other_arguments(name)
     again = env.spec.make()
     while type(again) is not type(env):
         again = again.env
     assert set(inspect.signature(type(env)).parameters) - {"env", "kwargs"} <= set(again._saved_kwargs)
-    for key, value in given.items():
+    for key, value in settings.items():
         assert repr(again._saved_kwargs[key]) == repr(value)
-    for one, two in zip(rollout(env, seed=1), rollout(again, seed=1), strict=True):
-        assert np.array_equal(one[0], two[0]) and one[1] == two[1]
+    for first, two in zip(rollout(env, seed=1), rollout(again, seed=1), strict=True):
+        assert np.array_equal(first[0], two[0]) and first[1] == two[1]
 
 
 def test_settings_of_a_monitor_are_made_again() -> None:
@@ -83,6 +83,6 @@ def test_settings_of_a_monitor_are_made_again() -> None:
 @pytest.mark.parametrize("name", SINGLE)
 def test_it_works_on_what_gymnasium_makes(name: str) -> None:
     id_ = "NAltConditionalVisuomotor-v0" if name == "VariableMapping" else "PerceptualDecisionMaking-v0"
-    ours, theirs = (put(name, lambda make=make: make(id_)) for make in (ngym.make, gym.make))
-    for one, two in zip(rollout(ours, seed=1), rollout(theirs, seed=1), strict=True):
-        assert np.array_equal(one[0], two[0]) and one[1] == two[1]
+    ours, reference = (put(name, lambda make=make: make(id_)) for make in (ngym.make, gym.make))
+    for first, two in zip(rollout(ours, seed=1), rollout(reference, seed=1), strict=True):
+        assert np.array_equal(first[0], two[0]) and first[1] == two[1]

@@ -35,8 +35,8 @@ def test_records_of_trials_are_collected_and_can_be_forgotten(tmp_path) -> None:
     env.reset(seed=0)
     while env.num_tr < 3:
         env.step(0)
-    told = [env.step(0)[4] for _ in range(22)]
-    assert env.data["trial"][-1] == told[-1]["trial"] and len(env.data["trial"]) == len(env.data["coh"]) == 4
+    reported = [env.step(0)[4] for _ in range(22)]
+    assert env.data["trial"][-1] == reported[-1]["trial"] and len(env.data["trial"]) == len(env.data["coh"]) == 4
     env.step(0, record=False)
     assert env.steps_since_save == 4 * 22
     np.load(env.save_data())  # nothing pickled is in the file
@@ -63,15 +63,15 @@ def test_activity_is_recorded_while_the_environment_is_stepped_by_hand() -> None
 
     assert LinearLayerProbe is RNNLayerProbe is ActivationProbe
     env = Monitor(ngym.make("GoNogo-v0"), verbose=False)
-    layer, other = torch.nn.Linear(3, 5), torch.nn.Linear(3, 2)
+    layer, second = torch.nn.Linear(3, 5), torch.nn.Linear(3, 2)
     am = env.record_activations(layer, "layer")
-    free = ActivationProbe(module=other)
+    free = ActivationProbe(module=second)
     assert am.probe is am and am.monitor is env
     ob, _ = env.reset(seed=0)
     rows = []
     while env.num_tr < 3:
         rows.append(layer(torch.from_numpy(ob)).detach().numpy())
-        other(torch.from_numpy(ob))
+        second(torch.from_numpy(ob))
         ob = env.step(0)[0]
     short = torch.nn.ReLU().eval()
     first = ActivationProbe(module=short, steps=5)

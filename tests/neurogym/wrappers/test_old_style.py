@@ -82,8 +82,8 @@ def test_such_wrappers_stack_and_batch():
 def test_what_is_set_in_new_trial_is_shown_and_right_and_paid(wide):
     env = Swapped(rdm(), wide)
     ob, _ = env.reset(seed=0)
-    done = 0
-    while done < 20:
+    count = 0
+    while count < 20:
         assert env.observation_space.contains(ob)
         np.testing.assert_array_equal(ob, env.ob[env.t_ind])
         if wide:
@@ -95,7 +95,7 @@ def test_what_is_set_in_new_trial_is_shown_and_right_and_paid(wide):
         assert info["gt"] == truth
         if info["new_trial"]:
             assert info["outcome"] == "correct" and reward == 1
-            done += 1
+            count += 1
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -108,20 +108,20 @@ def test_what_is_set_in_new_trial_reaches_a_data_set(wide):
         if wide:
             assert np.all(batch.inputs[rows, b, 3] == 9)
         if trial["coh"]:
-            shown = batch.inputs[rows, b][2]
-            assert np.argmax(shown[1:3]) == 1 - trial["ground_truth"]
+            visible = batch.inputs[rows, b][2]
+            assert np.argmax(visible[1:3]) == 1 - trial["ground_truth"]
 
 
-@pytest.mark.parametrize("put", [Scaled, WiderStep])
-def test_a_schedule_takes_tasks_whose_wrapper_overrides_step(put):
-    alone, several = put(rdm()), ScheduleEnvs([put(rdm()), put(rdm(cohs=[51.2]))], ngym.SequentialSchedule(2))
+@pytest.mark.parametrize("wrap", [Scaled, WiderStep])
+def test_a_schedule_takes_tasks_whose_wrapper_overrides_step(wrap):
+    alone, several = wrap(rdm()), ScheduleEnvs([wrap(rdm()), wrap(rdm(cohs=[51.2]))], ngym.SequentialSchedule(2))
     assert several.observation_space.shape == alone.observation_space.shape
     ob, _ = several.reset(seed=0)
     tasks, cohs = [], set()
     for _ in range(300):
         assert several.observation_space.contains(ob)
         inner = several.tasks[several.i_env]
-        expected = 2 * inner.ob_now if put is Scaled else inner.ob_now
+        expected = 2 * inner.ob_now if wrap is Scaled else inner.ob_now
         np.testing.assert_array_equal(ob[:3], expected)
         ob, reward, _, _, info = several.step(int(several.gt_now))
         if info["new_trial"]:
@@ -141,8 +141,8 @@ class Constant(TrialWrapper):
         super().__init__(env)
         self.truth = truth
 
-    def plan(self, n, given):
-        return {**given, "ground_truth": np.full(n, self.truth)}
+    def plan(self, n, conditions):
+        return {**conditions, "ground_truth": np.full(n, self.truth)}
 
 
 def test_hooks_are_those_of_the_stack_that_is_stepped():

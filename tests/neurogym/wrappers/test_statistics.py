@@ -20,8 +20,8 @@ def records(env, n: int = 4000, seed: int = 0) -> dict[str, np.ndarray]:
     return {name: np.concatenate([block.info[name] for block in blocks]) for name in blocks[0].info}
 
 
-def close(found: float, expected: float, n: int) -> bool:
-    return abs(found - expected) < 4 * np.sqrt(max(expected * (1 - expected), 1e-3) / n)
+def close(result: float, expected: float, n: int) -> bool:
+    return abs(result - expected) < 4 * np.sqrt(max(expected * (1 - expected), 1e-3) / n)
 
 
 def runs(values: np.ndarray) -> np.ndarray:
@@ -32,33 +32,33 @@ def runs(values: np.ndarray) -> np.ndarray:
 
 def test_side_bias_frequencies_and_blocks() -> None:
     probs = [[0.05, 0.15, 0.8], [0.7, 0.2, 0.1], [0.1, 0.8, 0.1]]
-    found = records(w.SideBias(rdm(dim_ring=3), probs, block_dur=10), 20_000)
+    result = records(w.SideBias(rdm(dim_ring=3), probs, block_dur=10), 20_000)
     for block, row in enumerate(probs):
-        inside = found["ground_truth"][found["side_bias_block"] == block]
+        inside = result["ground_truth"][result["side_bias_block"] == block]
         for choice, p in enumerate(row):
             assert close(np.mean(inside == choice), p, len(inside))
-    assert set(runs(found["side_bias_block"])) == {10}
-    assert np.array_equal(found["probs"], np.array(probs)[found["side_bias_block"]])
+    assert set(runs(result["side_bias_block"])) == {10}
+    assert np.array_equal(result["probs"], np.array(probs)[result["side_bias_block"]])
 
 
 def test_block_lengths_by_probability_and_by_range() -> None:
-    found = records(w.SideBias(rdm(), [[0.2, 0.8], [0.8, 0.2]], block_dur=0.1))["side_bias_block"]
-    assert close(np.mean(found[1:] != found[:-1]), 0.1, len(found))
+    result = records(w.SideBias(rdm(), [[0.2, 0.8], [0.8, 0.2]], block_dur=0.1))["side_bias_block"]
+    assert close(np.mean(result[1:] != result[:-1]), 0.1, len(result))
     lengths = runs(records(w.SideBias(rdm(), [[0.2, 0.8], [0.8, 0.2]], block_dur=(3, 7)))["side_bias_block"])
     assert set(lengths) == {3, 4, 5, 6, 7}
     assert abs(lengths.mean() - 5) < 4 * lengths.std() / np.sqrt(len(lengths))
 
 
 def test_random_ground_truth_and_scheduled_probabilities() -> None:
-    found = records(w.RandomGroundTruth(rdm(), p=[0.3, 0.7]))
-    assert close(np.mean(found["ground_truth"]), 0.7, 4000)
+    result = records(w.RandomGroundTruth(rdm(), p=[0.3, 0.7]))
+    assert close(np.mean(result["ground_truth"]), 0.7, 4000)
     env = w.ScheduleAttr(
         w.RandomGroundTruth(rdm()), RandomBlockSchedule(2, [90, 90]), [{"p": (0.8, 0.2)}, {"p": (0.2, 0.8)}]
     )
-    found = records(env)
-    assert set(runs(found["schedule_attr_block"])) == {90} and found["schedule_attr_block"][0] == 0
+    result = records(env)
+    assert set(runs(result["schedule_attr_block"])) == {90} and result["schedule_attr_block"][0] == 0
     for block, p in ((0, 0.2), (1, 0.8)):
-        inside = found["ground_truth"][found["schedule_attr_block"] == block]
+        inside = result["ground_truth"][result["schedule_attr_block"] == block]
         assert close(inside.mean(), p, len(inside))
 
 
@@ -70,8 +70,8 @@ def _transitions(truth: np.ndarray, n: int) -> np.ndarray:
 
 def test_transitions_of_one_matrix() -> None:
     matrix = np.array([[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
-    found = _transitions(records(w.TrialHistoryV2(rdm(dim_ring=3), matrix.tolist()), 9000)["ground_truth"], 3)
-    assert np.all(np.abs(found - matrix) < 0.04)
+    result = _transitions(records(w.TrialHistoryV2(rdm(dim_ring=3), matrix.tolist()), 9000)["ground_truth"], 3)
+    assert np.all(np.abs(result - matrix) < 0.04)
     assert np.all(np.abs(_transitions(records(w.TrialHistoryV2(rdm()))["ground_truth"], 2) - 0.5) < 0.04)
 
 
@@ -85,8 +85,8 @@ def test_transitions_of_one_matrix() -> None:
     ],
 )
 def test_transitions_within_blocks(make, key: str) -> None:
-    found = records(make(rdm(dim_ring=4)), 8000)
-    blocks, truth, matrices = found[f"{key}_block"], found["ground_truth"], found["probs"]
+    result = records(make(rdm(dim_ring=4)), 8000)
+    blocks, truth, matrices = result[f"{key}_block"], result["ground_truth"], result["probs"]
     preferred = matrices[np.arange(1, len(truth)), truth[:-1]].argmax(axis=1)
     assert close(np.mean(truth[1:] == preferred), 0.9, len(truth))
     assert min(runs(blocks)) >= 50 and np.all(runs(blocks) % 50 == 0)
@@ -95,17 +95,17 @@ def test_transitions_within_blocks(make, key: str) -> None:
 def test_contexts_of_the_two_choice_forms() -> None:
     repeating = records(w.Persistence(rdm(), 0.7))["ground_truth"]
     assert close(np.mean(repeating[1:] == repeating[:-1]), 0.7, 4000)
-    found = records(w.TrialHistory(rdm(), 0.8, block_dur=200))
-    same = found["ground_truth"][1:] == found["ground_truth"][:-1]
-    matrices = found["probs"][1:, 0, 0]
+    result = records(w.TrialHistory(rdm(), 0.8, block_dur=200))
+    same = result["ground_truth"][1:] == result["ground_truth"][:-1]
+    matrices = result["probs"][1:, 0, 0]
     for p in (0.2, 0.8):
         assert close(same[np.isclose(matrices, p)].mean(), p, int(np.isclose(matrices, p).sum()))
     assert len(w.TrialHistory(rdm(), 0.8, num_blocks=3).tr_mats) == 2  # ascending and descending are the same for two
 
 
 def test_generations_are_replaced_at_the_stated_rate() -> None:
-    found = records(w.TrialHistoryEvolution(rdm(dim_ring=4), ctx_dur=20, death_prob=0.01), 20_000)
-    generations = found["trial_history_evolution_generation"]
+    result = records(w.TrialHistoryEvolution(rdm(dim_ring=4), ctx_dur=20, death_prob=0.01), 20_000)
+    generations = result["trial_history_evolution_generation"]
     assert close(len(np.unique(generations)) / (20_000 / 20), 0.2, 1000)
 
 
@@ -187,37 +187,37 @@ def test_no_time_out_follows_the_sure_bet() -> None:
 
 def test_mapping_and_session_durations() -> None:
     env = w.VariableMapping(ngym.make("NAltConditionalVisuomotor-v0", n_stims=4), 0.05, 10, 0.01, 20)
-    found = records(env, 30_000)
-    sessions = runs(found["variable_mapping_session"])
+    result = records(env, 30_000)
+    sessions = runs(result["variable_mapping_session"])
     assert sessions.min() >= 20 and abs(sessions.mean() - (20 + 99)) < 4 * sessions.std() / np.sqrt(len(sessions)) + 2
-    ends = np.flatnonzero(found["variable_mapping_map"][1:] != found["variable_mapping_map"][:-1]) + 1
-    within = found["variable_mapping_session"][ends] == found["variable_mapping_session"][ends - 1]
+    ends = np.flatnonzero(result["variable_mapping_map"][1:] != result["variable_mapping_map"][:-1]) + 1
+    within = result["variable_mapping_session"][ends] == result["variable_mapping_session"][ends - 1]
     assert np.diff([0, *ends])[within].min() >= 10  # the end of a session may cut a mapping short
     assert np.array_equal(
-        [int(m.split("-")[s]) for m, s in zip(found["variable_mapping_map"], found["stims"], strict=True)],
-        found["ground_truth"],
+        [int(m.split("-")[s]) for m, s in zip(result["variable_mapping_map"], result["stims"], strict=True)],
+        result["ground_truth"],
     )
 
 
 def test_choices_in_play() -> None:
     for task in (rdm(dim_ring=4), ngym.make("NAltPerceptualDecisionMaking-v0", n_ch=4)):
         env = w.Variable_nch(w.TrialHistory(task, 0.9), block_nch=20, blocks_probs=[1, 0, 1], sorted_ch=False)
-        found = records(env, 8000)
-        sizes = found["variable_nch_n"]
+        result = records(env, 8000)
+        sizes = result["variable_nch_n"]
         assert set(sizes) == {2, 4} and close(np.mean(sizes[::20] == 2), 0.5, 400)
-        place = found["ground_truth"] - np.min(env.task.choices) + 1
-        assert all(str(p) in active.split("-") for p, active in zip(place, found["variable_nch_choices"], strict=True))
+        path = result["ground_truth"] - np.min(env.task.choices) + 1
+        assert all(str(p) in active.split("-") for p, active in zip(path, result["variable_nch_choices"], strict=True))
 
 
 def test_noise_has_the_stated_level_and_leaves_the_trial_alone() -> None:
     env = w.Noise(w.PassReward(rdm(sigma=0, cohs=[0])), std_noise=0.3)
     env.reset(seed=0)
-    shown, stored = [], []
+    visible, stored = [], []
     for _ in range(4000):
         ob, *_ = env.step(0)
-        shown.append(ob)
+        visible.append(ob)
         stored.append(np.append(env.unwrapped.ob[env.unwrapped.t_ind], 0.0))
-    difference = np.array(shown) - np.array(stored)
+    difference = np.array(visible) - np.array(stored)
     assert np.all(np.abs(difference.std(axis=0) - 0.3) < 4 * 0.3 / np.sqrt(2 * 4000))
     assert np.all(np.abs(difference.mean(axis=0)) < 4 * 0.3 / np.sqrt(4000))
 

@@ -28,8 +28,8 @@ class Clearer(TrialWrapper):
         self.told.append(info["trial"]["coh"])
         self.clear = info["outcome"] != "correct"
 
-    def plan(self, n, given):
-        return {**given, "coh": np.full(n, 51.2)} if self.clear else given
+    def plan(self, n, conditions):
+        return {**conditions, "coh": np.full(n, 51.2)} if self.clear else conditions
 
 
 def test_one_that_is_told_how_trials_end_follows_the_agent():
@@ -37,15 +37,15 @@ def test_one_that_is_told_how_trials_end_follows_the_agent():
     assert traits(env) == (False, True, True)
     assert isinstance(make_vec(lambda: Clearer(ngym.make("RDM-v0")), 2), TrialVectorEnv)
     env.reset(seed=0)
-    known, clear = [], []
+    expected, clear = [], []
     for _ in range(3000):
         *_, info = env.step(env.action_space.sample())
         if info["new_trial"]:
-            known.append(info["trial"]["coh"])
+            expected.append(info["trial"]["coh"])
             if info["outcome"] != "correct":
                 clear.append(env.unwrapped.trial["coh"])
-    assert env.told == known and len(known) > 50
-    assert set(clear) == {51.2} != set(known)
+    assert env.told == expected and len(expected) > 50
+    assert set(clear) == {51.2} != set(expected)
 
 
 def test_one_that_does_nothing_leaves_everything_possible():
@@ -92,8 +92,8 @@ def test_wrappers_of_scripts_that_declare_nothing_are_taken_for_the_most_that_th
             return super().step(action)
 
     class Planning(TrialWrapper):
-        def plan(self, n, given):
-            return given
+        def plan(self, n, conditions):
+            return conditions
 
     assert traits(Stepping(ngym.make("RDM-v0"))) == (True, False, False)
     assert traits(Planning(ngym.make("RDM-v0"))) == (True, True, False)

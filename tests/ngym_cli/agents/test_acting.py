@@ -40,7 +40,7 @@ def test_agents_of_all_algorithms_act_alike_for_one_seed_and_within_the_action_s
     assert all(isinstance(act, Act) and act.actions.shape == (N,) for act in acts)
     assert all(venv.action_space.contains(np.int64(action)) for act in acts for action in act.actions)
     again = followed(model, venv, 20, deterministic=deterministic)
-    assert all(np.array_equal(one.actions, another.actions) for one, another in zip(acts, again, strict=True))
+    assert all(np.array_equal(first.actions, another.actions) for first, another in zip(acts, again, strict=True))
 
 
 def test_continuous_actions_are_drawn_within_their_bounds_and_recorded_as_taken():

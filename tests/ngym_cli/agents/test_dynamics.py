@@ -81,11 +81,11 @@ def test_a_network_as_a_system_steps_as_it_acts_and_has_exact_derivatives(cell, 
     system = system_of(network)
     sizes = [size for _ in range(layers) for size in network.state_sizes]
     state = [rng.uniform(0.1, 1, (layers, 4, size)).astype(np.float32) for size in network.state_sizes]
-    x, out = rng.normal(size=(4, 3)).astype(np.float32), [np.empty_like(part) for part in state]
+    x, out = rng.normal(size=(4, 3)).astype(np.float32), [np.empty_like(array) for array in state]
     network.stepper().step(x, tuple(state), tuple(out))
 
     def joined(arrays):
-        return np.concatenate([part[layer] for layer in range(layers) for part in arrays], axis=1).astype(float)
+        return np.concatenate([array[layer] for layer in range(layers) for array in arrays], axis=1).astype(float)
 
     assert system.units == sum(sizes)
     assert system.step(joined(state), x) == pytest.approx(joined(out), abs=1e-5)

@@ -71,8 +71,8 @@ def test_a_patient_network_keeps_its_first_action():
 def test_the_memory_of_the_network_is_as_long_as_a_trial(task, memory):
     config, facts = resolve(from_dict({"task": task}))
     assert complete(config, facts).network_args["memory"] == memory
-    asked = config.model_copy(update={"network_args": {"memory": 5.0}})
-    assert complete(asked, facts).network_args["memory"] == 5
+    requested = config.model_copy(update={"network_args": {"memory": 5.0}})
+    assert complete(requested, facts).network_args["memory"] == 5
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
@@ -80,28 +80,28 @@ def test_a_rollout_holds_a_trial(alg):
     config, facts = resolve(from_dict({"task": "PulseDecisionMaking-v0", "alg": alg}))
     assert facts.trial_steps == 250
     assert complete(config, facts).hyperparameters["n_steps"] == 256
-    asked = config.model_copy(update={"hyperparameters": {"n_steps": 20}})
-    assert complete(asked, facts).hyperparameters["n_steps"] == 20
+    requested = config.model_copy(update={"hyperparameters": {"n_steps": 20}})
+    assert complete(requested, facts).hyperparameters["n_steps"] == 20
 
 
 def test_a_task_may_have_its_own_defaults_and_the_user_has_the_last_word():
-    given = {"task": "DelayMatchSampleDistractor1D-v0"}
-    config, facts = resolve(from_dict(given))
+    settings = {"task": "DelayMatchSampleDistractor1D-v0"}
+    config, facts = resolve(from_dict(settings))
     assert complete(config, facts).hyperparameters["ent_coef"] == EXCEPTIONS[facts.id].hyperparameters["ent_coef"]
-    asked = from_dict({**given, "hyperparameters": {"ent_coef": 0.02}})
-    assert complete(asked, facts).hyperparameters["ent_coef"] == 0.02
-    another = from_dict({**given, "alg": "recurrent_a2c"})
+    requested = from_dict({**settings, "hyperparameters": {"ent_coef": 0.02}})
+    assert complete(requested, facts).hyperparameters["ent_coef"] == 0.02
+    another = from_dict({**settings, "alg": "recurrent_a2c"})
     assert complete(another, facts).hyperparameters["ent_coef"] == 0.0
 
 
 @pytest.mark.parametrize("task", EXCEPTIONS)
 def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
-    known = find_algorithm(EXCEPTIONS[task].algorithm).defaults
+    expected = find_algorithm(EXCEPTIONS[task].algorithm).defaults
     assert from_dict({"task": task}).alg == EXCEPTIONS[task].algorithm
     assert resolve(from_dict({"task": task}))[1].id == task
     assert EXCEPTIONS[task].reason
-    assert EXCEPTIONS[task].settings.items() - known.items()
-    assert set(EXCEPTIONS[task].hyperparameters) <= set(known)
+    assert EXCEPTIONS[task].settings.items() - expected.items()
+    assert set(EXCEPTIONS[task].hyperparameters) <= set(expected)
 
 
 def test_a_task_may_have_its_own_defaults_of_the_network_and_the_user_has_the_last_word():
@@ -146,8 +146,8 @@ def test_evaluations_do_not_take_more_steps_than_what_is_learned_in_between(task
     config, facts = resolve(from_dict({"task": task}))
     results = complete(config, facts).evaluation
     assert results.every == every >= results.trials * facts.trial_steps
-    asked = config.model_copy(update={"evaluation": EvaluationConfig(every=7)})
-    assert complete(asked, facts).evaluation.every == 7
+    requested = config.model_copy(update={"evaluation": EvaluationConfig(every=7)})
+    assert complete(requested, facts).evaluation.every == 7
 
 
 @pytest.mark.parametrize("dt", [50, 100])
@@ -158,8 +158,8 @@ def test_where_the_agent_decides_when_to_answer_waiting_costs_the_same_at_every_
     config, facts = resolve(from_dict({**task, "dt": dt}))
     gamma = complete(config, facts).hyperparameters["gamma"]
     assert gamma ** (100 / dt) == pytest.approx(0.99, abs=1e-5)
-    asked = config.model_copy(update={"hyperparameters": {"gamma": 0.5}})
-    assert complete(asked, facts).hyperparameters["gamma"] == 0.5
+    requested = config.model_copy(update={"hyperparameters": {"gamma": 0.5}})
+    assert complete(requested, facts).hyperparameters["gamma"] == 0.5
 
 
 @pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name not in ("dqn", "qrdqn")])
@@ -167,17 +167,17 @@ def test_where_the_agent_decides_when_to_answer_waiting_costs_the_same_at_every_
 def test_a_short_run_has_several_updates_and_no_more_steps_than_asked_for(alg, timesteps):
     config, facts = resolve(from_dict({"task": "RDM-v0", "alg": alg, "timesteps": timesteps}))
     config = complete(config, facts)
-    known = config.hyperparameters
-    update = known["batch_size"] * known["seq_len"] * known["n_updates"] if alg == "supervised" else None
-    update = update or config.n_envs * known["n_steps"]
+    expected = config.hyperparameters
+    update = expected["batch_size"] * expected["seq_len"] * expected["n_updates"] if alg == "supervised" else None
+    update = update or config.n_envs * expected["n_steps"]
     if alg != "supervised" or timesteps >= 16 * 100 * 8:
         assert timesteps / update >= 3
     assert config.evaluation.trials * facts.trial_steps <= max(4 * timesteps, 20 * facts.trial_steps)
 
 
 def test_what_the_user_says_of_a_short_run_stands():
-    given = {"task": "RDM-v0", "timesteps": 2_000, "n_envs": 64, "hyperparameters": {"n_steps": 50}}
-    config, facts = resolve(from_dict({**given, "evaluation": {"trials": 777}}))
+    settings = {"task": "RDM-v0", "timesteps": 2_000, "n_envs": 64, "hyperparameters": {"n_steps": 50}}
+    config, facts = resolve(from_dict({**settings, "evaluation": {"trials": 777}}))
     config = complete(config, facts)
     assert (config.n_envs, config.hyperparameters["n_steps"], config.evaluation.trials) == (64, 50, 777)
 

@@ -66,9 +66,9 @@ def test_figures_of_recorded_activity_do_without_torch(run_folder, tmp_path):
 
 
 def _without_torch(cwd, *words):
-    done = subprocess.run([sys.executable, "-c", AFTER, json.dumps(words)], capture_output=True, text=True, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    assert "LOADED []" in done.stdout
+    process = subprocess.run([sys.executable, "-c", AFTER, json.dumps(words)], capture_output=True, text=True, cwd=cwd)
+    assert process.returncode == 0, process.stderr
+    assert "LOADED []" in process.stdout
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -120,11 +120,11 @@ def test_a_file_that_lacks_a_tensor_is_one_line(untrained_run, network, tensor):
     assert "\n" not in str(results.value)
 
 
-@pytest.mark.parametrize("kept", [0, 5, 500, -40])
-def test_a_truncated_file_is_one_line(run_folder, tmp_path, kept):
+@pytest.mark.parametrize("saved", [0, 5, 500, -40])
+def test_a_truncated_file_is_one_line(run_folder, tmp_path, saved):
     folder = shutil.copytree(run_folder, tmp_path / "run")
     weights = folder / MODEL / WEIGHTS
-    weights.write_bytes(weights.read_bytes()[:kept])
+    weights.write_bytes(weights.read_bytes()[:saved])
     run = RunFolder(folder)
     with pytest.raises(UserError, match=WEIGHTS) as results:
         load_to_act(run, run.config())

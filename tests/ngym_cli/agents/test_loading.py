@@ -140,9 +140,9 @@ def test_stable_baselines_loads_the_export_without_ngym_and_with_all_hyperparame
         "print(m.n_epochs, m.batch_size, m.gamma, m.ent_coef, m.max_grad_norm, m.clip_range(1.0), m.lr_schedule(1.0))\n"
         "import numpy as np; print(m.predict(np.zeros(m.observation_space.shape, 'float32'), deterministic=True)[0])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    numbers, action = done.stdout.splitlines()
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    numbers, action = process.stdout.splitlines()
     expected = agent.config.hyperparameters
     names = ("n_epochs", "batch_size", "gamma", "ent_coef", "max_grad_norm", "clip_range", "learning_rate")
     assert [float(word) for word in numbers.split()] == pytest.approx([expected[each] for each in names])

@@ -63,11 +63,11 @@ def test_a_lesion_lasts(agent, tmp_path):
 def test_clamped_units_keep_their_value(agent, tmp_path):
     at, delay = recorded(agent, tmp_path / "at", parse("clamp", "units=3,7 value=0.5 period=delay"))
     assert np.allclose(at[delay][:, UNITS], 0.5)
-    held, _ = recorded(agent, tmp_path / "held", parse("clamp", "units=3,7 period=delay"))
+    covered, _ = recorded(agent, tmp_path / "held", parse("clamp", "units=3,7 period=delay"))
     steps = np.flatnonzero(delay)
     first = steps[np.r_[True, np.diff(steps) > 1]]
     for start in first:
-        assert np.allclose(held[start : start + 3, 3], held[start - 1, 3])
+        assert np.allclose(covered[start : start + 3, 3], covered[start - 1, 3])
 
 
 def test_noise_is_reproducible_and_of_its_size(agent, tmp_path):

@@ -55,7 +55,7 @@ if {guarded}:
 
 
 @pytest.fixture
-def parts(tmp_path, monkeypatch):
+def user_parts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("parts.py").write_text(PARTS)
     from ngym_cli.config.parts import import_file
@@ -67,46 +67,46 @@ def quick(**more):
     return nc.train("RDM-v0", timesteps=1500, units=8, progress=False, **more)
 
 
-def test_objects_train_evaluate_and_draw(parts):
-    wrappers = ["pass_reward", (parts.Gain, {"gains": [1, 2]})]
+def test_objects_train_evaluate_and_draw(user_parts):
+    wrappers = ["pass_reward", (user_parts.Gain, {"gains": [1, 2]})]
     more = {"network_args": {"gain": 0.5}, "hyperparameters": {"bonus": 0.3}, "name": "first"}
-    run = quick(wrappers=wrappers, network=parts.Mine, alg=parts.Bonus, **more)
+    run = quick(wrappers=wrappers, network=user_parts.Mine, alg=user_parts.Bonus, **more)
     config = run.config
     assert (config.network, config.alg) == ("parts.py:Mine", "parts.py:Bonus")
     assert [entry.name for entry in config.wrappers] == ["pass_reward", "parts.py:Gain"]
     assert config.wrappers[1].args == {"gains": [1, 2]} and config.hyperparameters["bonus"] == 0.3
     assert isinstance(run.trials, pd.DataFrame) and len(run.trials) == run.manifest()["trials"]
     assert len(run.evaluations[0].trials) == run.evaluations[0].summary["trials"]
-    found = run.evaluate(60, task_args={"cohs": [4, 20]})
-    assert set(found.trials["coh"]) <= {4.0, 20.0} and found.summary["trials"] == 60
-    assert isinstance(found.plot("learning"), matplotlib.figure.Figure)
+    result = run.evaluate(60, task_args={"cohs": [4, 20]})
+    assert set(result.trials["coh"]) <= {4.0, 20.0} and result.summary["trials"] == 60
+    assert isinstance(result.plot("learning"), matplotlib.figure.Figure)
     Path("rat.csv").write_text("coh,choice,correct\n" + "6.4,0,1\n51.2,1,0\n" * 20)
-    beside = run.evaluate(20, compare="rat.csv", name="beside").summary
-    assert beside["trials"] == 20 and beside["comparison"]["data"] == "rat.csv"
+    neighbour = run.evaluate(20, compare="rat.csv", name="beside").summary
+    assert neighbour["trials"] == 20 and neighbour["comparison"]["data"] == "rat.csv"
     assert run.report("page.html") == Path("page.html")
     assert "finished" in repr(run) and "\n" not in repr(run)
-    assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in found._repr_html_()
+    assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in result._repr_html_()
     assert repr(nc.load("first")) == repr(run) and nc.load("first").act(run.make_env().reset(seed=0)[0])[0] in (0, 1, 2)
     assert "(parts.py:Mine) on RDM-v0, 1,600 steps" in repr(nc.load("first").agent)
 
 
-def test_without_pandas_tables_are_arrow(parts, monkeypatch):
+def test_without_pandas_tables_are_arrow(user_parts, monkeypatch):
     import pyarrow as pa
 
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert isinstance(quick().trials, pa.Table)
 
 
-def test_sweep(parts):
+def test_sweep(user_parts):
     base = {"task": "RDM-v0", "timesteps": 400, "units": 4}
-    found = nc.sweep(base, network=["gru", parts.Mine], seed=range(2), workers=1)
-    table = found.results
+    result = nc.sweep(base, network=["gru", user_parts.Mine], seed=range(2), workers=1)
+    table = result.results
     assert sorted(zip(table["network"], table["seed"], strict=True)) == [
         ("gru", 0), ("gru", 1), ("parts.py:Mine", 0), ("parts.py:Mine", 1),
     ]  # fmt: skip
-    assert len(found.settings) == 2 and len(found.runs) == 4 and "4 of 4" in repr(found)
+    assert len(result.settings) == 2 and len(result.runs) == 4 and "4 of 4" in repr(result)
     together = [("units", "hyperparameters.n_steps")]
-    again = nc.sweep(found.runs[0], units=[4, 5], hyperparameters={"n_steps": [16, 32]}, zip=together, workers=1)
+    again = nc.sweep(result.runs[0], units=[4, 5], hyperparameters={"n_steps": [16, 32]}, zip=together, workers=1)
     assert list(again.results["n_steps"]) == [16, 32] and list(again.results["units"]) == [4, 5]
     shutil.rmtree(again.runs[0].path)
     (again.path / "errors").mkdir(exist_ok=True)
@@ -124,7 +124,7 @@ def test_sweep(parts):
         ("elsewhere.toml", {}, "unknown launcher 'moon'"),
     ],
 )
-def test_sweeps_refuse_what_the_command_refuses(parts, base, arguments, message):
+def test_sweeps_refuse_what_the_command_refuses(user_parts, base, arguments, message):
     Path("elsewhere.toml").write_text("[grid]\nseed = [0, 1]\n[launch]\non = 'moon'\n")
     with pytest.raises(nc.UserError, match=message):
         nc.sweep(base, **arguments)
@@ -147,7 +147,7 @@ def test_sweeps_refuse_what_the_command_refuses(parts, base, arguments, message)
         ({"timing": {"stimulus": len}}, "expected numbers, words, lists and dictionaries"),
     ],
 )
-def test_errors_are_exceptions_with_the_same_words(parts, arguments, message):
+def test_errors_are_exceptions_with_the_same_words(user_parts, arguments, message):
     with pytest.raises(nc.UserError) as error:
         quick(**arguments)
     assert message in str(error.value) and "\n" not in str(error.value)
@@ -186,12 +186,12 @@ def test_built_in_classes_have_their_own_names():
 
 
 @pytest.mark.parametrize(
-    ("guarded", "said"), [("__name__ == '__main__'", "script.py:Mine"), ("True", "put what it does below")]
+    ("guarded", "message"), [("__name__ == '__main__'", "script.py:Mine"), ("True", "put what it does below")]
 )
-def test_script(tmp_path, guarded, said):
+def test_script(tmp_path, guarded, message):
     (tmp_path / "script.py").write_text(SCRIPT.format(guarded=guarded))
-    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path)
-    assert said in done.stdout + done.stderr
+    process = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert message in process.stdout + process.stderr
 
 
 def test_sweep_from_a_script_without_a_guard(tmp_path):
@@ -199,8 +199,8 @@ def test_sweep_from_a_script_without_a_guard(tmp_path):
         "import ngym_cli as nc\n"
         "print(nc.sweep({'task': 'RDM-v0', 'timesteps': 200, 'units': 4}, seed=range(2), workers=2))\n"
     )
-    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stdout.count("2 of 2 runs done") == 1 and done.returncode == 0
+    process = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert process.stdout.count("2 of 2 runs done") == 1 and process.returncode == 0
 
 
 def test_dir_is_complete_and_importing_is_light():

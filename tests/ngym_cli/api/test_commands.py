@@ -40,8 +40,8 @@ OTHERWISE = {
 
 def parameters_of(function):
     """Names and defaults of a function, those of ``**varied`` settings of a sweep included."""
-    found = dict(inspect.signature(function).parameters)
-    return {**(parameters_of(nc.train) if function is nc.sweep else {}), **found}
+    result = dict(inspect.signature(function).parameters)
+    return {**(parameters_of(nc.train) if function is nc.sweep else {}), **result}
 
 
 def test_every_command_is_a_function_or_is_listed_as_of_the_shell():
@@ -57,13 +57,13 @@ def test_options_of_a_command_are_arguments_with_the_same_defaults(command):
     missing = {name for name in options if name not in parameters and name not in OF_THE_SHELL} - set(otherwise)
     assert not missing, missing
     for name, option in options.items():
-        shown = parameters[name].default if name in parameters else None
+        visible = parameters[name].default if name in parameters else None
         default = option.info.get_default(call_default_factory=True)
-        if option.info.is_required() or option.table or shown in (None, inspect.Parameter.empty, ()):
+        if option.info.is_required() or option.table or visible in (None, inspect.Parameter.empty, ()):
             continue
-        if shown in ("latest", False) and not default:  # the request leaves the default open
+        if visible in ("latest", False) and not default:  # the request leaves the default open
             continue
-        assert str(shown) == str(default), name
+        assert str(visible) == str(default), name
 
 
 def test_lists_pages_and_checks_are_returned(monkeypatch, tmp_path):

@@ -67,17 +67,17 @@ def test_a_fit_has_scores_parameters_predictions_and_a_figure(frame):
 def test_an_evaluation_is_compared_with_a_frame_and_curves_rise_whatever_the_coding(frame, run_folder):
     run = Run(run_folder)
     columns = {"coh": frame["contrast"].abs(), "choice": frame["choice"], "correct": frame["correct"]}
-    found = run.evaluate(300, compare=pd.DataFrame(columns), name="frame", overwrite=True).summary["comparison"]
+    result = run.evaluate(300, compare=pd.DataFrame(columns), name="frame", overwrite=True).summary["comparison"]
     reverse = {**columns, "choice": frame["choice"].map({"left": "R", "right": "L"})}
     again = run.evaluate(300, compare=pd.DataFrame(reverse), name="reverse", overwrite=True).summary["comparison"]
-    rows, others = ({row["name"]: row["b"]["value"] for row in each["statistics"]} for each in (found, again))
-    assert rows["accuracy"] == others["accuracy"] and "multiplied by 100" in " ".join(found["notes"])
+    rows, different = ({row["name"]: row["b"]["value"] for row in each["statistics"]} for each in (result, again))
+    assert rows["accuracy"] == different["accuracy"] and "multiplied by 100" in " ".join(result["notes"])
     assert any("threshold" in name for name in rows)
 
 
 def test_a_pair_of_numbers_counts_as_the_strength_of_a_comparison(frame, run_folder):
     pair = {"s1": 0.5 - frame["contrast"] / 2, "s2": 0.5 + frame["contrast"] / 2}
     table = pd.DataFrame({**pair, "choice": frame["choice"], "correct": frame["correct"]})
-    found = Run(run_folder).evaluate(300, compare=table, name="pair", overwrite=True).summary["comparison"]
-    assert "difference of s1, s2" in " ".join(found["notes"])
-    assert any("threshold" in row["name"] for row in found["statistics"])
+    result = Run(run_folder).evaluate(300, compare=table, name="pair", overwrite=True).summary["comparison"]
+    assert "difference of s1, s2" in " ".join(result["notes"])
+    assert any("threshold" in row["name"] for row in result["statistics"])

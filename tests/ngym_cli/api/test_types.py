@@ -49,5 +49,5 @@ def test_a_project_passes_a_strict_type_checker(tmp_path):
 
 @pytest.mark.long
 def test_wrong_types_and_names_are_found(tmp_path):
-    found = checked(tmp_path, WRONG)
-    assert "Found 3 errors" in found and 'has no attribute "evaluat"' in found
+    result = checked(tmp_path, WRONG)
+    assert "Found 3 errors" in result and 'has no attribute "evaluat"' in result

@@ -23,9 +23,9 @@ def built(tmp_path, monkeypatch):
 @pytest.fixture
 def published(monkeypatch):
     """A distribution that says where its site is."""
-    said = Message()
-    said["Project-URL"] = "Documentation, https://docs.example.org/ngym"
-    monkeypatch.setattr(addresses.metadata, "metadata", lambda name: said)
+    message = Message()
+    message["Project-URL"] = "Documentation, https://docs.example.org/ngym"
+    monkeypatch.setattr(addresses.metadata, "metadata", lambda name: message)
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def test_a_window_is_opened_only_where_there_is_a_screen(built, monkeypatch, ngy
 
 
 def test_what_cannot_be_found_is_one_line(nowhere, ngym):
-    for words, said in (
+    for words, message in (
         (("docs", "GoNogo"), "make docs"),
         (("docs", "recurent_ppo"), "did you mean 'recurrent_ppo'"),
         (("docs", "my_task.py:MyTask"), "ngym info explains it"),
     ):
-        found = ngym(*words)
-        assert found.code == 2 and said in found.err and len(found.err.splitlines()) == 1
+        result = ngym(*words)
+        assert result.code == 2 and message in result.err and len(result.err.splitlines()) == 1
     assert not ngym("info", "GoNogo-v0").out.strip().splitlines()[-1].startswith("page")

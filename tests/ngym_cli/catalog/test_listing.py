@@ -39,9 +39,9 @@ def test_filters_of_tasks(ngym, filters, has, has_not):
     if result.code == 2:
         assert has is None
         return
-    found = {row["id"] for row in json.loads(result.out)}
-    assert has is None or has in found
-    assert has_not not in found
+    summary = {row["id"] for row in json.loads(result.out)}
+    assert has is None or has in summary
+    assert has_not not in summary
 
 
 def test_every_task_says_what_the_agent_does_sees_and_can_do(ngym):
@@ -62,10 +62,10 @@ def test_wrappers_say_what_they_change_and_one_that_only_watches_says_nothing(ng
 
 
 def test_ceilings_have_all_their_parts(ngym):
-    found = [row["ceiling"] for row in rows(ngym, "tasks", "--ceilings")]
-    known = [ceiling for ceiling in found if ceiling]
-    assert len(known) > 0.8 * len(found)
-    assert all(set(ceiling) == {"performance", "reward", "error", "method"} for ceiling in known)
+    result = [row["ceiling"] for row in rows(ngym, "tasks", "--ceilings")]
+    expected = [ceiling for ceiling in result if ceiling]
+    assert len(expected) > 0.8 * len(result)
+    assert all(set(ceiling) == {"performance", "reward", "error", "method"} for ceiling in expected)
 
 
 def test_tasks_are_grouped_by_tag_each_once(ngym, on_terminal):
@@ -75,10 +75,10 @@ def test_tasks_are_grouped_by_tag_each_once(ngym, on_terminal):
     assert text.count("DelayComparison-v0") == 1
 
 
-@pytest.mark.parametrize("what", ["tasks", "wrappers", "algs", "figures", "differences"])
-def test_piped_rows_are_one_line_each_with_tabs_and_no_padding(ngym, what):
-    lines = ngym("list", what).out.splitlines()
-    assert len(lines) == len(rows(ngym, what))
+@pytest.mark.parametrize("case", ["tasks", "wrappers", "algs", "figures", "differences"])
+def test_piped_rows_are_one_line_each_with_tabs_and_no_padding(ngym, case):
+    lines = ngym("list", case).out.splitlines()
+    assert len(lines) == len(rows(ngym, case))
     assert all("\t" in line and "  " not in line.replace("\t", "") for line in lines)
 
 
@@ -113,24 +113,24 @@ def test_differences_are_listed_and_searched(ngym):
 
 
 def test_wrappers_say_what_they_change(ngym):
-    found = {row["id"]: row for row in rows(ngym, "wrappers")}
-    assert found["pass_reward"]["changes"] == ["observation"]
-    assert found["side_bias"]["decides"] == ["ground_truth"]
-    assert found["schedule_envs"]["changes"] == ["tasks"]
-    assert all(row["description"] and row["order"] for row in found.values())
+    results = {row["id"]: row for row in rows(ngym, "wrappers")}
+    assert results["pass_reward"]["changes"] == ["observation"]
+    assert results["side_bias"]["decides"] == ["ground_truth"]
+    assert results["schedule_envs"]["changes"] == ["tasks"]
+    assert all(row["description"] and row["order"] for row in results.values())
     assert [row["id"] for row in rows(ngym, "wrappers", "append", "reward")] == ["pass_reward"]
 
 
 def test_info_on_a_wrapper_explains_every_argument(ngym):
-    found = json.loads(ngym("info", "side_bias", "--json").out)
-    assert set(found["arguments"]) == {"probs", "block_dur"}
-    assert found["paper"] and found["link"].startswith("https://doi.org") and found["order"]
+    result = json.loads(ngym("info", "side_bias", "--json").out)
+    assert set(result["arguments"]) == {"probs", "block_dur"}
+    assert result["paper"] and result["link"].startswith("https://doi.org") and result["order"]
     for wrapper in rows(ngym, "wrappers"):
         about = json.loads(ngym("info", wrapper["id"], "--json").out)
         assert set(about["arguments"]) <= set(about["meaning"]), wrapper["id"]
     text = ngym("info", "side_bias").out
-    for part in ("block_dur", "Trials in a block", "order", "doi.org/10.7554/eLife.63711"):
-        assert part in text
+    for piece in ("block_dur", "Trials in a block", "order", "doi.org/10.7554/eLife.63711"):
+        assert piece in text
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_help_is_printed_as_it_was_written():
 
 def test_tasks_are_listed_by_the_learner_that_learns_them(monkeypatch):
     rows = {"GoNogo-v0": 9, "NBack-v0": 5}
-    made = {id_: per_task.LineResult(1, 1.0, 10, reached, 1.0, 0.95) for id_, reached in rows.items()}
-    monkeypatch.setattr(per_task, "_tables", lambda: {"ctrnn": made})
+    created = {id_: per_task.LineResult(1, 1.0, 10, reached, 1.0, 0.95) for id_, reached in rows.items()}
+    monkeypatch.setattr(per_task, "_tables", lambda: {"ctrnn": created})
     (row,) = listing.tasks(learned_by="ctrnn")
     assert (row["id"], row["learned by"]) == ("GoNogo-v0", "9 of 10 seeds")
     assert listing.tasks(learned_by="gru") == []
@@ -166,6 +166,6 @@ def test_tasks_are_listed_by_the_learner_that_learns_them(monkeypatch):
 
 
 def test_several_tasks_list_the_arguments_of_the_session_and_of_each(ngym):
-    found = json.loads(ngym("info", "yang19.go-v0+yang19.dm1-v0", "--json").out)
-    assert {"dim_ring", "cohs", "rule_input", "instructions", "held_out"} <= set(found["arguments"])
-    assert found["arguments"]["rule_input"] is True and "Tasks never presented" in found["meaning"]["held_out"]
+    result = json.loads(ngym("info", "yang19.go-v0+yang19.dm1-v0", "--json").out)
+    assert {"dim_ring", "cohs", "rule_input", "instructions", "held_out"} <= set(result["arguments"])
+    assert result["arguments"]["rule_input"] is True and "Tasks never presented" in result["meaning"]["held_out"]

@@ -72,8 +72,8 @@ def test_a_task_that_ends_the_process_is_told(ngym, name, way):
 
 
 def test_what_a_task_prints_is_not_among_the_results(ngym):
-    (found,) = json.loads(ngym("check", f"{FILE}:Prints", "--json").out)
-    assert found["id"] == f"{FILE}:Prints"
+    (result,) = json.loads(ngym("check", f"{FILE}:Prints", "--json").out)
+    assert result["id"] == f"{FILE}:Prints"
 
 
 def test_a_file_that_does_not_come_to_an_end_is_one_line(ngym, monkeypatch, tmp_path):

@@ -80,11 +80,11 @@ def test_check_says_what_is_wrong(ngym, tmp_path):
     (tmp_path / "bad.py").write_text(BAD)
     result = ngym("check", "bad.py:Bad", "--json")
     assert result.code == 1
-    (found,) = json.loads(result.out)
-    problems = {row["id"]: row["problem"] for row in found["checks"] if row["status"] == "failed"}
+    (summary,) = json.loads(result.out)
+    problems = {row["id"]: row["problem"] for row in summary["checks"] if row["status"] == "failed"}
     assert "metadata lacks 'differences'" in problems["metadata"]
     assert "the ground truth" in problems["ground_truth_is_best_paid"]
-    assert all(row["description"] for row in found["checks"])
+    assert all(row["description"] for row in summary["checks"])
     text = ngym("check", "bad.py:Bad")
     assert text.code == 1
     assert "advice  bad.py:8: metadata lacks 'differences'" in text.out
@@ -265,14 +265,14 @@ class ForgotAndUses(Silent):
 
 def test_checks_that_have_nothing_to_look_at_are_not_ok(ngym, tmp_path):
     (tmp_path / "limited.py").write_text(LIMITED)
-    (found,) = json.loads(ngym("check", "limited.py:Silent", "--json").out)
-    status = {row["id"]: row["status"] for row in found["checks"]}
-    nothing = {name for name, what in status.items() if what == "nothing to check"}
+    (result,) = json.loads(ngym("check", "limited.py:Silent", "--json").out)
+    status = {row["id"]: row["status"] for row in result["checks"]}
+    nothing = {name for name, case in status.items() if case == "nothing to check"}
     assert nothing == {
         "ground_truth_is_an_action", "channels_carry_something", "ground_truth_is_best_paid", "necessary"
     }  # fmt: skip
     text = ngym("check", "limited.py:Silent").out
-    passed = sum(what == "ok" for what in status.values())
+    passed = sum(case == "ok" for case in status.values())
     assert f"{passed} of {len(status) - 4} checks passed" in text
     assert "-       necessary: nothing to check, the task calls nothing necessary" in text
 

@@ -38,21 +38,21 @@ def test_command_prints_for_people(ngym, arguments, expected):
     assert expected in result.out
 
 
-@pytest.mark.parametrize("what", LISTINGS)
-def test_listings_are_arrays_of_objects_with_an_id(ngym, what):
-    rows = json.loads(ngym("list", what, "--json").out)
+@pytest.mark.parametrize("case", LISTINGS)
+def test_listings_are_arrays_of_objects_with_an_id(ngym, case):
+    rows = json.loads(ngym("list", case, "--json").out)
     assert rows
     assert all(isinstance(row["id"], str) and row["id"] for row in rows)
     assert len({row["id"] for row in rows}) == len(rows)
 
 
 def test_info_as_json_describes_the_task_and_one_trial(ngym):
-    found = json.loads(ngym("info", "RDM-v0", "--json").out)
-    assert found["id"] == "PerceptualDecisionMaking-v0"
-    assert "RDM-v0" in found["aliases"]
-    assert found["ceiling"]["performance"] == pytest.approx(0.8957, abs=1e-4)
-    assert {period["id"] for period in found["periods"]} == {"fixation", "stimulus", "delay", "decision"}
-    trial = found["trial"]
+    result = json.loads(ngym("info", "RDM-v0", "--json").out)
+    assert result["id"] == "PerceptualDecisionMaking-v0"
+    assert "RDM-v0" in result["aliases"]
+    assert result["ceiling"]["performance"] == pytest.approx(0.8957, abs=1e-4)
+    assert {period["id"] for period in result["periods"]} == {"fixation", "stimulus", "delay", "decision"}
+    trial = result["trial"]
     steps = len(trial["actions"])
     assert steps == len(trial["observations"]) == len(trial["ground_truth"]) == len(trial["rewards"]) == 22
     assert trial["actions"][-1] == trial["ground_truth"][-1] != 0
@@ -67,22 +67,22 @@ def test_info_draws_the_trial_into_a_file(ngym, tmp_path):
 def test_ceilings_are_listed(ngym):
     rows = json.loads(ngym("list", "tasks", "dots", "motion", "noisy", "--ceilings", "--json").out)
     rows += json.loads(ngym("list", "tasks", "PerceptualDecisionMaking-v0", "--ceilings", "--json").out)
-    found = {row["id"]: row["ceiling"] for row in rows}
-    assert set(found["PerceptualDecisionMaking-v0"]) == {"performance", "reward", "error", "method"}
+    results = {row["id"]: row["ceiling"] for row in rows}
+    assert set(results["PerceptualDecisionMaking-v0"]) == {"performance", "reward", "error", "method"}
 
 
 def test_run_eval_plot_and_repeat(ngym):
     run = ngym("run", "--task", "RDM-v0", "--wrappers", "pass_reward,pass_action", "--name", "first", "--json", *TINY)
     assert run.code == 0, run.err
-    found = json.loads(run.out)
+    summary = json.loads(run.out)
     folder = "runs/RDM-v0/recurrent_ppo/first"
-    assert found["id"] == folder
-    assert found["status"] == "finished"
+    assert summary["id"] == folder
+    assert summary["status"] == "finished"
 
-    found = json.loads(ngym("eval", "latest", "--trials", "50", "--json").out)
+    summary = json.loads(ngym("eval", "latest", "--trials", "50", "--json").out)
     keys = ("performance", "performance_ci", "chance", "ceiling", "trials", "reward_per_trial", "conditions")
-    assert all(key in found for key in keys)
-    assert found["trials"] == 50
+    assert all(key in summary for key in keys)
+    assert summary["trials"] == 50
     assert "95 % interval" in ngym("eval", folder, "--stochastic").out
 
     drawn = {row["id"]: row for row in json.loads(ngym("plot", "latest", "--json").out)}

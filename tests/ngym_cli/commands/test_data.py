@@ -30,12 +30,12 @@ def table(tmp_path):
 
 def test_options_choose_rows_make_columns_split_and_are_saved(ngym, table):
     arguments = ["--where", "phase == main", "--derive", "contrast=100*c", "--stimuli", "contrast", "--by", "prior"]
-    found = json.loads(ngym("data", table, *arguments, "--save-columns", "c.toml", "--json").out)
-    assert found["subjects"][0]["trials"] == 320 and found["stimuli"] == ["contrast"]
-    assert [row["value"] for row in found["subjects"][0]["conditions"]] == ["0.2", "0.8"]
-    assert {path.split("/")[-1] for path in found["figures"]} >= {"psychometric.png", "conditions.png"}
+    result = json.loads(ngym("data", table, *arguments, "--save-columns", "c.toml", "--json").out)
+    assert result["subjects"][0]["trials"] == 320 and result["stimuli"] == ["contrast"]
+    assert [row["value"] for row in result["subjects"][0]["conditions"]] == ["0.2", "0.8"]
+    assert {path.split("/")[-1] for path in result["figures"]} >= {"psychometric.png", "conditions.png"}
     again = json.loads(ngym("data", table, "--columns", "c.toml", "--by", "prior", "--json", "--out", "none").out)
-    assert again["subjects"] == found["subjects"]
+    assert again["subjects"] == result["subjects"]
 
 
 def test_what_was_read_is_printed_with_every_number_of_the_document(ngym, table):
@@ -63,11 +63,11 @@ def test_several_files_are_one_table(ngym, tmp_path):
     for k in (1, 2):
         columns = {"choice": [0, 1] * 30, "reward": [1, 0] * 30}
         laboratories.write_csv(tmp_path / f"rat{k}.csv", columns)
-    found = json.loads(ngym("data", tmp_path / "rat1.csv", tmp_path / "rat2.csv", "--out", "none", "--json").out)
-    assert [row["subject"] for row in found["subjects"]] == ["all", "rat1", "rat2"]
-    assert any("--session file" in note for note in found["notes"])
-    found = json.loads(ngym("data", tmp_path, "--session", "file", "--subject", "none", "--out", "none", "--json").out)
-    assert found["subjects"][0]["sessions"] == 2
+    result = json.loads(ngym("data", tmp_path / "rat1.csv", tmp_path / "rat2.csv", "--out", "none", "--json").out)
+    assert [row["subject"] for row in result["subjects"]] == ["all", "rat1", "rat2"]
+    assert any("--session file" in note for note in result["notes"])
+    result = json.loads(ngym("data", tmp_path, "--session", "file", "--subject", "none", "--out", "none", "--json").out)
+    assert result["subjects"][0]["sessions"] == 2
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def server(tmp_path, monkeypatch):
     """A local server with a small file of the form of hBayesDM, instead of the public address."""
     folder = tmp_path / "served"
     folder.mkdir()
-    made = laboratories.hbayesdm(folder, np.random.default_rng(0), "bandit2")
+    created = laboratories.hbayesdm(folder, np.random.default_rng(0), "bandit2")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as service:
         threading.Thread(target=service.serve_forever, daemon=True).start()
         entry = data_sets.every()["hbayesdm-bandit2arm"]
-        address = f"http://127.0.0.1:{service.server_port}/{made.source.name}"
+        address = f"http://127.0.0.1:{service.server_port}/{created.source.name}"
         changed = {**data_sets.every(), entry.name: data_sets.DataSet(**{**vars(entry), "address": address})}
         monkeypatch.setattr(data_sets, "every", lambda: changed)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -106,8 +106,8 @@ def test_a_data_set_is_fetched_only_when_asked(ngym, server, tmp_path):
     pytest.importorskip("pooch")
     refused = ngym("data", "hbayesdm-bandit2arm")
     assert refused.code == 2 and "--download" in refused.err and server in refused.err
-    found = json.loads(ngym("data", "hbayesdm-bandit2arm", "--download", "--out", "none", "--json").out)
-    assert found["roles"]["subject"] == "subjID" and found["subjects"][0]["trials"] == 300
+    result = json.loads(ngym("data", "hbayesdm-bandit2arm", "--download", "--out", "none", "--json").out)
+    assert result["roles"]["subject"] == "subjID" and result["subjects"][0]["trials"] == 300
     assert ngym("data", "hbayesdm-bandit2arm", "--out", "none").code == 0  # from the cache
     assert ngym("data", "hbayesdm-bandit2arm", "--data-dir", tmp_path / "served", "--out", "none").code == 2
 

@@ -11,28 +11,28 @@ from neurogym.envs import registration
 
 @pytest.mark.parametrize("task", registration.every_task())
 def test_info(ngym, task):
-    shown = ngym("info", task)
-    assert (shown.code, shown.err) == (0, "") and shown.out.startswith(task)
-    assert "ceiling" in shown.out and "chance" in shown.out
-    found = json.loads(ngym("info", task, "--json").out)
-    assert found["id"] == task
-    assert (found["ceiling"] is None) == bool(found["no_ceiling"])
-    assert found["blind"] is None or 0 <= found["blind"] <= 1
-    if found["needs_reward"]:
-        assert "pass_reward" in shown.out
-        assert found["ceiling"]["performance"] < found["ceiling_with_reward"]["performance"]
+    visible = ngym("info", task)
+    assert (visible.code, visible.err) == (0, "") and visible.out.startswith(task)
+    assert "ceiling" in visible.out and "chance" in visible.out
+    result = json.loads(ngym("info", task, "--json").out)
+    assert result["id"] == task
+    assert (result["ceiling"] is None) == bool(result["no_ceiling"])
+    assert result["blind"] is None or 0 <= result["blind"] <= 1
+    if result["needs_reward"]:
+        assert "pass_reward" in visible.out
+        assert result["ceiling"]["performance"] < result["ceiling_with_reward"]["performance"]
 
 
 @pytest.mark.parametrize("task", [pytest.param(t, marks=pytest.mark.long) for t in registration.every_task()])
 def test_check(ngym, task):
-    found = ngym("check", task)
-    assert found.code == 0, found.out + found.err
+    result = ngym("check", task)
+    assert result.code == 0, result.out + result.err
 
 
-@pytest.mark.parametrize("what", ["tasks", "wrappers", "algs", "networks", "tags", "runs", "differences"])
-def test_list(ngym, what):
-    assert ngym("list", what).code == 0
-    assert isinstance(json.loads(ngym("list", what, "--json").out), list)
+@pytest.mark.parametrize("case", ["tasks", "wrappers", "algs", "networks", "tags", "runs", "differences"])
+def test_list(ngym, case):
+    assert ngym("list", case).code == 0
+    assert isinstance(json.loads(ngym("list", case, "--json").out), list)
 
 
 def test_list_of_ceilings(ngym):

@@ -30,10 +30,10 @@ CONTENT = {
 def commands(group=None, path=()):
     """Return every command of the command line as the words that call it, with the command."""
     group = group or typer.main.get_command(app.app)
-    found = [(path, group)]
+    result = [(path, group)]
     for name in group.list_commands(None) if hasattr(group, "list_commands") else ():
-        found += commands(group.get_command(None, name), (*path, name))
-    return found
+        result += commands(group.get_command(None, name), (*path, name))
+    return result
 
 
 def ids(case):

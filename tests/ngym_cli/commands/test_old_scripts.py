@@ -42,8 +42,8 @@ def test_a_notebook_is_read(ngym, tmp_path):
 def test_what_is_no_script_is_one_line(ngym, tmp_path):
     (tmp_path / "bad.py").write_text("def (")
     (tmp_path / "bad.ipynb").write_text("[]")
-    for given in ((), ("nowhere.py",), ("bad.py",), ("bad.ipynb",)):
-        result = ngym("check", *given, "--neurogym")
+    for settings in ((), ("nowhere.py",), ("bad.py",), ("bad.ipynb",)):
+        result = ngym("check", *settings, "--neurogym")
         assert result.code == 2 and len(result.err.strip().splitlines()) == 1
 
 

@@ -28,8 +28,8 @@ DEFINED = {
     ],
 )
 def test_values_take_the_type_of_their_option(value, row, result):
-    found = read("key", option(row), value)
-    assert found == result and type(found) is type(result)
+    output = read("key", option(row), value)
+    assert output == result and type(output) is type(result)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_unspelled_options_are_named_while_they_differ_from_the_default():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("settings", "message"),
     [
         ({"lr": 1}, "unknown option 'lr'; did you mean 'rate'?"),
         ({"stps": 1}, "did you mean 'steps'?"),
@@ -76,10 +76,10 @@ def test_unspelled_options_are_named_while_they_differ_from_the_default():
         ({"cell": "sigmoid"}, "unknown cell 'sigmoid' (expected one of: relu, tanh)"),
     ],
 )
-def test_what_does_not_fit_is_said_with_what_would(given, message):
+def test_what_does_not_fit_is_said_with_what_would(settings, message):
     fields = options(DEFINED, {"rate": 0.1, "steps": "none", "cell": "tanh"})
     with pytest.raises(UserError) as error:
-        complete(fields, {}, given, "option")
+        complete(fields, {}, settings, "option")
     assert message in str(error.value)
 
 

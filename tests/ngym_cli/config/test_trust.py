@@ -18,18 +18,18 @@ RUN = ("run", "--task", "mine.py:Mine", "--n-envs", "4", "--timesteps", "1000", 
 
 
 @pytest.fixture
-def made(ngym, tmp_path, monkeypatch):
+def planted_files(ngym, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "mine.py").write_text(TASK)
     assert ngym(*RUN).code == 0
     return tmp_path / "runs" / "mine.Mine" / "recurrent_ppo" / "a"
 
 
-def test_a_run_made_here_is_the_users_own(ngym, made):
+def test_a_run_made_here_is_the_users_own(ngym, planted_files):
     for command in (
         ("eval", "a", "--trials", "10"),
         ("plot", "a"),
-        ("run", "--config", f"{made}/config.toml", "--name", "b"),
+        ("run", "--config", f"{planted_files}/config.toml", "--name", "b"),
     ):
         result = ngym(*command)
         assert result.code == 0, result.err
@@ -41,41 +41,41 @@ def refused(ngym, *command):
     assert "--trust" in result.err and result.err.count("\n") == 1
 
 
-def test_a_file_that_has_changed_is_refused(ngym, made, tmp_path):
+def test_a_file_that_has_changed_is_refused(ngym, planted_files, tmp_path):
     (tmp_path / "mine.py").write_text(TASK + "\nraise SystemExit('this was run')\n")
     refused(ngym, "eval", "a", "--trials", "10")
 
 
-def test_a_record_that_only_claims_to_be_from_here_is_refused(ngym, made, tmp_path):
-    other = tmp_path / "runs" / "mine.Mine" / "recurrent_ppo" / "sent"
-    shutil.copytree(made, other)
-    manifest = json.loads((other / "manifest.json").read_text())
+def test_a_record_that_only_claims_to_be_from_here_is_refused(ngym, planted_files, tmp_path):
+    second = tmp_path / "runs" / "mine.Mine" / "recurrent_ppo" / "sent"
+    shutil.copytree(planted_files, second)
+    manifest = json.loads((second / "manifest.json").read_text())
     (tmp_path / "evil.py").write_text(TASK)
     from ngym_cli.files.reading import digest
 
     manifest["code"] = {"files": {"evil.py:Mine": digest(tmp_path / "evil.py")}, "signature": "0" * 64}
-    (other / "manifest.json").write_text(json.dumps(manifest))
-    text = (other / "config.toml").read_text().replace("mine.py:Mine", "evil.py:Mine")
-    (other / "config.toml").write_text(text)
+    (second / "manifest.json").write_text(json.dumps(manifest))
+    text = (second / "config.toml").read_text().replace("mine.py:Mine", "evil.py:Mine")
+    (second / "config.toml").write_text(text)
     refused(ngym, "eval", "sent", "--trials", "10")
 
 
-def test_another_users_record_is_refused(ngym, made, tmp_path, monkeypatch):
+def test_another_users_record_is_refused(ngym, planted_files, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
     refused(ngym, "eval", "a", "--trials", "10")
 
 
-def test_a_run_elsewhere_is_refused(ngym, made, tmp_path, monkeypatch):
+def test_a_run_elsewhere_is_refused(ngym, planted_files, tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     shutil.copy(tmp_path / "mine.py", tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
-    refused(ngym, "eval", made, "--trials", "10")
+    refused(ngym, "eval", planted_files, "--trials", "10")
 
 
 def test_a_wrapper_that_writes_files_is_trusted_with_the_arguments_that_were_run_here(ngym, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    asked = ("--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "1000", "--eval-trials", "10", "--name", "a")
-    assert ngym("run", *asked, "--wrappers", "monitor:interval=1000000").code == 0
+    requested = ("--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "1000", "--eval-trials", "10", "--name", "a")
+    assert ngym("run", *requested, "--wrappers", "monitor:interval=1000000").code == 0
     evaluated = ngym("eval", "a", "--trials", "10")
     assert evaluated.code == 0, evaluated.err
     config = tmp_path / "runs/GoNogo-v0/recurrent_ppo/a/config.toml"

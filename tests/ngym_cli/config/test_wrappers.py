@@ -161,17 +161,17 @@ def test_several_tasks_in_one_run(ngym, schedule):
         *("--name", "mixed", *TINY),
     )
     assert run.code == 0, run.err
-    found = json.loads(run.out)
-    rows = {row["value"]: row for row in found["conditions"] if row["condition"] == "task"}
+    summary = json.loads(run.out)
+    rows = {row["value"]: row for row in summary["conditions"] if row["condition"] == "task"}
     assert set(rows) == {"RDM-v0", "GoNogo-v0"}
     assert rows["RDM-v0"]["ceiling"] == pytest.approx(0.8957, abs=1e-3)
     assert all(20 < row["trials"] < 44 for row in rows.values())
-    table = read_trials(Path(found["id"]) / "trials")
+    table = read_trials(Path(summary["id"]) / "trials")
     assert set(table["task"]) == {"RDM-v0", "GoNogo-v0"}
-    config = tomllib.loads((Path(found["id"]) / "config.toml").read_text())
+    config = tomllib.loads((Path(summary["id"]) / "config.toml").read_text())
     assert config["task_args"] == {"schedule": schedule, "rule_input": True, "pad": True}
-    again = ngym("run", "--config", Path(found["id"]) / "config.toml", "--name", "again", "--json")
-    assert json.loads(again.out)["performance"] == found["performance"]
+    again = ngym("run", "--config", Path(summary["id"]) / "config.toml", "--name", "again", "--json")
+    assert json.loads(again.out)["performance"] == summary["performance"]
     text = ngym("eval", "mixed", "--trials", "40").out
     assert "GoNogo-v0" in text and "ceiling" in text
 
@@ -189,8 +189,8 @@ def test_environments_side_by_side_begin_with_different_tasks():
     config = resolve(from_dict({"task": "RDM-v0+GoNogo-v0", "task_args": {"schedule": "block:50"}}))[0]
     venv = build_venv(config, 4)
     venv.seed(0)
-    shown = venv.reset()[:, -2:]
-    assert shown.tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
+    visible = venv.reset()[:, -2:]
+    assert visible.tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize(
@@ -228,11 +228,11 @@ def test_a_block_of_several_tasks_is_resumed_where_it_was(tmp_path):
             "evaluation": {"every": 0, "trials": 20},
         }
     )
-    whole = train(config, tmp_path, "whole").run
+    uninterrupted = train(config, tmp_path, "whole").run
     cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(2500))).run
     assert cut.manifest()["status"] == "interrupted"
     resume(cut)
-    assert_same_run(whole.path, cut.path)
+    assert_same_run(uninterrupted.path, cut.path)
 
 
 @pytest.mark.parametrize("name", wrapper_names())

@@ -30,8 +30,8 @@ RAGGED = {"alg": "supervised", "timing": {"stimulus": "uniform:200:900"}}
 HISTORY = {"task": "RDM-v0", "wrappers": "trial_history:block_dur=3", "reset_state": "block"}
 
 
-def made(given, n_envs=3):
-    return build_venv(resolve(from_dict(given))[0], n_envs)
+def made(settings, n_envs=3):
+    return build_venv(resolve(from_dict(settings))[0], n_envs)
 
 
 def stepped(venv, steps):
@@ -46,7 +46,7 @@ def stepped(venv, steps):
 
 
 @pytest.mark.parametrize(
-    ("given", "column", "trials"),
+    ("settings", "column", "trials"),
     [
         (BANDIT, "session_trial", 30),
         (TWO_STEP, "session_trial", 30),
@@ -56,33 +56,33 @@ def stepped(venv, steps):
     ],
     ids=lambda value: value["task"] if isinstance(value, dict) else None,
 )
-def test_the_state_resets_exactly_before_the_first_trial_of_a_session_or_block(given, column, trials):
-    venv = made(given)
+def test_the_state_resets_exactly_before_the_first_trial_of_a_session_or_block(settings, column, trials):
+    venv = made(settings)
     venv.seed(1)
     venv.reset()
-    dones, found = stepped(venv, trials * (23 if given["task"] == "RDM-v0" else 2))
-    labels = [trial[column] for trial in found]
+    dones, result = stepped(venv, trials * (23 if settings["task"] == "RDM-v0" else 2))
+    labels = [trial[column] for trial in result]
     first = [
         later == 0 if column == "session_trial" else later != earlier
         for earlier, later in zip(labels, labels[1:], strict=False)
     ]
     assert any(first) and not all(first)
-    assert [dones[trial["step"], 0] for trial in found[:-1]] == first
-    between = np.delete(dones[:, 0], [trial["step"] for trial in found])
+    assert [dones[trial["step"], 0] for trial in result[:-1]] == first
+    between = np.delete(dones[:, 0], [trial["step"] for trial in result])
     assert not between.any()
 
 
-@pytest.mark.parametrize("given", [BANDIT, TWO_STEP, BIASED], ids=lambda given: given["task"])
-def test_a_restored_batch_resets_where_the_saved_batch_would(given):
-    venv, again = made(given), made(given)
+@pytest.mark.parametrize("settings", [BANDIT, TWO_STEP, BIASED], ids=lambda given: given["task"])
+def test_a_restored_batch_resets_where_the_saved_batch_would(settings):
+    venv, again = made(settings), made(settings)
     venv.seed(2)
     venv.reset()
     stepped(venv, 37)
     batch_of(again).set_state(batch_of(venv).state())
     expected, _ = stepped(venv, 120)
-    found, _ = stepped(again, 120)
-    np.testing.assert_array_equal(found, expected)
-    assert found.any()
+    result, _ = stepped(again, 120)
+    np.testing.assert_array_equal(result, expected)
+    assert result.any()
 
 
 @pytest.mark.parametrize(("word", "alike"), [("session", True), ("never", False)])
@@ -94,9 +94,9 @@ def test_an_agent_begins_every_session_in_the_same_state(word, alike):
     venv.seed(0)
     steps = list(islice(rollout(venv, agent_for(policy, 2, 0, True)), 20))
     first = [np.array(step.act.activity[0]) for step in steps[::5]]
-    assert all(np.array_equal(one, first[0]) for one in first) is alike
-    found = fresh_trials.evaluate(policy, config, properties, fresh_trials.EvaluationSettings(400))
-    assert found.summary["reset_state"] == word and found.table["linked"].all()
+    assert all(np.array_equal(single, first[0]) for single in first) is alike
+    result = fresh_trials.evaluate(policy, config, properties, fresh_trials.EvaluationSettings(400))
+    assert result.summary["reset_state"] == word and result.table["linked"].all()
 
 
 def test_the_state_resets_at_the_sessions_of_the_present_stage(tmp_path):
@@ -115,21 +115,23 @@ def test_supervised_sequences_end_at_blocks_and_states_begin_anew(network):
     model = build_model(config, build_venv(config, 2))
     steps, ended = np.zeros(5, int), 0
     for _ in range(8):
-        before = tuple(part.clone() for part in model.carried_state)
+        before = tuple(array.clone() for array in model.carried_state)
         begins = np.array([stream.begins for stream in model.streams])
         material, sequences = model.batch()
         ended += begins.sum()
-        assert not any(part[:, begins].any() for part in model.carried_state)
-        for part, old in zip(model.carried_state, before, strict=True):
-            assert (part[:, ~begins] == old[:, ~begins]).all()
+        assert not any(array[:, begins].any() for array in model.carried_state)
+        for array, old in zip(model.carried_state, before, strict=True):
+            assert (array[:, ~begins] == old[:, ~begins]).all()
         assert not material.begins.reshape(-1, 5)[1:].any()
-        carried = tuple(part.clone() for part in model.carried_state)
+        carried = tuple(array.clone() for array in model.carried_state)
         compiled, numbers = model.gradient(material, sequences)
-        compiled, after = compiled.clone(), tuple(part.clone() for part in model.carried_state)
+        compiled, after = compiled.clone(), tuple(array.clone() for array in model.carried_state)
         taught, model.compiled, model.carried_state = model.compiled, None, carried
         plain, again = model.gradient(material, sequences)
         assert np.allclose(compiled, plain, atol=1e-5) and np.allclose(numbers, again, atol=1e-5)
-        assert all(np.allclose(one, other, atol=1e-5) for one, other in zip(after, model.carried_state, strict=True))
+        assert all(
+            np.allclose(first, second, atol=1e-5) for first, second in zip(after, model.carried_state, strict=True)
+        )
         model.compiled = taught
         steps += sequences.length
     assert ended > 10 and len(set(steps)) > 1
@@ -138,11 +140,11 @@ def test_supervised_sequences_end_at_blocks_and_states_begin_anew(network):
 def test_supervised_training_with_resets_at_blocks_resumes_exactly(tmp_path):
     more = {"alg": "supervised", "hyperparameters": {"batch_size": 4, "seq_len": 40, "n_updates": 2}}
     config = from_dict({**BIASED, **SHORT, **more, "timesteps": 4000, "checkpoint": {"every": 500}})
-    whole = train(config, tmp_path, "whole").run
+    uninterrupted = train(config, tmp_path, "whole").run
     cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(2000))).run
     assert cut.manifest()["status"] == "interrupted"
     resume(cut)
-    assert_same_run(whole.path, cut.path)
+    assert_same_run(uninterrupted.path, cut.path)
 
 
 def test_a_task_with_sessions_but_no_blocks_names_the_valid_words():

@@ -23,18 +23,18 @@ def test_training_leaves_out_what_evaluations_present(ngym, alg, schedule, tmp_p
     table = np.random.default_rng(1).normal(size=(3, 5)).astype(np.float32)
     np.save(tmp_path / "words" / "table.npy", table)
     task_args = {"instructions": tmp_path / "words" / "table.npy", "held_out": "dm1"}
-    given = [part for name, value in task_args.items() for part in ("--task-arg", f"{name}={value}")]
+    settings = [piece for name, value in task_args.items() for piece in ("--task-arg", f"{name}={value}")]
     result = ngym(
-        *("run", "--task", TASKS, "--alg", alg, "--schedule", schedule, *given, *ALGORITHMS[alg]),
+        *("run", "--task", TASKS, "--alg", alg, "--schedule", schedule, *settings, *ALGORITHMS[alg]),
         *("--name", "told", "--eval-trials", "60", "--json"),
     )
     assert result.code == 0, result.err
-    found = json.loads(result.out)
-    folder = Path(found["id"])
+    summary = json.loads(result.out)
+    folder = Path(summary["id"])
     assert set(read_trials(folder / "trials")["task"]) == {"yang19.go-v0", "yang19.anti-v0"}
-    assert {row["value"] for row in found["conditions"] if row["condition"] == "task"} == set(TASKS.split("+"))
-    kept = tomllib.loads((folder / "config.toml").read_text())["task_args"]
-    assert kept["instructions"] == table.tolist() and kept["held_out"] == "dm1"
+    assert {row["value"] for row in summary["conditions"] if row["condition"] == "task"} == set(TASKS.split("+"))
+    saved = tomllib.loads((folder / "config.toml").read_text())["task_args"]
+    assert saved["instructions"] == table.tolist() and saved["held_out"] == "dm1"
 
 
 @pytest.mark.parametrize("argument", ["held_out=dlydm", "instructions=none/such.npy", "instructions=-1"])

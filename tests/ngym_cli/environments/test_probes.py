@@ -31,10 +31,10 @@ def test_trials_have_the_conditions_of_the_plan():
 def test_counts_of_a_batch_are_even(task):
     cells = combinations(make(task), task)
     size = len(next(iter(cells.values())))
-    envs = [Balanced(make(task), cells, place, of=4, seed=1) for place in range(4)]
-    for place, env in enumerate(envs):
+    envs = [Balanced(make(task), cells, position, of=4, seed=1) for position in range(4)]
+    for position, env in enumerate(envs):
         env.start_session()
-        env.place = place
+        env.place = position
     plans = [env.plan(size, {}) for env in envs]
     for name, values in cells.items():
         planned = np.concatenate([plan[name] for plan in plans])

@@ -11,19 +11,19 @@ from ngym_cli.errors import UserError
 
 
 def test_scores_are_found_when_asked_for_and_only_once(monkeypatch):
-    asked = []
+    requests = []
     real = properties.chance
-    monkeypatch.setattr(properties, "chance", lambda env: asked.append(env) or real(env))
-    known = inspect(from_dict({"task": "GoNogo-v0"}))
-    assert known.trial_steps > 1 and known.labels["action"] and not asked
-    assert known.chance == known.chance == known.references["chance"] and len(asked) == 1
+    monkeypatch.setattr(properties, "chance", lambda env: requests.append(env) or real(env))
+    expected = inspect(from_dict({"task": "GoNogo-v0"}))
+    assert expected.trial_steps > 1 and expected.labels["action"] and not requests
+    assert expected.chance == expected.chance == expected.references["chance"] and len(requests) == 1
 
 
 def test_scores_do_not_depend_on_what_was_asked_before():
     config = from_dict({"task": "RDM-v0", "task_args": {"cohs": [5, 50]}})
-    one, other = inspect(config), inspect(config)
-    first = one.ceiling, one.blind, one.chance
-    assert first == (*reversed([other.chance, other.blind, other.ceiling]),)
+    single, second = inspect(config), inspect(config)
+    first = single.ceiling, single.blind, single.chance
+    assert first == (*reversed([second.chance, second.blind, second.ceiling]),)
 
 
 def test_a_task_whose_chance_fails_says_so_in_one_line(tmp_path):
@@ -32,9 +32,9 @@ def test_a_task_whose_chance_fails_says_so_in_one_line(tmp_path):
         "from neurogym.envs.native.gonogo import GoNogo\n\n\n"
         "class Own(GoNogo):\n    def chance(self):\n        return 1 / 0\n"
     )
-    known = inspect(from_dict({"task": f"{path}:Own"}))
+    expected = inspect(from_dict({"task": f"{path}:Own"}))
     with pytest.raises(UserError, match="own.py:Own.*division by zero"):
-        _ = known.chance
+        _ = expected.chance
 
 
 def test_outputs_that_are_numbers_are_no_alternatives():

@@ -29,10 +29,10 @@ BATCHES = {
 
 @pytest.fixture(params=BATCHES)
 def venv(request):
-    made = BATCHES[request.param]()
-    made.reset()
-    yield made
-    made.close()
+    created = BATCHES[request.param]()
+    created.reset()
+    yield created
+    created.close()
 
 
 @pytest.mark.parametrize(("indices", "changed"), [(None, [0, 1, 2]), (0, [0]), ([0, 2], [0, 2]), (range(1, 2), [1])])

@@ -20,7 +20,7 @@ from ngym_cli.runs.recordings import ACTIVITY_FILE, QUANTITIES, Recording
 
 
 @pytest.fixture(scope="module")
-def found(run_folder, tmp_path_factory):
+def recorded_run(run_folder, tmp_path_factory):
     """A recorded evaluation of everything there is."""
     run = RunFolder(run_folder)
     config = run.config()
@@ -32,24 +32,24 @@ def found(run_folder, tmp_path_factory):
     return result.table, Recording(folder), policy, folder
 
 
-def test_each_trial_has_its_steps(found):
-    table, recording, _, _ = found
+def test_each_trial_has_its_steps(recorded_run):
+    table, recording, _, _ = recorded_run
     assert len(recording) == len(table["trial"]) == 301
     assert np.array_equal(np.diff(recording.offsets), table["steps"])
     assert recording.quantities == QUANTITIES
     assert all(len(recording[name]) == recording.offsets[-1] for name in QUANTITIES)
 
 
-def test_last_action_and_summed_reward_are_those_of_the_table(found):
-    table, recording, _, _ = found
+def test_last_action_and_summed_reward_are_those_of_the_table(recorded_run):
+    table, recording, _, _ = recorded_run
     last = recording.offsets[1:] - 1
     assert np.array_equal(recording["actions"][last], table["choice"])
     sums = np.add.reduceat(recording["rewards"], recording.offsets[:-1])
     assert np.allclose(sums, table["reward"], atol=1e-5)
 
 
-def test_activity_is_what_the_network_computes_from_the_recorded_observations(found):
-    _, recording, policy, _ = found
+def test_activity_is_what_the_network_computes_from_the_recorded_observations(recorded_run):
+    _, recording, policy, _ = recorded_run
     observations, activity = recording["observations"], recording["activity"]
     for k in (0, 7, 300):
         rows = slice(*recording.offsets[k : k + 2])
@@ -59,20 +59,20 @@ def test_activity_is_what_the_network_computes_from_the_recorded_observations(fo
             assert np.allclose(act.activity[0], expected, atol=1e-5)
 
 
-def test_the_stimulus_is_where_the_events_say(found):
-    table, recording, _, _ = found
+def test_the_stimulus_is_where_the_events_say(recorded_run):
+    table, recording, _, _ = recorded_run
     onset = (recording.events["decision"] / recording.dt).astype(int)
     fixation = recording["observations"][recording.offsets[:-1] + onset, 0]
     assert np.all(fixation == 0)
     assert np.array_equal(recording.events["stimulus"], table["onset_stimulus"])
 
 
-def test_logits_choose_the_actions(found):
-    _, recording, _, _ = found
+def test_logits_choose_the_actions(recorded_run):
+    _, recording, _, _ = recorded_run
     assert np.array_equal(recording["logits"].argmax(axis=1), recording["actions"])
 
 
-def test_a_link_or_data_elsewhere_is_refused(found, tmp_path):
+def test_a_link_or_data_elsewhere_is_refused(recorded_run, tmp_path):
     for name, make in {
         "soft": lambda file: file.__setitem__("values", h5py.SoftLink("/activity")),
         "elsewhere": lambda file: file.__setitem__("values", h5py.ExternalLink("/etc/passwd", "x")),
@@ -111,11 +111,11 @@ def test_activity_is_compared_with_a_recording_by_period(ngym, run_folder, tmp_p
     run = shutil.copytree(run_folder, tmp_path / "run")
     assert ngym("eval", run, "--trials", "300", "--record", "activity", "--export", "nwb", "--name", "r").code == 0
     nwb = shutil.copy(run / "eval" / "r" / "session.nwb", tmp_path / "session.nwb")
-    found = ngym("eval", run, "--trials", "300", "--seed", "1", "--compare-activity", nwb, "--json")
-    assert found.code == 0, found.err
-    result = json.loads(found.out)["activity"]
+    recorded_run = ngym("eval", run, "--trials", "300", "--seed", "1", "--compare-activity", nwb, "--json")
+    assert recorded_run.code == 0, recorded_run.err
+    result = json.loads(recorded_run.out)["activity"]
     rows = {(row["part"], row["measure"]): row for row in result["agreement"]}
-    assert result["by"] == ["coh", "ground_truth"] and {part for part, _ in rows} >= {"trial", "stimulus"}
+    assert result["by"] == ["coh", "ground_truth"] and {piece for piece, _ in rows} >= {"trial", "stimulus"}
     assert rows["trial", "prediction"]["corrected"] > 0.8 and rows["trial", "cka"]["value"] > 0.8
     assert Path(result["figure"]).stat().st_size > 5000 and list((run / "eval").glob("*/activity_comparison.json"))
     assert ngym("report", run).code == 0
@@ -140,14 +140,14 @@ def test_averages_in_hdf5_are_compared_and_what_is_missing_is_said(ngym, run_fol
             for key, value in {**averages, **changes}.items():
                 if value is not None:
                     file[key] = value
-    asked = ("eval", run, "--trials", "200", "--overwrite", "--compare-activity")
-    shown = ngym(*asked, tmp_path / "fine.h5")
-    assert shown.code == 0 and "single row for each condition" in shown.out
+    requested = ("eval", run, "--trials", "200", "--overwrite", "--compare-activity")
+    visible = ngym(*requested, tmp_path / "fine.h5")
+    assert visible.code == 0 and "single row for each condition" in visible.out
     for name, words in {
         "flat": "must have the shape (trials, steps, units)", "other": "expected two or more shared conditions",
         "short": "has 2 entries, expected 4", "none": "has no condition of the trials", "missing": "no such recording",
         "early": "must lie between 0 and 9", "late": "must lie between 0 and 9", "masked": "mask has the shape (4,)",
         "seen": "inputs has the shape (9,)",
     }.items():  # fmt: skip
-        refused = ngym(*asked, tmp_path / f"{name}.h5")
+        refused = ngym(*requested, tmp_path / f"{name}.h5")
         assert refused.code == 2 and words in refused.err and refused.err.count("\n") == 1

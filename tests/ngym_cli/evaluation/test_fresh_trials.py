@@ -19,8 +19,8 @@ from ngym_cli.runs.trial_table import read_trials
 Settings = fresh_trials.EvaluationSettings
 
 
-def untrained(**given):
-    config, facts = resolve(from_dict({"task": "RDM-v0", **given}))
+def untrained(**arguments):
+    config, facts = resolve(from_dict({"task": "RDM-v0", **arguments}))
     config = complete(config, facts)
     return build_model(config, build_venv(config, 1)).policy, config, facts
 
@@ -32,20 +32,20 @@ def test_exactly_the_trials_asked_for_and_the_same_again():
     assert first.summary["trials"] == len(first.table["trial"]) == 203
     for name in ("coh", "choice", "reward"):
         np.testing.assert_array_equal(first.table[name], second.table[name])
-    other = fresh_trials.evaluate(policy, config, facts, Settings(203, 5, deterministic=False))
-    assert not np.array_equal(first.table["coh"], other.table["coh"])
+    different = fresh_trials.evaluate(policy, config, facts, Settings(203, 5, deterministic=False))
+    assert not np.array_equal(first.table["coh"], different.table["coh"])
 
 
 def test_long_trials_are_not_left_out():
     policy, config, facts = untrained(timing={"stimulus": "choice:100:3000"})
-    found = fresh_trials.evaluate(policy, config, facts, Settings(1_000, 0))
-    assert np.mean(found.table["period_stimulus"] == 3000) == pytest.approx(0.5, abs=0.06)
+    result = fresh_trials.evaluate(policy, config, facts, Settings(1_000, 0))
+    assert np.mean(result.table["period_stimulus"] == 3000) == pytest.approx(0.5, abs=0.06)
 
 
 def test_the_summary_is_that_of_the_trials(tmp_path):
     policy, config, facts = untrained()
-    found = fresh_trials.evaluate(policy, config, facts, Settings(300, 1, deterministic=False))
-    fresh_trials.save(found, tmp_path / "it")
+    result = fresh_trials.evaluate(policy, config, facts, Settings(300, 1, deterministic=False))
+    fresh_trials.save(result, tmp_path / "it")
     table, summary = read_trials(tmp_path / "it/trials.parquet"), read_json(tmp_path / "it/summary.json")
     assert summary["performance"] == pytest.approx(table["performance"].mean())
     low, high = summary["performance_ci"]
@@ -59,8 +59,8 @@ def test_the_summary_is_that_of_the_trials(tmp_path):
 
 def test_an_untrained_random_agent_scores_chance():
     policy, config, facts = untrained()
-    found = fresh_trials.evaluate(policy, config, facts, Settings(2_000, 2, deterministic=False))
-    assert found.summary["performance"] == pytest.approx(facts.chance, abs=0.05)
+    result = fresh_trials.evaluate(policy, config, facts, Settings(2_000, 2, deterministic=False))
+    assert result.summary["performance"] == pytest.approx(facts.chance, abs=0.05)
 
 
 def test_reset_state_is_never_where_the_task_carries_information():
@@ -99,35 +99,35 @@ def test_a_saved_model_acts_as_the_trained_one(run_folder):
 def test_tasks_with_sessions_are_evaluated_over_whole_sessions():
     policy, config, facts = untrained(task="ChangingBandit-v0", wrappers="pass_reward,pass_action")
     assert facts.session == 100 and config.reset_state == "never"
-    found = fresh_trials.evaluate(policy, config, facts, Settings(1_950, 0))
-    place = found.table["session_trial"]
-    assert found.summary["trials"] == 4_000 and found.summary["sessions"] == 40
-    assert np.bincount(place.astype(int)).tolist() == [40] * 100
-    assert found.table["linked"].all()
+    result = fresh_trials.evaluate(policy, config, facts, Settings(1_950, 0))
+    path = result.table["session_trial"]
+    assert result.summary["trials"] == 4_000 and result.summary["sessions"] == 40
+    assert np.bincount(path.astype(int)).tolist() == [40] * 100
+    assert result.table["linked"].all()
     independent = np.sqrt(0.25 / 4_000) * 1.96 * 2
-    low, high = found.summary["performance_ci"]
+    low, high = result.summary["performance_ci"]
     assert high - low > 2 * independent  # an untrained agent takes one arm, which is the better one or not
 
 
 def test_blocks_are_evaluated_whole_from_different_places():
     policy, config, facts = untrained(task="IBLBlock-v0", wrappers="pass_reward,pass_action")
     assert facts.block == 200
-    found = fresh_trials.evaluate(policy, config, facts, Settings(500, 0))
-    counts = np.bincount(found.table["env"].astype(int))
+    result = fresh_trials.evaluate(policy, config, facts, Settings(500, 0))
+    counts = np.bincount(result.table["env"].astype(int))
     assert (counts == 2 * facts.block).all() and len(counts) == 16
-    blocks = [found.table["block"][found.table["env"] == env] for env in range(16)]
-    changes = {int(place) % facts.block for block in blocks for place in np.flatnonzero(np.diff(block))}
+    blocks = [result.table["block"][result.table["env"] == env] for env in range(16)]
+    changes = {int(position) % facts.block for block in blocks for position in np.flatnonzero(np.diff(block))}
     assert len(changes) > 5, "each environment begins at another place of a block"
 
 
 def test_linked_trials_without_sessions_are_warmed_up_and_begin_in_any_state():
     policy, config, facts = untrained(task="DawTwoStep-v0", wrappers="pass_reward,pass_action")
-    found = fresh_trials.evaluate(policy, config, facts, Settings(800, 0, deterministic=False))
-    assert found.summary["trials"] == 800 and np.isfinite(found.table["prev_choice"]).all()
-    assert 0.2 < np.mean(found.table["hi_state"]) < 0.8
-    first = [found.table["hi_state"][found.table["env"] == env][0] for env in range(16)]
+    result = fresh_trials.evaluate(policy, config, facts, Settings(800, 0, deterministic=False))
+    assert result.summary["trials"] == 800 and np.isfinite(result.table["prev_choice"]).all()
+    assert 0.2 < np.mean(result.table["hi_state"]) < 0.8
+    first = [result.table["hi_state"][result.table["env"] == env][0] for env in range(16)]
     assert 0 < np.mean(first) < 1
-    assert found.summary["ceiling"] == facts.ceiling["performance"] > 0.9
+    assert result.summary["ceiling"] == facts.ceiling["performance"] > 0.9
     plain = fresh_trials.evaluate(*untrained(), Settings(300, 0))
     assert plain.summary["sessions"] is None and "linked" not in plain.table
 
@@ -146,7 +146,7 @@ def test_scores_are_those_of_the_stack_that_ran():
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("settings", "reason"),
     [
         ({"wrappers": "trial_history:after_error=reset"}, "errors"),
         ({"wrappers": "trial_history_evolution"}, "evolve"),
@@ -157,14 +157,14 @@ def test_scores_are_those_of_the_stack_that_ran():
         ({"wrappers": "shaping"}, "phase"),
     ],
 )
-def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(given, why, capsys):
+def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(settings, reason, capsys):
     from ngym_cli.evaluation import summary_text
 
-    policy, config, facts = untrained(**given)
-    found = fresh_trials.evaluate(policy, config, facts, Settings(60, 0))
-    summary_text.print_evaluation(found.summary)
+    policy, config, facts = untrained(**settings)
+    result = fresh_trials.evaluate(policy, config, facts, Settings(60, 0))
+    summary_text.print_evaluation(result.summary)
     text = capsys.readouterr().out
     if facts.ceiling is None:
-        assert why in facts.no_ceiling and "not known" in text and "of the ceiling" not in text
+        assert reason in facts.no_ceiling and "not known" in text and "of the ceiling" not in text
     else:  # where it is known after all, it says how
-        assert not why and facts.ceiling["method"] and "of the ceiling" in text
+        assert not reason and facts.ceiling["method"] and "of the ceiling" in text

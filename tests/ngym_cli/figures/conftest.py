@@ -14,13 +14,13 @@ from tests.ngym_cli.figures.made_up import TASKS, made_up_run
 @pytest.fixture(scope="session")
 def made_up(tmp_path_factory):
     """Return the made-up run of a task."""
-    made = {}
+    created = {}
 
     def make(task, settings=None, trials=1200):
-        if task not in made:
-            given = TASKS[task][0] if settings is None else settings
-            made[task] = made_up_run(tmp_path_factory.mktemp("made") / "run", task, given, trials)
-        return made[task]
+        if task not in created:
+            arguments = TASKS[task][0] if settings is None else settings
+            created[task] = made_up_run(tmp_path_factory.mktemp("made") / "run", task, arguments, trials)
+        return created[task]
 
     return make
 
@@ -30,6 +30,6 @@ def recorded_run(run_folder, tmp_path_factory):
     """A run with an evaluation of its activity, and evaluations of its checkpoints."""
     run = shutil.copytree(run_folder, tmp_path_factory.mktemp("recorded") / "run")
     wanted = EvalRequest(trials=300, deterministic=False, record=("activity", "observations"))
-    for asked in (wanted, EvalRequest(trials=50, checkpoints="all")):
-        assert list(service.evaluate([str(run)], run.parent, asked))
+    for requested in (wanted, EvalRequest(trials=50, checkpoints="all")):
+        assert list(service.evaluate([str(run)], run.parent, requested))
     return run

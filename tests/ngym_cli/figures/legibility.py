@@ -65,13 +65,15 @@ def overlapping_texts(figure) -> list[str]:
     texts = [figure._suptitle] if figure.get_suptitle() else []
     for axes in panels_of(figure):
         places = ("left", "center", "right")
-        texts += [each for place, each in zip(places, (axes._left_title, axes.title, axes._right_title), strict=True)]
+        texts += [
+            each for position, each in zip(places, (axes._left_title, axes.title, axes._right_title), strict=True)
+        ]
         texts += [axes.xaxis.label, axes.yaxis.label]
     boxes = [(each.get_text(), each.get_window_extent(renderer)) for each in texts if each.get_text().strip()]
     wrong = []
-    for (a, box), (b, other) in combinations(boxes, 2):
-        width = min(box.x1, other.x1) - max(box.x0, other.x0)
-        height = min(box.y1, other.y1) - max(box.y0, other.y0)
+    for (a, box), (b, second) in combinations(boxes, 2):
+        width = min(box.x1, second.x1) - max(box.x0, second.x0)
+        height = min(box.y1, second.y1) - max(box.y0, second.y0)
         if width > 2 and height > 2:
             wrong.append(f"{a!r} overlaps {b!r}")
     wide, high = canvas.get_width_height()

@@ -40,8 +40,8 @@ def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> 
     recorder = TrialRecorder(None, task, facts.dt, 16, facts.rt_from)
     rng = np.random.default_rng(0)
     steps = 0
-    done = 0
-    while done < trials:
+    count = 0
+    while count < trials:
         actions = rng.integers(venv.action_space.n, size=16)
         if facts.labels["action"].get("fixation") == 0:
             actions = np.where(rng.random(16) < 0.6, 0, actions)
@@ -49,11 +49,11 @@ def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> 
         steps += 16
         if venv.finished is not None:
             recorder.add(venv.finished, steps)
-            done += len(venv.finished["env"])
+            count += len(venv.finished["env"])
     table = recorder.collect()
-    found = fresh_trials.summarise(table, facts)
-    fresh_trials.measure(fresh_trials.EvaluatedTrials(table, found), facts)
-    found.update(deterministic=False, seed=0, model_steps=steps, trials=len(table["trial"]))
+    result = fresh_trials.summarise(table, facts)
+    fresh_trials.measure(fresh_trials.EvaluatedTrials(table, result), facts)
+    result.update(deterministic=False, seed=0, model_steps=steps, trials=len(table["trial"]))
     folder.mkdir(parents=True)
     write_text(folder / runs.CONFIG, from_config.complete(config, facts).to_toml())
     manifest = {"status": "finished", "task": task, "alg": "ppo", "network": "mlp", "seed": 0, "started": runs.now()}
@@ -61,5 +61,5 @@ def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> 
     write_json(folder / runs.MANIFEST, manifest | {"trials": len(table["trial"])})
     write_table(table, folder / runs.TRIALS / "part-000000.parquet")
     write_table(table, folder / "eval" / "final" / "trials.parquet")
-    write_json(folder / "eval" / "final" / "summary.json", found)
+    write_json(folder / "eval" / "final" / "summary.json", result)
     return folder

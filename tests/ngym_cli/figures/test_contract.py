@@ -50,9 +50,9 @@ def assert_readable(figure):
     for axes in panels:
         for axis in (axes.xaxis, axes.yaxis):
             boxes = [(label.get_text(), label.get_window_extent(renderer)) for label in shown(axis)]
-            for (one, a), (two, b) in itertools.pairwise(boxes):
+            for (first, a), (two, b) in itertools.pairwise(boxes):
                 slanted = axis is axes.xaxis and axis.get_ticklabels()[0].get_rotation() % 180
-                assert slanted or not a.overlaps(b), f"{one!r} and {two!r} touch"
+                assert slanted or not a.overlaps(b), f"{first!r} and {two!r} touch"
         assert axes.get_xlabel() or axes.get_subplotspec().rowspan.stop < axes.get_gridspec().nrows or shown(axes.xaxis)
         assert axes.get_ylabel() or axes.get_subplotspec().colspan.start > 0 or shown(axes.yaxis)
     legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes if axes.get_legend())]
@@ -62,8 +62,8 @@ def assert_readable(figure):
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)), "legends cover each other"
     titles = [(text.get_text(), text.get_window_extent(renderer)) for axes in panels
               for text in (axes.title, axes._left_title) if text.get_text()]  # fmt: skip
-    for (one, a), (two, b) in itertools.combinations(titles, 2):
-        assert not a.overlaps(b), f"titles {one!r} and {two!r} touch"
+    for (first, a), (two, b) in itertools.combinations(titles, 2):
+        assert not a.overlaps(b), f"titles {first!r} and {two!r} touch"
     words = [text.get_text() for legend in legends for text in legend.get_texts()]
     assert not [word for word in words if "_" in word], "a legend in the words of a table"
 

@@ -68,15 +68,15 @@ def test_what_cannot_be_drawn_says_why(run_folder):
 
 def test_the_population_is_drawn_once_it_is_recorded(ngym, run_folder, tmp_path):
     run = shutil.copytree(run_folder, tmp_path / "one")
-    other = shutil.copytree(run_folder, tmp_path / "two")
-    for folder, seed in ((run, 0), (other, 1)):
+    second = shutil.copytree(run_folder, tmp_path / "two")
+    for folder, seed in ((run, 0), (second, 1)):
         arguments = ("--trials", "300", "--record", "activity,observations", "--seed", seed)
         assert ngym("eval", folder, *arguments, "--stochastic").code == 0
     names = ["kernel", "psth", "trajectories", "decoding", "selectivity", "fixed-points", "examples"]
     drawn = ngym("plot", run, *names, "--format", "svg", "--style", "paper", "--json")
     assert drawn.code == 0, drawn.err
     assert all(Path(row["path"]).read_text().startswith("<?xml") for row in json.loads(drawn.out))
-    similar = ngym("plot", run, other, "similarity", "--by", "coh", "--json")
+    similar = ngym("plot", run, second, "similarity", "--by", "coh", "--json")
     assert similar.code == 0, similar.err
 
 
@@ -100,9 +100,9 @@ def test_a_recording_that_lacks_a_quantity_is_not_used(ngym, run_folder, tmp_pat
 
 
 def test_any_number_of_populations_is_compared(ngym, run_folder, recorded_run, tmp_path):
-    other = shutil.copytree(run_folder, tmp_path / "other")
-    asked = ("similarity", "--by", "coh", "--metric", "dsa,input-dsa,cka,rsa", "--json")
-    drawn = ngym("plot", recorded_run, recorded_run, other, *asked)
+    second = shutil.copytree(run_folder, tmp_path / "other")
+    requested = ("similarity", "--by", "coh", "--metric", "dsa,input-dsa,cka,rsa", "--json")
+    drawn = ngym("plot", recorded_run, recorded_run, second, *requested)
     assert drawn.code == 0, drawn.err
     (row,) = json.loads(drawn.out)
     table = parquet.read_table(Path(row["path"]).with_suffix(".parquet")).to_pandas()
@@ -115,11 +115,11 @@ def test_any_number_of_populations_is_compared(ngym, run_folder, recorded_run, t
 def test_python_compares_runs_as_the_command_does(ngym, recorded_run, tmp_path):
     drawn = ngym("plot", recorded_run, recorded_run, "similarity", "--by", "coh", "--metric", "cka", "--json")
     (row,) = json.loads(drawn.out)
-    found = ngym_cli.compare([ngym_cli.load(recorded_run), recorded_run], metric="cka", by="coh")
+    result = ngym_cli.compare([ngym_cli.load(recorded_run), recorded_run], metric="cka", by="coh")
     saved = parquet.read_table(Path(row["path"]).with_suffix(".parquet")).to_pandas()
-    assert found.table.equals(saved)
-    assert len(found.plot().axes) >= 3 and found.left_out == {}
-    assert repr(found) == "<Comparison of run (1), run (2) by cka>"
+    assert result.table.equals(saved)
+    assert len(result.plot().axes) >= 3 and result.left_out == {}
+    assert repr(result) == "<Comparison of run (1), run (2) by cka>"
     with pytest.raises(ngym_cli.UserError, match="needs 2 runs or more"):
         ngym_cli.compare(recorded_run)
     with pytest.raises(ngym_cli.UserError, match="unknown metric 'ckaa'; did you mean 'cka'"):
@@ -127,8 +127,19 @@ def test_python_compares_runs_as_the_command_does(ngym, recorded_run, tmp_path):
 
 
 def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
-    asked = ("fixed-points", "flow", "modes", "--input", 0, "--input", "fixation=1", "--axes", "output0,pc2", "--json")
-    drawn = ngym("plot", recorded_run, *asked)
+    requested = (
+        "fixed-points",
+        "flow",
+        "modes",
+        "--input",
+        0,
+        "--input",
+        "fixation=1",
+        "--axes",
+        "output0,pc2",
+        "--json",
+    )
+    drawn = ngym("plot", recorded_run, *requested)
     assert drawn.code == 0, drawn.err
     tables = [
         parquet.read_table(Path(row["path"]).with_suffix(".parquet")).to_pandas() for row in json.loads(drawn.out)
@@ -144,7 +155,7 @@ def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
     assert two.code == 0, two.err
 
 
-@pytest.mark.parametrize("asked, words", [
+@pytest.mark.parametrize("requested, words", [
     (("flow", "--axes", "pc1"), "takes two axes"),
     (("flow", "--axes", "pc1,pc1"), "parallel"),
     (("flow", "--axes", "pc1,outptu0"), "unknown axis 'outptu0'; expected pc1 to pc"),
@@ -152,28 +163,28 @@ def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
     (("modes", "--input", "1,2"), "got 2"),
     (("bifurcation", "--input", "0"), "two inputs with --input"),
 ])  # fmt: skip
-def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, asked, words):
-    found = ngym("plot", recorded_run, *asked)
-    assert found.code == 2 and words in found.err and found.err.count("\n") == 1
+def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, requested, words):
+    result = ngym("plot", recorded_run, *requested)
+    assert result.code == 2 and words in result.err and result.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("asked, words", [
+@pytest.mark.parametrize("requested, words", [
     (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
     (("--across", "perod"), "did you mean 'period'?"),
     (("--across", "layer"), "has a single layer"),
     (("none.nwb",), "there is no file none.nwb"),
     ((), "needs 2 runs or more"),
 ])  # fmt: skip
-def test_what_cannot_be_compared_says_why(ngym, recorded_run, asked, words):
-    found = ngym("plot", recorded_run, *asked, "similarity")
-    assert found.code == 2 and words in found.err and found.err.count("\n") == 1
+def test_what_cannot_be_compared_says_why(ngym, recorded_run, requested, words):
+    result = ngym("plot", recorded_run, *requested, "similarity")
+    assert result.code == 2 and words in result.err and result.err.count("\n") == 1
 
 
 def test_several_runs_are_put_together(ngym, run_folder, tmp_path):
     folders = [shutil.copytree(run_folder, tmp_path / name) for name in ("one", "two", "three")]
-    found = ngym("plot", *folders, "learning", "conditions", "--compare", "network", "--json", "--out", tmp_path / "f")
-    assert found.code == 0, found.err
-    assert [Path(row["path"]).name for row in json.loads(found.out)] == [
+    result = ngym("plot", *folders, "learning", "conditions", "--compare", "network", "--json", "--out", tmp_path / "f")
+    assert result.code == 0, result.err
+    assert [Path(row["path"]).name for row in json.loads(result.out)] == [
         f"{name}-one-vs-two-vs-three-compare-network.png" for name in ("learning", "conditions")
     ]
     seen = requests.view([str(folder) for folder in folders], Path("runs"), compare="network")
@@ -184,31 +195,31 @@ def test_several_runs_are_put_together(ngym, run_folder, tmp_path):
 
 
 def test_no_comparison_overwrites_another(ngym, run_folder, made_up, tmp_path):
-    one, two = (shutil.copytree(run_folder, tmp_path / "runs" / name) for name in ("one", "two"))
+    first, two = (shutil.copytree(run_folder, tmp_path / "runs" / name) for name in ("one", "two"))
     again = shutil.copytree(run_folder, tmp_path / "elsewhere" / "two")
-    asked = (
-        (one, "conditions"), (one, two, "conditions"), (one, again, "conditions"), (two, one, "conditions"),
-        (one, two, "conditions", "--compare", "network"), (one, "conditions", "--by", "coh"),
-        (one, two, made_up("GoNogo-v0"), "conditions", "--by", "task"),
+    requested = (
+        (first, "conditions"), (first, two, "conditions"), (first, again, "conditions"), (two, first, "conditions"),
+        (first, two, "conditions", "--compare", "network"), (first, "conditions", "--by", "coh"),
+        (first, two, made_up("GoNogo-v0"), "conditions", "--by", "task"),
     )  # fmt: skip
-    drawn = [json.loads(ngym("plot", *words, "--json", "--out", tmp_path / "f").out)[0]["path"] for words in asked]
-    assert len(set(drawn)) == len(asked)
+    drawn = [json.loads(ngym("plot", *words, "--json", "--out", tmp_path / "f").out)[0]["path"] for words in requested]
+    assert len(set(drawn)) == len(requested)
     assert Path(drawn[1]).name == "conditions-one-vs-two.png"
 
 
 def test_a_run_that_cannot_be_fitted_is_named(ngym, made_up, tmp_path):
-    graded, other = made_up("RDM-v0"), made_up("GoNogo-v0")
-    other = shutil.copytree(other, tmp_path / "other")
-    result = ngym("plot", graded, other, "psychometric", "--json", "--out", tmp_path)
+    graded, second = made_up("RDM-v0"), made_up("GoNogo-v0")
+    second = shutil.copytree(second, tmp_path / "other")
+    result = ngym("plot", graded, second, "psychometric", "--json", "--out", tmp_path)
     assert result.code == 0, result.err
     (row,) = json.loads(result.out)
     assert list(row["left_out"]) == ["other"] and "no coherence" in row["left_out"]["other"]
-    seen = requests.view([str(graded), str(other)], Path("runs"))
+    seen = requests.view([str(graded), str(second)], Path("runs"))
     with styled():
         figure = FIGURES["psychometric"].draw(seen)
     words = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
     assert any(word.startswith("other is not drawn") for word in words)
-    assert "other" in ngym("plot", graded, other, "psychometric", "--out", tmp_path / "again").out
+    assert "other" in ngym("plot", graded, second, "psychometric", "--out", tmp_path / "again").out
 
 
 @pytest.mark.parametrize(("task", "fitted"), [("RDM-v0", True), ("DelayComparison-v0", False)])
@@ -263,8 +274,8 @@ def test_a_run_without_an_evaluation_still_shows_its_learning(ngym, run_folder, 
 
 def test_each_condition_has_its_own_ceiling(made_up):
     seen = requests.view([str(made_up("RDM-v0"))], Path("runs"))
-    found = conditions.of_values(seen.first, "coh", [0, 51.2])
-    assert found == pytest.approx([0.5, 1.0], abs=1e-3)
+    result = conditions.of_values(seen.first, "coh", [0, 51.2])
+    assert result == pytest.approx([0.5, 1.0], abs=1e-3)
     assert conditions.of_values(seen.first, "nothing", [1]) == [None]
 
 
@@ -314,8 +325,8 @@ def test_the_report_needs_nothing_else(ngym, run_folder, tmp_path):
     page = (run / "report.html").read_text()
     assert "run&lt;b&gt;" in page and "run<b>" not in page
     assert "<script" not in page
-    assert all(part.startswith('"data:image/') for part in page.split("src=")[1:])
-    assert all(place.startswith(("#", "data:")) for place in re.findall(r'(?:src|href)="([^"]*)"', page))
+    assert all(word.startswith('"data:image/') for word in page.split("src=")[1:])
+    assert all(path.startswith(("#", "data:")) for path in re.findall(r'(?:src|href)="([^"]*)"', page))
     assert "<svg" in page and page.count("<img") <= 1
     links, identifiers = re.findall(r'<a href="#([^"]*)"', page), re.findall(r'\bid="([^"]*)"', page)
     assert len(set(identifiers)) == len(identifiers) and set(links) <= set(identifiers) and "learning" in links
@@ -375,8 +386,8 @@ def test_forgetting_shows_the_tasks_of_all_stages(ngym, tmp_path):
     stages = '[[stages]]\ntrials = 40\n[[stages]]\ntask = "yang19.dm1-v0"\n'
     (tmp_path / "stages.toml").write_text('task = "yang19.go-v0"\n' + stages)
     common = ("--n-envs", 8, "--units", 8, "--timesteps", 12000, "--eval-every", 4000, "--eval-trials", 20)
-    done = ngym("run", "--config", tmp_path / "stages.toml", *common, "--name", "a")
-    assert done.code == 0, done.err
+    process = ngym("run", "--config", tmp_path / "stages.toml", *common, "--name", "a")
+    assert process.code == 0, process.err
     (path,) = (tmp_path / "runs").glob("*/*/a/manifest.json")
     manifest = json.loads(path.read_text())
     assert len(manifest["stages"]) == 2 and len(manifest["evaluations"]) >= 2

@@ -60,9 +60,9 @@ def test_each_group_of_channels_has_its_own_scale():
 
 def test_as_a_figure_and_as_a_film(ngym, run_folder, tmp_path):
     assert ngym("watch", run_folder, "--out", "trials.svg", "--where", "coh=51.2").code == 0
-    found = ngym("watch", run_folder, "--out", "film.gif", "--trials", 1, "--json")
-    assert found.code == 0, found.err
-    with Image.open(json.loads(found.out)["id"]) as film:
+    result = ngym("watch", run_folder, "--out", "film.gif", "--trials", 1, "--json")
+    assert result.code == 0, result.err
+    with Image.open(json.loads(result.out)["id"]) as film:
         assert film.n_frames >= 5  # a fixation step, three of stimulus, and the decision
     assert {path.name for path in tmp_path.iterdir()} == {"trials.svg", "film.gif"}
 
@@ -86,9 +86,9 @@ def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settin
         (tmp_path / name).chmod(0o755)
     ngym = str(Path(sys.executable).with_name("ngym"))
     for arguments in (["watch", run_folder, "--trials", "1", "--out", "a.mp4"], ["plot", run_folder, "learning"]):
-        done = subprocess.run([ngym, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True)
-        assert "Traceback" not in done.stderr
-        assert done.returncode == 0 or "ffmpeg" in done.stderr
+        process = subprocess.run([ngym, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True)
+        assert "Traceback" not in process.stderr
+        assert process.returncode == 0 or "ffmpeg" in process.stderr
     assert not (tmp_path / "ran").exists()
 
 

@@ -44,10 +44,10 @@ def test_columns_are_those_of_arrow(values, gaps):
         expected = pa.array(list(values))
     else:
         expected = pa.array(values, from_pandas=gaps)
-    found = arrow.column(values, gaps)
-    found.validate(full=True)
-    assert found.type == expected.type and found.null_count == expected.null_count
-    assert str(found.to_pylist()) == str(expected.to_pylist())
+    result = arrow.column(values, gaps)
+    result.validate(full=True)
+    assert result.type == expected.type and result.null_count == expected.null_count
+    assert str(result.to_pylist()) == str(expected.to_pylist())
 
 
 @pytest.mark.parametrize("pieces", [1, 3])
@@ -68,9 +68,9 @@ def test_columns_are_those_of_arrow(values, gaps):
 def test_columns_are_read_as_by_arrow(column, pieces):
     chunked = pa.chunked_array([column.slice(len(column) * k // pieces, len(column) // pieces) for k in range(pieces)])
     words = pa.types.is_dictionary(column.type)  # of which Arrow's own mistakes the gaps for the last word
-    found, expected = arrow.values_of(chunked), np.array(chunked.to_pylist()) if words else chunked.to_numpy()
-    assert found.dtype == expected.dtype and found.flags.writeable
-    np.testing.assert_array_equal(found, expected)
+    result, expected = arrow.values_of(chunked), np.array(chunked.to_pylist()) if words else chunked.to_numpy()
+    assert result.dtype == expected.dtype and result.flags.writeable
+    np.testing.assert_array_equal(result, expected)
 
 
 def test_words_and_numbers_that_are_mixed_become_words():

@@ -21,8 +21,8 @@ SLOW = {
 @pytest.mark.parametrize("kind", SLOW)
 def test_time_is_linear_in_the_length_of_a_configuration(kind):
     times = []
-    for part in (4, 1):
-        text = SLOW[kind][: len(SLOW[kind]) // part]
+    for piece in (4, 1):
+        text = SLOW[kind][: len(SLOW[kind]) // piece]
         began = time.process_time()
         with pytest.raises(UserError):
             reading.parse_toml(text, Path("x.toml"))
@@ -31,11 +31,11 @@ def test_time_is_linear_in_the_length_of_a_configuration(kind):
     assert times[1] < 12 * max(times[0], 0.05), "four times as long a text takes about four times as long"
 
 
-@pytest.mark.parametrize("parts", [65, 1000, 100_000])
-@pytest.mark.parametrize("part", ["a", '"a.b"', "'a'", "a "])
-def test_keys_of_many_parts_are_refused(parts, part):
+@pytest.mark.parametrize("pieces", [65, 1000, 100_000])
+@pytest.mark.parametrize("section", ["a", '"a.b"', "'a'", "a "])
+def test_keys_of_many_parts_are_refused(pieces, section):
     with pytest.raises(UserError, match="64 parts"):
-        reading.parse_toml(".".join([part] * parts) + " = 1", Path("x.toml"))
+        reading.parse_toml(".".join([section] * pieces) + " = 1", Path("x.toml"))
 
 
 @pytest.mark.parametrize("text", ['a = "' + "x." * 500 + '"', "a.b.c = 1.5", ".".join("a" * 60) + " = 1"])

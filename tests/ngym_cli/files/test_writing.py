@@ -105,10 +105,10 @@ def test_what_was_moved_aside_by_a_killed_process_is_put_back(tmp_path):
 
 def plant(folder, inode=None):
     """Plant a hidden folder, named like an unfinished one of a dead process on another machine."""
-    made = folder / "made"
-    made.mkdir()
-    hidden = folder / f".a.ngym-0badcafe-1-1-{made.stat().st_ino if inode is None else inode}"
-    made.rename(hidden)
+    created = folder / "made"
+    created.mkdir()
+    hidden = folder / f".a.ngym-0badcafe-1-1-{created.stat().st_ino if inode is None else inode}"
+    created.rename(hidden)
     os.utime(hidden, (0, 0))
     return hidden
 

@@ -67,16 +67,16 @@ def test_a_killed_fit_resumes_with_its_complete_models(rat):
         "k",
     ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    done = Path("runs/rat/fit/k/models/logistic.json")
+    count = Path("runs/rat/fit/k/models/logistic.json")
     deadline = time.monotonic() + 120
-    while not done.exists() and time.monotonic() < deadline:
+    while not count.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    before = done.stat().st_mtime_ns
+    before = count.stat().st_mtime_ns
     from ngym_cli.runs import RunFolder
 
     assert RunFolder(Path("runs/rat/fit/k")).manifest()["status"] == "crashed"
-    found = fit("rat.csv", "logistic,gru", units=8, name="k")
-    assert done.stat().st_mtime_ns == before and set(found["scores"]) >= {"logistic", "gru:units=8"}
+    result = fit("rat.csv", "logistic,gru", units=8, name="k")
+    assert count.stat().st_mtime_ns == before and set(result["scores"]) >= {"logistic", "gru:units=8"}
     assert RunFolder(Path("runs/rat/fit/k")).manifest()["status"] == "finished"

@@ -37,15 +37,15 @@ def rat(tmp_path):
 
 
 def test_history_beats_no_history_and_a_second_call_resumes(rat, tmp_path, monkeypatch):
-    found = fit(rat, model="logistic,logistic:history=1", runs=tmp_path / "runs", name="a", test=rat)
-    scores = {name: row["log_likelihood"]["value"] for name, row in found["scores"].items()}
+    result = fit(rat, model="logistic,logistic:history=1", runs=tmp_path / "runs", name="a", test=rat)
+    scores = {name: row["log_likelihood"]["value"] for name, row in result["scores"].items()}
     assert scores["logistic:history=1"] > scores["logistic"] + 0.02 > scores["bias"] > scores["chance"] - 0.02
     assert scores["chance"] == pytest.approx(np.log(0.5))
-    assert found["test_scores"]["logistic"]["trials"] == 640
-    assert json.loads((Path(found["path"]) / "fit.json").read_text())["status"] == "finished"
+    assert result["test_scores"]["logistic"]["trials"] == 640
+    assert json.loads((Path(result["path"]) / "fit.json").read_text())["status"] == "finished"
     monkeypatch.setattr(requests.validation, "validate", None)  # nothing is fitted again
     again = fit(rat, model="logistic,logistic:history=1", runs=tmp_path / "runs", name="a", test=rat)
-    assert again["scores"] == found["scores"]
+    assert again["scores"] == result["scores"]
     with pytest.raises(UserError, match="other settings or data"):
         fit(rat, model="logistic", runs=tmp_path / "runs", name="a")
 
@@ -53,11 +53,11 @@ def test_history_beats_no_history_and_a_second_call_resumes(rat, tmp_path, monke
 def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     from ngym_cli.fitting import figures, folder
 
-    found = fit(rat, model="psytrack,glm-hmm:states=2", folds=2, runs=tmp_path / "runs", name="f")
-    place = folder.named("f", tmp_path / "runs")
-    assert str(place.path) == found["path"] == str(folder.named("latest", tmp_path / "runs").path)
-    assert len(figures.draw(place, ["likelihood", "likelihood"], FigureFiles())) == 1
-    rows = figures.draw(place, (), FigureFiles())
+    result = fit(rat, model="psytrack,glm-hmm:states=2", folds=2, runs=tmp_path / "runs", name="f")
+    path = folder.named("f", tmp_path / "runs")
+    assert str(path.path) == result["path"] == str(folder.named("latest", tmp_path / "runs").path)
+    assert len(figures.draw(path, ["likelihood", "likelihood"], FigureFiles())) == 1
+    rows = figures.draw(path, (), FigureFiles())
     assert [row["id"] for row in rows] == list(figures.FIGURES)
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["id"] != "bottlenecks")
     assert "disentangled" in rows[-1]["reason"]
@@ -65,7 +65,7 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     with pytest.raises(UserError, match="glm-hmm"):
         figures.draw(folder.named("g", tmp_path / "runs"), ["states"], FigureFiles())
     with pytest.raises(UserError, match="did you mean 'phase'"):
-        figures.draw(place, ["fase"], FigureFiles())
+        figures.draw(path, ["fase"], FigureFiles())
 
 
 def test_held_out_sessions_are_not_seen():
@@ -74,15 +74,15 @@ def test_held_out_sessions_are_not_seen():
     data = prepared(FitData(table, CrossValidation(folds=3)))
     model = registry.build(["logistic:history=1"], (), 1)["logistic:history=1"]
     outcome = validate(model, data)
-    kept = [each for k, each in enumerate(data.table.sessions) if k % 3 != 1]
-    policy = model.fit([Problem(data.table.only(kept))])[0].policy
+    saved = [each for k, each in enumerate(data.table.sessions) if k % 3 != 1]
+    policy = model.fit([Problem(data.table.only(saved))])[0].policy
     np.testing.assert_allclose(outcome.held_out[1], predict(policy, [data.table.sessions[1]])[0])
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm", "rnn", "ctrnn"])
 def test_networks_learn_history(cell, rat, tmp_path):
-    found = fit(rat, model=cell, units=2, folds=2, seeds=1, runs=tmp_path / "runs")
-    scores = {name: row["log_likelihood"]["value"] for name, row in found["scores"].items()}
+    result = fit(rat, model=cell, units=2, folds=2, seeds=1, runs=tmp_path / "runs")
+    scores = {name: row["log_likelihood"]["value"] for name, row in result["scores"].items()}
     assert scores[f"{cell}:units=2"] > scores["bias"] + 0.05
 
 
@@ -101,15 +101,15 @@ def test_a_pooled_network_has_weights_of_each_subject(model):
 
 
 def test_the_size_is_said_first_and_the_table_names_baselines(rat, tmp_path, ngym):
-    given = ("fit", rat, "--model", "logistic,psytrack", "--folds", "2", "--runs", tmp_path / "runs", "--name", "t")
-    found = ngym(*given)
-    assert found.code == 0, found.err
-    first = found.err.splitlines()[0]
+    settings = ("fit", rat, "--model", "logistic,psytrack", "--folds", "2", "--runs", tmp_path / "runs", "--name", "t")
+    result = ngym(*settings)
+    assert result.code == 0, result.err
+    first = result.err.splitlines()[0]
     assert first == "3 models to fit to 640 trials, 2 folds"
-    heads = {line.split("  ")[0]: line for line in found.out.splitlines()}
+    heads = {line.split("  ")[0]: line for line in result.out.splitlines()}
     assert {"chance (baseline)", "bias (baseline)", "mixture (of all models)"} <= set(heads)
     assert sum("best" in line.split() for line in heads.values()) == 2  # the heading and the best model
-    assert ngym(*given).err.startswith("0 models to fit")
+    assert ngym(*settings).err.startswith("0 models to fit")
 
 
 def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
@@ -125,8 +125,8 @@ def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
     )
     two = Behaviour((session([0, 1], reward=[1, 0], state=[0, 1], choice2=[0, 1]),))
     assert {"hybrid", "model-based", "model-free"} < {*registry.suited(two, "each")}
-    found = fit(people, subjects="hierarchical", folds=2)
-    assert found["settings"]["model"] == list(registry.suited(bandit, "hierarchical"))
+    result = fit(people, subjects="hierarchical", folds=2)
+    assert result["settings"]["model"] == list(registry.suited(bandit, "hierarchical"))
 
 
 def test_a_test_table_with_a_new_subject_is_refused_before_any_fit(people):
@@ -150,10 +150,10 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     monkeypatch.setattr(disentangled, "WARM", 30)
     monkeypatch.setattr(disentangled, "EPOCHS", 60)
     model = "disentangled:latents=2:penalty=0.01"
-    found = fit(rat, model=model, folds=2, name="d", runs=tmp_path / "runs")
-    scores = {name: row["log_likelihood"]["value"] for name, row in found["scores"].items()}
+    result = fit(rat, model=model, folds=2, name="d", runs=tmp_path / "runs")
+    scores = {name: row["log_likelihood"]["value"] for name, row in result["scores"].items()}
     assert scores[model] > scores["bias"] + 0.05
-    values = {key: each["value"] for key, each in found["models"][model]["parameters"]["subject"].items()}
+    values = {key: each["value"] for key, each in result["models"][model]["parameters"]["subject"].items()}
     assert values["sigma of latent 1"] < 0.2 and values["sigma of latent 1"] < values["sigma of latent 2"] < 1
     fitted = fits.find("d", tmp_path / "runs")
     policy = simulation.load(fitted, model)[2]
@@ -220,19 +220,19 @@ def test_hierarchical_fits_draw_subjects_together(tmp_path):
                 rows.append(f"s{who},{k},{choice},{int(rng.random() < (0.8 if choice else 0.2))}")
     path = tmp_path / "people.csv"
     path.write_text("\n".join(rows) + "\n")
-    apart, drawn = (
+    distance, drawn = (
         fit(path, model="rescorla-wagner", folds=2, subjects=how, runs=tmp_path / how)
         for how in ("each", "hierarchical")
     )
     spread = [
-        np.std([own["beta"]["value"] for own in found["models"]["rescorla-wagner"]["parameters"].values()])
-        for found in (apart, drawn)
+        np.std([private["beta"]["value"] for private in result["models"]["rescorla-wagner"]["parameters"].values()])
+        for result in (distance, drawn)
     ]
     assert spread[1] < spread[0]
     group = drawn["models"]["rescorla-wagner"]["group"]["beta"]
-    assert 0 < group["sd"] < 0.6 and "group" not in apart["models"]["rescorla-wagner"]
-    own = fit(path, "logistic:history=1", folds=2, subjects="hierarchical", runs=tmp_path / "own")
-    assert {"bias", "choice, 1 back"} < set(own["models"]["logistic:history=1"]["group"])
+    assert 0 < group["sd"] < 0.6 and "group" not in distance["models"]["rescorla-wagner"]
+    private = fit(path, "logistic:history=1", folds=2, subjects="hierarchical", runs=tmp_path / "own")
+    assert {"bias", "choice, 1 back"} < set(private["models"]["logistic:history=1"]["group"])
     pooled = fit(path, model="rescorla-wagner", folds=2, subjects="pooled", runs=tmp_path / "pooled")
     assert list(pooled["models"]["rescorla-wagner"]["parameters"]) == ["all"]
 
@@ -244,8 +244,8 @@ def test_a_model_of_ones_own_in_a_file(rat, tmp_path, monkeypatch):
         'def agent(params, state, choice, reward, stimulus):\n    return [0.0, params["w"] * stimulus["coh"]], None\n\n'
         "def wrong(params, state, choice, reward, stimulus):\n    return [0.0, 1 / 0], None\n"
     )
-    found = fit(rat, model="mine.py:agent", folds=2, runs=tmp_path / "runs")
-    assert 1.2 < found["models"]["mine.py:agent"]["parameters"]["subject"]["w"]["value"] < 2.8
+    result = fit(rat, model="mine.py:agent", folds=2, runs=tmp_path / "runs")
+    assert 1.2 < result["models"]["mine.py:agent"]["parameters"]["subject"]["w"]["value"] < 2.8
     with pytest.raises(UserError, match="division by zero"):
         fit(rat, model="mine.py:wrong", folds=2, runs=tmp_path / "runs")
 
@@ -254,18 +254,18 @@ def test_the_model_that_ngym_new_writes_is_fitted(rat, tmp_path, monkeypatch, ng
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("neurogym.behaviour.models.own.STARTS", 1)
     assert ngym("new", "model", "learner.py").out.startswith("learner.py written")
-    found = ngym("fit", rat, "--model", "learner.py:learner", "--folds", "2", "--json")
-    assert found.code == 0, found.err
-    fitted = json.loads(found.out)["models"]["learner.py:learner"]["parameters"]["subject"]
+    result = ngym("fit", rat, "--model", "learner.py:learner", "--folds", "2", "--json")
+    assert result.code == 0, result.err
+    fitted = json.loads(result.out)["models"]["learner.py:learner"]["parameters"]["subject"]
     assert 0.5 < fitted["stickiness"]["value"] < 3.5  # the rat repeats its last choice
     assert "say which function in it, as learner.py:learner" in ngym("fit", rat, "--model", "learner.py").err
 
 
 def test_recovery_finds_the_model_that_simulated(rat, tmp_path):
-    found = fit(rat, model="logistic,win-stay-lose-shift", folds=2, runs=tmp_path / "runs", recover=4)["recovery"]
-    assert set(found["confusion"]) == {"logistic", "win-stay-lose-shift"}
-    assert found["confusion"]["win-stay-lose-shift"]["win-stay-lose-shift"] >= 0.5
-    assert found["parameters"]["win-stay-lose-shift"]["epsilon_win"]["coverage"] >= 0.5
+    result = fit(rat, model="logistic,win-stay-lose-shift", folds=2, runs=tmp_path / "runs", recover=4)["recovery"]
+    assert set(result["confusion"]) == {"logistic", "win-stay-lose-shift"}
+    assert result["confusion"]["win-stay-lose-shift"]["win-stay-lose-shift"] >= 0.5
+    assert result["parameters"]["win-stay-lose-shift"]["epsilon_win"]["coverage"] >= 0.5
 
 
 def test_models_without_second_stage_choices_are_simulated_in_a_two_step_task(tmp_path):
@@ -274,12 +274,12 @@ def test_models_without_second_stage_choices_are_simulated_in_a_two_step_task(tm
         rows += [f"{k},{t},{','.join(map(str, rng.integers(0, 2, 4)))}" for t in range(60)]
     path = tmp_path / "two.csv"
     path.write_text("\n".join(rows) + "\n")
-    found = fit(path, model="q-learning,win-stay-lose-shift", folds=2, runs=tmp_path / "runs", recover=2)
-    assert set(found["recovery"]["confusion"]) == {"q-learning", "win-stay-lose-shift"}
+    result = fit(path, model="q-learning,win-stay-lose-shift", folds=2, runs=tmp_path / "runs", recover=2)
+    assert set(result["recovery"]["confusion"]) == {"q-learning", "win-stay-lose-shift"}
 
 
 @pytest.mark.parametrize(
-    "given, words",
+    "settings, words",
     [
         ({"model": "grue"}, "did you mean 'gru'"),
         ({"model": "glm-hmm:state=2"}, "did you mean 'states'"),
@@ -305,9 +305,9 @@ def test_models_without_second_stage_choices_are_simulated_in_a_two_step_task(tm
         ({"model": "logistic", "choice": "coice"}, "did you mean 'choice'"),
     ],
 )
-def test_mistakes_get_one_line(rat, tmp_path, given, words):
+def test_mistakes_get_one_line(rat, tmp_path, settings, words):
     with pytest.raises(UserError) as error:
-        fit(rat, runs=tmp_path / "runs", **given)
+        fit(rat, runs=tmp_path / "runs", **settings)
     assert words in str(error.value) and "\n" not in str(error.value)
     assert not list((tmp_path / "runs").rglob("*.*"))
 
@@ -326,33 +326,33 @@ def test_saved_policies_predict_as_fitted_ones(model, rat, tmp_path, monkeypatch
             'PARAMETERS = {"b": (-5, 5)}\n\n\ndef agent(params, state, choice, reward, stimulus):\n'
             '    return [0.0, params["b"] * stimulus["coh"]], None\n'
         )
-    found = fit(rat, model=model, units=2, folds=2, seeds=1, name="a")
-    label = list(found["models"])[-1]
+    result = fit(rat, model=model, units=2, folds=2, seeds=1, name="a")
+    label = list(result["models"])[-1]
     label, _, policy, _ = simulation.load(simulation.find("a", Path("runs")), label)
     table = prepared(read_data(FitSettings(table=rat, folds=2))).table
     built = registry.build([model], (2,), 1)[label]
     again = built.fit([Problem(table, 0)])[0].policy
-    for one, other in zip(predict(policy, table.sessions), predict(again, table.sessions), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
+    for first, second in zip(predict(policy, table.sessions), predict(again, table.sessions), strict=True):
+        np.testing.assert_allclose(first, second, atol=1e-6)
 
 
 def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch):
     import ngym_cli as nc
 
     monkeypatch.chdir(tmp_path)
-    found = fit(rat, model="logistic:history=1", folds=2, name="a")
-    run = nc.simulate(found, "RDM-v0", stimuli="coh=signed coh*0.02", trials=1500, task_args={"cohs": [0, 25, 50]})
+    result = fit(rat, model="logistic:history=1", folds=2, name="a")
+    run = nc.simulate(result, "RDM-v0", stimuli="coh=signed coh*0.02", trials=1500, task_args={"cohs": [0, 25, 50]})
     trials = run.evaluations[0].trials
     assert len(trials) == 1500 and run.manifest()["fit"]["model"] == "logistic:history=1"
     right = trials["performance"][trials["coh"] == 50]
     assert right.mean() > 0.8 and len(right) > 300
     assert run.plot("psychometric") is not None
     with pytest.raises(UserError, match="exists"):
-        nc.simulate(found, "RDM-v0")
+        nc.simulate(result, "RDM-v0")
     with pytest.raises(UserError, match="no simple response rule"):
-        nc.simulate(found, "DawTwoStep-v0", stimuli="coh=hi_state")
+        nc.simulate(result, "DawTwoStep-v0", stimuli="coh=hi_state")
     with pytest.raises(UserError, match="did you mean 'coh'"):
-        nc.simulate(found, "RDM-v0", stimuli="coh=cho", name="b")
+        nc.simulate(result, "RDM-v0", stimuli="coh=cho", name="b")
     for message, wrong in {
         "trials must be 1 to 10,000,000, not 0": {"trials": 0},
         "expected NAME=COLUMN": {"stimuli": "coh=coh*1.2.3"},
@@ -361,10 +361,10 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
         "which --compare names": {"columns": "map.toml"},
     }.items():
         with pytest.raises(UserError, match=message):
-            nc.simulate(found, "RDM-v0", overwrite=True, **wrong)
+            nc.simulate(result, "RDM-v0", overwrite=True, **wrong)
     assert run.manifest()["status"] == "finished" and len(run.evaluations[0].trials) == 1500
-    beside = nc.simulate(found, "RDM-v0", stimuli="coh=signed coh*0.02", trials=100, name="c", compare=rat)
-    assert beside.evaluations[0].summary["comparison"]["data"] == str(rat)
+    neighbour = nc.simulate(result, "RDM-v0", stimuli="coh=signed coh*0.02", trials=100, name="c", compare=rat)
+    assert neighbour.evaluations[0].summary["comparison"]["data"] == str(rat)
 
 
 @pytest.fixture
@@ -385,11 +385,11 @@ def people(tmp_path, monkeypatch):
 
 def test_subjects_are_fitted_one_by_one_with_the_same_result(people, ngym):
     model = ("--model", "rescorla-wagner,logistic:history=1", "--folds", "2", "--json")
-    here = ngym("fit", people, *model, "--name", "here")
-    there = ngym("fit", people, *model, "--name", "there", "--on", "local", "--workers", "2")
-    assert there.code == 0, there.err
-    one, other = json.loads(here.out), json.loads(there.out)
-    assert one["models"] == other["models"] and one["scores"] == other["scores"]
+    rows = ngym("fit", people, *model, "--name", "here")
+    valid = ngym("fit", people, *model, "--name", "there", "--on", "local", "--workers", "2")
+    assert valid.code == 0, valid.err
+    first, second = json.loads(rows.out), json.loads(valid.out)
+    assert first["models"] == second["models"] and first["scores"] == second["scores"]
     assert not list(Path("runs/people/fit/there").glob("subjects"))
     refused = ngym("fit", people, "--on", "local", "--subjects", "pooled")
     assert refused.code == 2 and "--subjects each" in refused.err and refused.err.count("\n") == 1
@@ -399,16 +399,16 @@ def test_subjects_are_fitted_one_by_one_with_the_same_result(people, ngym):
 def test_a_model_without_stimuli_acts_in_a_bandit(people, ngym):
     fit(people, model="rescorla-wagner", folds=2, name="a")
     played = ngym("eval", "a", "--simulate", "ChangingBandit-v0", "--subject", "s1", "--trials", "1450", "--json")
-    found = json.loads(played.out)
-    assert played.code == 0 and found["performance"] > 0.55 and found["trials"] == 1500  # to the end of the session
-    assert 0.85 < found["ceiling"] < 0.9 and found["reward_ceiling"] > 0.6  # those of an observer of its rewards
+    summary = json.loads(played.out)
+    assert played.code == 0 and summary["performance"] > 0.55 and summary["trials"] == 1500  # to the end of the session
+    assert 0.85 < summary["ceiling"] < 0.9 and summary["reward_ceiling"] > 0.6  # those of an observer of its rewards
 
 
 def test_a_model_that_is_given_correctness_has_no_ceiling_of_an_observer_of_rewards(rat, ngym):
     fit(rat, model="logistic:history=1", folds=2, name="a")
-    given = ("--stimuli", "coh=p0*0", "--trials", "100", "--json")
-    found = json.loads(ngym("eval", "a", "--simulate", "ChangingBandit-v0", *given).out)
-    assert found["ceiling"] is None and "correctness" in found["no_ceiling"]
+    settings = ("--stimuli", "coh=p0*0", "--trials", "100", "--json")
+    result = json.loads(ngym("eval", "a", "--simulate", "ChangingBandit-v0", *settings).out)
+    assert result["ceiling"] is None and "correctness" in result["no_ceiling"]
 
 
 @pytest.mark.parametrize(
@@ -424,8 +424,8 @@ def test_a_model_that_is_given_correctness_has_no_ceiling_of_an_observer_of_rewa
 )
 def test_a_model_that_does_not_suit_is_refused_before_any_progress(models, words, people, ngym):
     Path("three.csv").write_text(people.read_text().replace("s3,0,0,", "s3,0,2,"))
-    found = ngym("fit", "three.csv", "--model", models)
-    assert found.code == 2 and words in found.err and found.err.count("\n") == 1
+    result = ngym("fit", "three.csv", "--model", models)
+    assert result.code == 2 and words in result.err and result.err.count("\n") == 1
     assert not Path("runs").exists()
 
 
@@ -433,8 +433,8 @@ def test_the_history_effect_of_the_rat_is_in_the_simulation(rat, tmp_path, monke
     import ngym_cli as nc
 
     monkeypatch.chdir(tmp_path)
-    found = fit(rat, model="logistic:history=1", folds=2, name="a")
-    table = nc.simulate(found, "RDM-v0", trials=4000, stimuli="coh=coh*0").evaluations[0].trials
+    result = fit(rat, model="logistic:history=1", folds=2, name="a")
+    table = nc.simulate(result, "RDM-v0", trials=4000, stimuli="coh=coh*0").evaluations[0].trials
     again = (table["choice"] == table["prev_choice"])[table["prev_choice"] > 0]
     expected = 1 / (1 + np.exp(-1.0))  # the rat repeats its last choice with logit 1
     assert abs(again.mean() - expected) < 0.04
@@ -443,12 +443,12 @@ def test_the_history_effect_of_the_rat_is_in_the_simulation(rat, tmp_path, monke
 def test_a_fit_that_fails_leaves_no_folder_and_removes_no_other_file(people, ngym):
     code = "PARAMETERS = {'rate': (0, 1)}\ndef agent(params, state, choice, reward, stimulus):\n    raise KeyError\n"
     Path("broken.py").write_text(code)
-    given = ("fit", people, "--folds", "2", "--model")
-    assert ngym(*given, "broken.py:agent").code == 2 and not Path("runs").exists()
-    assert ngym(*given, "rescorla-wagner", "--name", "a").code == 0
+    settings = ("fit", people, "--folds", "2", "--model")
+    assert ngym(*settings, "broken.py:agent").code == 2 and not Path("runs").exists()
+    assert ngym(*settings, "rescorla-wagner", "--name", "a").code == 0
     (note := next(Path("runs").glob("*/fit/a")) / "note.txt").write_text("mine")
-    found = ngym(*given, "broken.py:agent", "--name", "a", "--overwrite")
-    assert found.code == 2 and "note.txt, which ngym did not write" in found.err and note.is_file()
+    result = ngym(*settings, "broken.py:agent", "--name", "a", "--overwrite")
+    assert result.code == 2 and "note.txt, which ngym did not write" in result.err and note.is_file()
     note.unlink()
-    assert ngym(*given, "win-stay-lose-shift", "--name", "a", "--overwrite").code == 0
+    assert ngym(*settings, "win-stay-lose-shift", "--name", "a", "--overwrite").code == 0
     assert not list(Path("runs").glob("*/fit/a/models/rescorla*"))

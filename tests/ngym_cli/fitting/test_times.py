@@ -48,8 +48,8 @@ def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym)
                  "--folds", "2", runs=tmp_path)  # fmt: skip
     for label in ("ddm", "logistic"):
         score = record["models"][label]["time_score"]
-        parts = [score[name]["value"] for name in ("choice", "time")]
-        assert score["together"]["value"] == pytest.approx(sum(parts))
+        pieces = [score[name]["value"] for name in ("choice", "time")]
+        assert score["together"]["value"] == pytest.approx(sum(pieces))
         assert 790 < score["trials"] <= 800  # a few anticipations are left out
     ddm, logistic = (record["models"][label]["time_score"]["together"]["value"] for label in ("ddm", "logistic"))
     assert ddm > logistic  # the block is in the drift
@@ -83,9 +83,9 @@ def test_predictive_quantiles_are_those_of_the_data(timed, tmp_path, ngym):
 
 def test_subjects_fitted_together_and_one_by_one_have_the_same_times(timed, tmp_path, ngym):
     same = ("--model", "ddm", "--folds", "2")
-    here = fit(ngym, timed, *same, "--name", "here", runs=tmp_path)
-    there = fit(ngym, timed, *same, "--name", "there", "--on", "local", runs=tmp_path)
-    assert here["models"] == there["models"]
+    rows = fit(ngym, timed, *same, "--name", "here", runs=tmp_path)
+    valid = fit(ngym, timed, *same, "--name", "there", "--on", "local", runs=tmp_path)
+    assert rows["models"] == valid["models"]
 
 
 def test_hierarchical_diffusion_draws_subjects_together(timed, tmp_path, ngym):

@@ -23,17 +23,17 @@ def weights(run):
 
 
 def test_an_untrained_network_has_other_weights_and_trials_of_its_own(trained):
-    found = controls.untrained(trained)
-    ours, theirs = weights(trained), weights(found)
-    assert ours.keys() == theirs.keys() and not all(np.array_equal(ours[name], theirs[name]) for name in ours)
-    assert len(found.trials()["trial"]) == 60 and found.path != trained.path
-    assert weights(controls.untrained(trained)).keys() == theirs.keys()
-    assert np.array_equal(found.trials()["choice"], controls.untrained(trained).trials()["choice"])
+    result = controls.untrained(trained)
+    ours, reference = weights(trained), weights(result)
+    assert ours.keys() == reference.keys() and not all(np.array_equal(ours[name], reference[name]) for name in ours)
+    assert len(result.trials()["trial"]) == 60 and result.path != trained.path
+    assert weights(controls.untrained(trained)).keys() == reference.keys()
+    assert np.array_equal(result.trials()["choice"], controls.untrained(trained).trials()["choice"])
 
 
 def test_channels_are_cut_by_name(trained):
-    found, before = controls.cut(trained, "fixation", controls.FEEDBACK), weights(trained)
-    for name, value in weights(found).items():
+    result, before = controls.cut(trained, "fixation", controls.FEEDBACK), weights(trained)
+    for name, value in weights(result).items():
         if name.endswith("weight_ih_l0"):
             assert not value[:, 0].any() and value[:, 1].any()
             size = trained.agent.make_env().unwrapped.observation_space.shape[0]
@@ -50,8 +50,8 @@ def test_networks_whose_weights_have_other_names_are_not_called_cut(trained):
 
 
 def test_recurrent_weights_are_shuffled_within_each_unit(trained):
-    found, before = weights(controls.shuffled(trained)), weights(trained)
-    for name, value in found.items():
+    result, before = weights(controls.shuffled(trained)), weights(trained)
+    for name, value in result.items():
         same = np.array_equal(value, before[name])
         assert same != name.endswith("weight_hh_l0")
         if not same:

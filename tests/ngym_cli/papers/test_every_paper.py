@@ -24,9 +24,9 @@ def test_papers_and_their_data_travel_in_the_wheel():
     root = Path(__file__).parents[3]
     packages = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]["packages"]
     installed, checkout = collection.PLACES
-    for inside, beside in ((installed, checkout), (installed.parent / "data", checkout.parent / "data")):
-        assert packages[inside.relative_to(root).as_posix()] == beside.relative_to(root).as_posix()
-        assert beside.is_dir()
+    for inside, neighbour in ((installed, checkout), (installed.parent / "data", checkout.parent / "data")):
+        assert packages[inside.relative_to(root).as_posix()] == neighbour.relative_to(root).as_posix()
+        assert neighbour.is_dir()
 
 
 def test_there_are_papers():
@@ -50,7 +50,7 @@ def test_every_claim_says_where_it_is_printed_and_when_it_counts(paper):
 
 def test_every_part_is_used(paper):
     used = {name for claim in paper.config.claims for name in claim.part}
-    used |= {part.after for part in paper.config.parts.values()}
+    used |= {piece.after for piece in paper.config.parts.values()}
     assert set(paper.config.parts) <= used
 
 
@@ -62,8 +62,8 @@ def test_every_claim_names_a_wrong_strategy(paper):
 
 def test_no_control_reaches_a_claim(paper):
     """Of what is kept: an untrained network or a wrong strategy reaches nothing."""
-    found = results.verdicts(paper, results.record().get(paper.id, {}))
-    assert {name: verdict.passed for name, verdict in found.items() if verdict.passed} == {}
+    collected = results.verdicts(paper, results.record().get(paper.id, {}))
+    assert {name: verdict.passed for name, verdict in collected.items() if verdict.passed} == {}
 
 
 def test_every_measure_and_figure_can_be_called(paper):
@@ -79,9 +79,9 @@ def test_every_measure_and_figure_can_be_called(paper):
 
 
 def test_every_configuration_works_and_its_digest_follows_it(paper, tmp_path):
-    parts, claims = paper.chosen([])
-    planned = engine.plan(paper, parts, [0, 1], tmp_path)
-    assert len({each.path for each in planned.values()}) == 2 * len(parts)
-    again = engine.plan(paper, parts, [0, 1], tmp_path)
+    pieces, claims = paper.chosen([])
+    planned = engine.plan(paper, pieces, [0, 1], tmp_path)
+    assert len({each.path for each in planned.values()}) == 2 * len(pieces)
+    again = engine.plan(paper, pieces, [0, 1], tmp_path)
     assert {key: each.name for key, each in planned.items()} == {key: each.name for key, each in again.items()}
     assert set(claims) == {claim.id for claim in paper.config.claims}

@@ -27,7 +27,7 @@ def calls(tmp_path):
 
 
 def test_claim_by_claim_and_again_without_training(ngym, tmp_path, study):
-    place = tmp_path / "reproductions" / "study"
+    position = tmp_path / "reproductions" / "study"
     result = ngym("reproduce", "./study", "--trust", *ONE, "--json")
     assert result.code == 0, result.err
     document = json.loads(result.out)
@@ -41,65 +41,70 @@ def test_claim_by_claim_and_again_without_training(ngym, tmp_path, study):
     controls = {name: each[""]["seeds"] for name, each in claims["number"]["controls"].items()}
     assert controls == {"untrained": [0.0, 0.0], "other": [9.0, 9.0]} and claims["number"]["passed"] == []
     assert {(row["part"], row["seed"]) for row in document["runs"]} == {
-        (part, seed) for part in ("first", "second") for seed in (0, 1)
+        (piece, seed) for piece in ("first", "second") for seed in (0, 1)
     }
-    made = runs_of(place)
-    assert len(made) == 4 and sorted(calls(tmp_path)) == ["number 0", "number 1"]
-    assert sorted(path.name for path in place.glob("figures/*")) == ["1-numbers.png", "2-second.png"]
-    page = (place / "report.html").read_text()
+    created = runs_of(position)
+    assert len(created) == 4 and sorted(calls(tmp_path)) == ["number 0", "number 1"]
+    assert sorted(path.name for path in position.glob("figures/*")) == ["1-numbers.png", "2-second.png"]
+    page = (position / "report.html").read_text()
     assert "A small study" in page and "seed 1</th>" in page and "Always the same." in page
     assert "recalled from a figure" in page and "<script" not in page
     assert not [word for word in ('src="http', "url(http", "@import") if word in page]
 
-    drawn = (place / "figures" / "1-numbers.png").stat().st_mtime_ns
+    drawn = (position / "figures" / "1-numbers.png").stat().st_mtime_ns
     again = ngym("reproduce", "./study", *ONE)  # the code is what was trusted before
     assert again.code == 0, again.err
     assert "4 of 4 networks are trained" in again.err
     assert "reached (published value read off a figure by eye)" in again.out
-    assert runs_of(place) == made and len(calls(tmp_path)) == 2
-    assert (place / "figures" / "1-numbers.png").stat().st_mtime_ns == drawn
-    shown = json.loads(ngym("list", "runs", "--runs", str(place / "runs"), "--json").out)
-    assert len(shown) == 4 and all(row["status"] == "finished" for row in shown)
+    assert runs_of(position) == created and len(calls(tmp_path)) == 2
+    assert (position / "figures" / "1-numbers.png").stat().st_mtime_ns == drawn
+    visible = json.loads(ngym("list", "runs", "--runs", str(position / "runs"), "--json").out)
+    assert len(visible) == 4 and all(row["status"] == "finished" for row in visible)
 
 
 def test_more_seeds_train_only_what_is_missing(ngym, tmp_path, study):
-    place = tmp_path / "reproductions" / "study"
+    path = tmp_path / "reproductions" / "study"
     assert ngym("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1").code == 0
-    first = runs_of(place)
+    first = runs_of(path)
     assert [name.split("-s")[0] for name in first] == ["first"]
     result = ngym("reproduce", "study", *ONE, "--only", "first", "--seeds", "2", "--json")
     assert result.code == 0, result.err
     assert [row["id"] for row in json.loads(result.out)["claims"]] == ["number"]
-    assert len(json.loads((place / "list.json").read_text())) == 2  # what was listed stays: a cluster may still make it
-    both = runs_of(place)
+    assert len(json.loads((path / "list.json").read_text())) == 2  # what was listed stays: a cluster may still make it
+    both = runs_of(path)
     assert len(both) == 2 and first.items() <= both.items()
-    other = ngym("reproduce", "study", *ONE, "--only", "first", "--seeds", "1", "--first-seed", "7", "--json")
-    assert other.code == 0, other.err
-    found = json.loads(other.out)
-    assert found["seeds"] == [7] and found["claims"][0]["numbers"][""]["seed_numbers"] == [7]
+    second = ngym("reproduce", "study", *ONE, "--only", "first", "--seeds", "1", "--first-seed", "7", "--json")
+    assert second.code == 0, second.err
+    summary = json.loads(second.out)
+    assert summary["seeds"] == [7] and summary["claims"][0]["numbers"][""]["seed_numbers"] == [7]
     assert ngym("reproduce", "study", *ONE, "--only", "first", "--seeds", "2").code == 0
-    both = runs_of(place)
+    both = runs_of(path)
     assert len(both) == 3
     assert calls(tmp_path) == ["number 0", "number 1", "number 7"]
-    kept = json.loads((place / "claims.json").read_text())
-    assert [row["verdict"] for row in kept["claims"]] == ["reached", "not measured", "not measured", "cannot be tested"]
-    assert kept["not_drawn"] == [{"figure": "2-second", "why": "part second is not trained"}]
+    saved = json.loads((path / "claims.json").read_text())
+    assert [row["verdict"] for row in saved["claims"]] == [
+        "reached",
+        "not measured",
+        "not measured",
+        "cannot be tested",
+    ]
+    assert saved["not_drawn"] == [{"figure": "2-second", "why": "part second is not trained"}]
 
 
 def test_another_configuration_is_another_run_and_another_measure_none(ngym, tmp_path, study):
-    place = tmp_path / "reproductions" / "study"
+    path = tmp_path / "reproductions" / "study"
     arguments = ("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1")
     assert ngym(*arguments).code == 0
-    first = runs_of(place)
+    first = runs_of(path)
     (study / "figures.py").write_text((study / "figures.py").read_text().replace("0.5 + 0.01", "0.7 + 0.01"))
     assert '"value": 0.7' in ngym(*arguments, "--json").out
-    assert runs_of(place) == first
+    assert runs_of(path) == first
     (study / "first.toml").write_text(RUN.replace("units = 8", "units = 9"))
     assert ngym(*arguments).code == 0
-    assert len(runs_of(place)) == 2
+    assert len(runs_of(path)) == 2
     (study / "first.toml").write_text("# the same in other words\n" + RUN)
     assert ngym(*arguments).code == 0
-    assert len(runs_of(place)) == 2
+    assert len(runs_of(path)) == 2
 
 
 def test_a_part_begins_with_the_network_of_its_seed(ngym, tmp_path, study):
@@ -115,20 +120,20 @@ def test_ended_and_called_again_it_goes_on(ngym, tmp_path, study, how):
     long = RUN.replace("timesteps = 512", "timesteps = 20_000").replace("every = 64", "every = 512")
     (study / "first.toml").write_text(long)
     command = [sys.executable, "-m", "ngym_cli", "reproduce", "study", "--trust", "--only", "number", "--seeds", "1"]
-    place = tmp_path / "reproductions" / "study"
+    position = tmp_path / "reproductions" / "study"
     began = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True)
     try:
         deadline = time.monotonic() + 240
-        while not list(place.glob("runs/*/*/*/checkpoints/step_*")):
+        while not list(position.glob("runs/*/*/*/checkpoints/step_*")):
             assert time.monotonic() < deadline and began.poll() is None
             time.sleep(0.05)
     finally:
         os.killpg(began.pid, how)
-        said = began.communicate()[1]
+        message = began.communicate()[1]
     if how == signal.SIGINT:
-        assert began.returncode == 130 and "the same command goes on" in said
-        assert "Traceback" not in said
-    (path,) = place.glob("runs/*/*/*/manifest.json")
+        assert began.returncode == 130 and "the same command goes on" in message
+        assert "Traceback" not in message
+    (path,) = position.glob("runs/*/*/*/manifest.json")
     assert json.loads(path.read_text())["status"] != "finished"
     result = ngym("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1")
     assert result.code == 0, result.err

@@ -11,8 +11,8 @@ from ngym_cli.errors import UserError
 from ngym_cli.papers import collection, engine
 
 
-def planned(paper, place):
-    return engine.plan(collection.load(paper), ["tasks"], [0], place)["tasks", 0]
+def planned(paper, position):
+    return engine.plan(collection.load(paper), ["tasks"], [0], position)["tasks", 0]
 
 
 @pytest.fixture

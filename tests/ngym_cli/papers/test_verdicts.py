@@ -52,17 +52,17 @@ def test_a_number_counts_as_its_criterion_says(criterion, published, values, sta
 
 def test_of_several_numbers_all_must_count_or_most_where_that_is_said():
     published = {"0": 1.0, "6.4": 2.0, "51.2": 3.0}
-    given = {0: {"0": 1.0, "6.4": 2.0, "51.2": 3.9}, 1: {"0": 1.0, "6.4": 2.1, "51.2": 3.9}}
-    assert judge(claim(published, "within 0.2"), given).state == "not reached"
-    found = judge(claim(published, "within 0.2", "within 0.2, most numbers"), given)
-    assert found.state == "reached in part"
-    assert found.numbers["6.4"]["value"] == pytest.approx(2.05)
-    assert found.numbers["6.4"]["low"] < 2.05 < found.numbers["6.4"]["high"]
+    settings = {0: {"0": 1.0, "6.4": 2.0, "51.2": 3.9}, 1: {"0": 1.0, "6.4": 2.1, "51.2": 3.9}}
+    assert judge(claim(published, "within 0.2"), settings).state == "not reached"
+    result = judge(claim(published, "within 0.2", "within 0.2, most numbers"), settings)
+    assert result.state == "reached in part"
+    assert result.numbers["6.4"]["value"] == pytest.approx(2.05)
+    assert result.numbers["6.4"]["low"] < 2.05 < result.numbers["6.4"]["high"]
 
 
 def test_a_number_that_no_seed_gave_does_not_count():
-    found = judge(claim({"a": 1.0, "b": 1.0}, "within 0.1"), {0: {"a": 1.0}})
-    assert found.state == "not reached" and found.numbers["b"]["value"] is None
+    result = judge(claim({"a": 1.0, "b": 1.0}, "within 0.1"), {0: {"a": 1.0}})
+    assert result.state == "not reached" and result.numbers["b"]["value"] is None
     assert judge(claim({"a": 1.0}, "within 0.1"), {0: None}, ["too few trials"]).reason == "too few trials"
 
 
@@ -74,23 +74,23 @@ def test_one_criterion_holds_for_all_numbers_where_the_paper_gives_one_or_none()
 
 def test_a_missing_value_hides_no_seed():
     control = {"untrained": {3: 0.1, 4: None}}
-    found = judge(claim(), {3: 0.9, 4: None, 7: 0.7, 9: 0.8}, ["seed 4: too few trials"], control)
-    (number,) = found.numbers.values()
+    result = judge(claim(), {3: 0.9, 4: None, 7: 0.7, 9: 0.8}, ["seed 4: too few trials"], control)
+    (number,) = result.numbers.values()
     assert number["seeds"] == (0.9, None, 0.7, 0.8) and number["seed_numbers"] == (3, 4, 7, 9)
-    assert number["value"] == pytest.approx(0.8) and (found.n_meeting, found.of) == (2, 4)
-    row = claim_row(claim(), found)
+    assert number["value"] == pytest.approx(0.8) and (result.n_meeting, result.of) == (2, 4)
+    row = claim_row(claim(), result)
     assert verdict_words(row) == "reached in part (2 of 4 seeds; seed 4: too few trials)"
-    assert [here for *_, here in number_lines(row)] == ["0.8 [0.552, 1.048], 3 of 4 seeds"]
+    assert [rows for *_, rows in number_lines(row)] == ["0.8 [0.552, 1.048], 3 of 4 seeds"]
     assert seed_lines([row]) == (
         ("claim", "number", "seed 3", "seed 4", "seed 7", "seed 9"), [("It", "", "0.9", "-", "0.7", "0.8")],
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("published", "said"), [(0.9, "0.9"), ("high", "high")])
-def test_a_single_published_value_stands_above_the_named_results(published, said):
-    found = judge(claim(published), {0: {"a": 0.9, "b": 0.8}, 1: {"a": 0.9, "b": 0.8}})
-    row = claim_row(claim(published), found)
-    assert list(number_lines(row)) == [("", said, ""), ("  a", "", "0.9 [0.9, 0.9]"), ("  b", "", "0.8 [0.8, 0.8]")]
+@pytest.mark.parametrize(("published", "message"), [(0.9, "0.9"), ("high", "high")])
+def test_a_single_published_value_stands_above_the_named_results(published, message):
+    result = judge(claim(published), {0: {"a": 0.9, "b": 0.8}, 1: {"a": 0.9, "b": 0.8}})
+    row = claim_row(claim(published), result)
+    assert list(number_lines(row)) == [("", message, ""), ("  a", "", "0.9 [0.9, 0.9]"), ("  b", "", "0.8 [0.8, 0.8]")]
 
 
 def test_what_was_fitted_to_the_same_data_is_said():
@@ -109,18 +109,18 @@ def test_what_was_fitted_to_the_same_data_is_said():
     ],
 )
 def test_what_a_control_reaches_is_no_finding(control, state, passed):
-    found = judge(claim(), dict(enumerate([0.9, 0.9, 0.89])), (), {"wrong": dict(enumerate(control))})
-    assert (found.state, found.passed) == (state, passed)
-    row = claim_row(claim(), found)
+    result = judge(claim(), dict(enumerate([0.9, 0.9, 0.89])), (), {"wrong": dict(enumerate(control))})
+    assert (result.state, result.passed) == (state, passed)
+    row = claim_row(claim(), result)
     assert ("reached by a control as well: wrong" in verdict_words(row)) == bool(passed)
     ((title, name, *_, word),) = control_lines([row])
     assert (title, name, word) == ("It", "wrong", "passes" if passed else "fails")
 
 
 def test_a_control_has_to_give_every_number():
-    given = {0: {"a": 1.0, "b": 1.0}, 1: {"a": 1.0, "b": 1.0}}
+    settings = {0: {"a": 1.0, "b": 1.0}, 1: {"a": 1.0, "b": 1.0}}
     of_control = {0: {"a": 1.0}, 1: {"a": 1.0}}
-    assert judge(claim("high", "> 0"), given, (), {"wrong": of_control}).state == "reached"
+    assert judge(claim("high", "> 0"), settings, (), {"wrong": of_control}).state == "reached"
 
 
 def test_a_record_without_controls_says_so():

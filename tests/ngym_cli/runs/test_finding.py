@@ -87,9 +87,9 @@ def test_the_newest_of_thousands_is_found_by_reading_a_few(tmp_path: Path, monke
 def test_a_name_is_the_end_of_a_path(tmp_path: Path) -> None:
     """Of several runs with a name, the newest is meant."""
     make(tmp_path, "RDM-v0/ppo/it", 2, START + 9_000)
-    other = make(tmp_path, "RDM-v0/a2c/it", 1, START + 9_000)
+    second = make(tmp_path, "RDM-v0/a2c/it", 1, START + 9_000)
     assert finding.find("run", "it", tmp_path).parent.name == "ppo"
-    assert finding.find("run", "a2c/it", tmp_path) == other == finding.find("run", str(other), tmp_path)
+    assert finding.find("run", "a2c/it", tmp_path) == second == finding.find("run", str(second), tmp_path)
     assert finding.match("run", "*", tmp_path) is None and finding.match("run", "../it", tmp_path) is None
 
 

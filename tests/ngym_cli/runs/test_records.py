@@ -102,18 +102,18 @@ KINDS = {
 def test_a_column_of_another_type_is_refused_or_read(tmp_path, name, kind):
     path = tmp_path / "trials.parquet"
     write_table(table(), path)
-    whole = pq.read_table(path)
-    at = whole.column_names.index(name) if name in whole.column_names else whole.num_columns
-    columns = [whole.column(other) for other in whole.column_names]
-    names = list(whole.column_names)
+    uninterrupted = pq.read_table(path)
+    at = uninterrupted.column_names.index(name) if name in uninterrupted.column_names else uninterrupted.num_columns
+    columns = [uninterrupted.column(second) for second in uninterrupted.column_names]
+    names = list(uninterrupted.column_names)
     columns[at : at + 1], names[at : at + 1] = [KINDS[kind]], [name]
     pq.write_table(pa.table(columns, names=names), path)
     try:
-        found = read_trials(path)
+        result = read_trials(path)
     except UserError as error:
         assert "damaged trial table" in str(error) and "\n" not in str(error)
     else:
-        assert len(found["trial"]) == 4
+        assert len(result["trial"]) == 4
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -36,13 +36,13 @@ def stepped_alone(config, seeds, actions):
     for env_index, seed in enumerate(seeds):
         env = make_env(task, config)
         env.reset(seed=seed)
-        rewards, mine = [], []
+        rewards, ours = [], []
         for step in range(STEPS):
             action = actions[step][env_index]
             _, reward, _, _, info = env.step(action)
             rewards.append(reward)
             if info["new_trial"]:
-                mine.append(
+                ours.append(
                     {
                         "env": env_index,
                         "step": (step + 1) * N_ENVS,
@@ -56,13 +56,13 @@ def stepped_alone(config, seeds, actions):
                     }
                 )
                 rewards = []
-        trials.append(mine)
+        trials.append(ours)
     return trials
 
 
-@pytest.mark.parametrize("given", STACKS, ids=lambda given: f"{given['task']} {given.get('wrappers', '')}")
-def test_rows_are_those_of_environments_stepped_alone(given, tmp_path):
-    config, facts = resolve(from_dict(given))
+@pytest.mark.parametrize("settings", STACKS, ids=lambda given: f"{given['task']} {given.get('wrappers', '')}")
+def test_rows_are_those_of_environments_stepped_alone(settings, tmp_path):
+    config, facts = resolve(from_dict(settings))
     venv = build_venv(config, N_ENVS)
     seeds = [int(seed) for seed in venv.seed(11)]
     venv.reset()

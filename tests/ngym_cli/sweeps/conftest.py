@@ -22,7 +22,7 @@ def make_sweep(tmp_path):
 
     def make(name="it", values=None, **tables):
         run = {**TINY, **tables.pop("run", {})}
-        made = recipe.build({"run": run, **tables}, values or {})
-        return folder.make(tmp_path / "sweeps", name, made)
+        created = recipe.build({"run": run, **tables}, values or {})
+        return folder.make(tmp_path / "sweeps", name, created)
 
     return make

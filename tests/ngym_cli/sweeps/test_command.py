@@ -26,15 +26,15 @@ def test_flags_make_runs_and_the_same_flags_again_make_none(ngym, tmp_path):
     document = json.loads(result.out)
     assert document["counts"]["done"] == 4
     assert [(s["values"]["network"], s["n"]) for s in document["settings"]] == [("lstm", 2), ("gru", 2)]
-    made = sorted(tmp_path.glob("sweeps/*/runs/*/*/*/manifest.json"))
-    times = [path.stat().st_mtime_ns for path in made]
-    assert len(made) == 4
+    created = sorted(tmp_path.glob("sweeps/*/runs/*/*/*/manifest.json"))
+    times = [path.stat().st_mtime_ns for path in created]
+    assert len(created) == 4
     again = ngym("sweep", *FLAGS, "--network", "lstm,gru", "--seed", "0:2")
     assert again.code == 0
     assert "4 of 4 runs are done" in again.err
-    assert [path.stat().st_mtime_ns for path in made] == times
-    shown = json.loads(ngym("sweep", "status", "--json").out)
-    assert (shown["id"], shown["counts"]) == (document["id"], document["counts"])
+    assert [path.stat().st_mtime_ns for path in created] == times
+    visible = json.loads(ngym("sweep", "status", "--json").out)
+    assert (visible["id"], visible["counts"]) == (document["id"], document["counts"])
     assert len(json.loads(ngym("list", "runs", "--runs", f"{document['id']}/runs", "--json").out)) == 4
 
 
@@ -105,8 +105,8 @@ def test_runs_with_configurations_of_their_own_are_shown_by_name(tmp_path):
     sweep = folder.listed(tmp_path / "paper", entries, Recipe())
     out = Console(width=100, file=io.StringIO())
     tables.print_progress(out, sweep, status.StatusReader(sweep).rows(), [])
-    shown = out.file.getvalue()
-    assert all(name in shown for name in names) and "task_args" not in shown
+    visible = out.file.getvalue()
+    assert all(name in visible for name in names) and "task_args" not in visible
 
 
 def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
@@ -119,29 +119,31 @@ def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
 def test_a_dry_run_measures_each_kind_of_run_once(ngym, monkeypatch):
     from ngym_cli.training import timing
 
-    asked = []
-    monkeypatch.setattr(timing, "speed", lambda config: asked.append(config.units) or 100.0)
+    requests = []
+    monkeypatch.setattr(timing, "speed", lambda config: requests.append(config.units) or 100.0)
     result = ngym("sweep", *FLAGS, "--units", "8,16", "--seed", "0:3", "--dry-run", "--json")
-    found = json.loads(result.out)
-    assert asked == [8, 16]
-    assert found["core_seconds"] == pytest.approx(6 * (timing.START + 5.12), rel=0.3)
+    summary = json.loads(result.out)
+    assert requests == [8, 16]
+    assert summary["core_seconds"] == pytest.approx(6 * (timing.START + 5.12), rel=0.3)
 
 
 def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, monkeypatch):
     from ngym_cli.environments import properties
 
-    asked = []
+    requests = []
     for name in ("chance", "blind", "verdict"):
         find = getattr(properties, name)
-        monkeypatch.setattr(properties, name, lambda *given, name=name, find=find: asked.append(name) or find(*given))
+        monkeypatch.setattr(
+            properties, name, lambda *given, name=name, find=find: requests.append(name) or find(*given)
+        )
     result = ngym("sweep", *FLAGS, "--units", "8,16", "--seed", "0:2", "--dry-run")
     assert result.code == 0, result.err
     assert "4 runs of 512 steps on average" in result.out
-    assert sorted(asked) == ["blind", "chance", "verdict"]
+    assert sorted(requests) == ["blind", "chance", "verdict"]
 
 
 def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_path, monkeypatch):
-    asked = ("--task", "FlipFlop-v0", "--alg", "supervised", "--network", "rnn", "--units", "8,12", "--seed", "0:2")
+    requested = ("--task", "FlipFlop-v0", "--alg", "supervised", "--network", "rnn", "--units", "8,12", "--seed", "0:2")
     small = (
         "--task-arg",
         "n_bits=1",
@@ -156,15 +158,15 @@ def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_p
         "--workers",
         1,
     )
-    made = ngym("sweep", *asked, *small, "--name", "d", "--json")
-    assert made.code == 0, made.err
+    created = ngym("sweep", *requested, *small, "--name", "d", "--json")
+    assert created.code == 0, created.err
     from ngym_cli.environments import properties
 
-    asked: list[str] = []
-    monkeypatch.setattr(properties, "chance_of", lambda env: asked.append("chance"))
+    requested: list[str] = []
+    monkeypatch.setattr(properties, "chance_of", lambda env: requested.append("chance"))
     drawn = ngym("plot", "sweeps/d", "degeneracy", "--json")
     assert drawn.code == 0, drawn.err
-    assert len(asked) <= 4  # for the recording of each run, not for changed conditions
+    assert len(requested) <= 4  # for the recording of each run, not for changed conditions
     table = parquet.read_table(Path(json.loads(drawn.out)[0]["path"]).with_suffix(".parquet")).to_pandas()
     assert table.groupby("level")["value"].apply(list).to_dict() == dict.fromkeys(
         ("behaviour", "dynamics", "weights"), ["8", "12"]

@@ -126,10 +126,10 @@ def test_a_warned_job_is_handed_back_and_the_rest_of_its_batch_waits(make_sweep,
 
 def answers() -> bool:
     try:
-        done = subprocess.run(["sinfo", "--noheader"], capture_output=True, text=True, timeout=5)
+        process = subprocess.run(["sinfo", "--noheader"], capture_output=True, text=True, timeout=5)
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0 and bool(done.stdout.strip())
+    return process.returncode == 0 and bool(process.stdout.strip())
 
 
 def test_slurm_runs_a_job_array(make_sweep, monkeypatch):
@@ -187,8 +187,8 @@ class Refusing(Head):
         raise ConnectionError("the head\nis gone")
 
 
-@pytest.mark.parametrize(("head", "said"), [(Head, "its head no longer answers"), (Refusing, "the head is gone")])
-def test_a_ray_that_is_lost_is_one_line(make_sweep, head, said):
+@pytest.mark.parametrize(("head", "message"), [(Head, "its head no longer answers"), (Refusing, "the head is gone")])
+def test_a_ray_that_is_lost_is_one_line(make_sweep, head, message):
     from ngym_cli.sweeps.launchers.ray import Ray
 
     launcher = object.__new__(Ray)
@@ -200,6 +200,6 @@ def test_a_ray_that_is_lost_is_one_line(make_sweep, head, said):
         if len(looks) == 2:
             launcher.ray.server.close()
 
-    with pytest.raises(UserError, match=f"was lost: ConnectionError: {said}; run the command again to resume"):
+    with pytest.raises(UserError, match=f"was lost: ConnectionError: {message}; run the command again to resume"):
         launcher.launch(order(sweep, look))
     assert len(looks) == (4 if head is Head else 0)

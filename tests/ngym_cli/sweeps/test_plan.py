@@ -24,8 +24,8 @@ def test_zipped_parameters_change_together():
     recipe = build(
         {"grid": {"network": ["lstm", "gru"], "units": [8, 16], "dt": [20, 50]}, "zip": [["network", "units"]]}, {}
     )
-    found = [(e.values["network"], e.values["units"], e.values["dt"]) for e in plan.entries(recipe)]
-    assert found == [("lstm", 8, 20), ("lstm", 8, 50), ("gru", 16, 20), ("gru", 16, 50)]
+    result = [(e.values["network"], e.values["units"], e.values["dt"]) for e in plan.entries(recipe)]
+    assert result == [("lstm", 8, 20), ("lstm", 8, 50), ("gru", 16, 20), ("gru", 16, 50)]
 
 
 def test_trials_of_a_search_have_one_job_for_all_seeds():
@@ -61,8 +61,8 @@ def test_a_larger_recipe_adds_runs_and_keeps_the_names_and_jobs_of_the_old_ones(
     first = make_sweep(grid={"units": [8, 16]})
     more = make_sweep(grid={"units": [4, 8, 16], "seed": [0, 1]})
     assert len(more.entries) == 6 and len({entry.job for entry in more.entries}) == 6
-    kept = {entry.name: entry.job for entry in more.entries if entry.values["seed"] == 0 and entry.values["units"] > 4}
-    assert kept == {entry.name: entry.job for entry in first.entries}
+    saved = {entry.name: entry.job for entry in more.entries if entry.values["seed"] == 0 and entry.values["units"] > 4}
+    assert saved == {entry.name: entry.job for entry in first.entries}
     assert folder.load(first.path).entries == more.entries
 
 

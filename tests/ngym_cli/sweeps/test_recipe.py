@@ -109,12 +109,12 @@ def test_a_recipe_survives_being_written():
 
 
 def test_where_it_runs_makes_no_difference_but_what_runs_does():
-    one = recipes.build({"grid": {"seed": [0, 1]}, "launch": {"on": "local"}}, {})
+    first = recipes.build({"grid": {"seed": [0, 1]}, "launch": {"on": "local"}}, {})
     two = recipes.build({"grid": {"seed": [0, 1]}, "launch": {"on": "ray"}}, {})
     three = recipes.build({"grid": {"seed": [0, 1, 2]}}, {"units": [16]})
-    assert one.digest() == two.digest() != three.digest()
-    assert recipes.differences(one, three) == ["run.units: not given -> 16", "grid.seed: [0, 1] -> [0, 1, 2]"] or (
-        set(recipes.differences(one, three)) == {"run.units: not given -> 16", "grid.seed: [0, 1] -> [0, 1, 2]"}
+    assert first.digest() == two.digest() != three.digest()
+    assert recipes.differences(first, three) == ["run.units: not given -> 16", "grid.seed: [0, 1] -> [0, 1, 2]"] or (
+        set(recipes.differences(first, three)) == {"run.units: not given -> 16", "grid.seed: [0, 1] -> [0, 1, 2]"}
     )
 
 

@@ -41,17 +41,17 @@ def test_a_search_tries_the_default_first_and_goes_on_where_it_stopped(make_swee
 
 
 def test_draws_are_reproducible_and_lie_in_their_space(make_sweep):
-    found = []
+    results = []
     for name in ("one", "two"):
         sweep = make_sweep(name, search={"trials": 6, "space": {**SPACE, "network": "choice:lstm:gru"}})
         study, storage = None, None
         for job in range(6):
             study, storage = worker.open_study(sweep, job)
             worker.claim(sweep, study, storage, job)
-        found.append([sweep.drawn(job)["params"] for job in range(6)])
-    assert found[0] == found[1]
-    assert len({str(params) for params in found[0]}) == 6
-    for params in found[0]:
+        results.append([sweep.drawn(job)["params"] for job in range(6)])
+    assert results[0] == results[1]
+    assert len({str(params) for params in results[0]}) == 6
+    for params in results[0]:
         assert 1e-4 <= params["hyperparameters.learning_rate"] <= 1e-2
         assert 8 <= params["units"] <= 64
         assert params["network"] in ("lstm", "gru")

@@ -71,11 +71,11 @@ def stop_and_resume(make_sweep, monkeypatch):
     assert worker.perform(str(sweep.path), 0) == worker.STOPPED
     assert states(sweep)[0] == "interrupted"
     assert worker.perform(str(sweep.path), 0) == worker.DONE
-    one, two = (runs.RunFolder(s.run_path(s.entries[0], s.entries[0].values)) for s in (calm, sweep))
+    single, two = (runs.RunFolder(s.run_path(s.entries[0], s.entries[0].values)) for s in (calm, sweep))
     assert len(two.manifest()["resumed"]) == 1
     weights = "model/weights.safetensors"
-    assert (one.path / weights).read_bytes() == (two.path / weights).read_bytes()
-    first, second = read_trials(one.path / "trials"), read_trials(two.path / "trials")
+    assert (single.path / weights).read_bytes() == (two.path / weights).read_bytes()
+    first, second = read_trials(single.path / "trials"), read_trials(two.path / "trials")
     for name in first:
         np.testing.assert_array_equal(first[name], second[name])
 
@@ -134,10 +134,10 @@ def test_settings_have_mean_interquartile_mean_and_intervals_over_seeds(make_swe
     scores = [0.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0, *np.linspace(0.6, 0.9, 8)]
     pretend(sweep, scores)
     rows = status.StatusReader(sweep).rows()
-    one, two = results.settings(sweep, rows)
-    assert one["values"] == {"network": "lstm"}
-    assert (one["n"], one["mean"], one["iqm"]) == (8, 0.5, 0.5)
-    assert one["iqm_ci"][1] - one["iqm_ci"][0] < one["mean_ci"][1] - one["mean_ci"][0]
+    first, two = results.settings(sweep, rows)
+    assert first["values"] == {"network": "lstm"}
+    assert (first["n"], first["mean"], first["iqm"]) == (8, 0.5, 0.5)
+    assert first["iqm_ci"][1] - first["iqm_ci"][0] < first["mean_ci"][1] - first["mean_ci"][0]
     assert two["mean"] == pytest.approx(0.75)
     assert two["mean_ci"][0] < 0.75 < two["mean_ci"][1]
     results.write(sweep, rows)

@@ -17,7 +17,7 @@ def summary(score, chance=0.5, ceiling=0.96, blind=0.5):
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("result", "text"),
     [
         (summary(0.504), "not learned: performance 0.504 is not above"),
         (summary(0.71), "performance 0.710 is 74% of the ceiling (0.960)"),
@@ -30,9 +30,9 @@ def summary(score, chance=0.5, ceiling=0.96, blind=0.5):
     ],
     ids=str,
 )
-def test_a_shortfall_is_relative_to_chance_and_ceiling(found, text):
-    said = shortfall(found)
-    assert said == text if text is None else said.startswith(text)
+def test_a_shortfall_is_relative_to_chance_and_ceiling(result, text):
+    message = shortfall(result)
+    assert message == text if text is None else message.startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_a_shortfall_is_relative_to_chance_and_ceiling(found, text):
 )
 def test_what_to_try_follows_the_run(settings, words, absent):
     config, properties = resolve(from_dict(settings))
-    said = advice(complete(config, properties), properties, summary(0.1))
-    assert all(word in said for word in words) and absent not in said.partition("; try")[2]
-    assert "\n" not in said
+    message = advice(complete(config, properties), properties, summary(0.1))
+    assert all(word in message for word in words) and absent not in message.partition("; try")[2]
+    assert "\n" not in message
 
 
 def test_an_agent_that_is_not_shown_its_reward_is_told_how_to_see_it():
@@ -86,5 +86,5 @@ def test_a_run_that_will_not_learn_says_so_before_it_starts(monkeypatch, setting
     tables = {learner: {settings["task"]: row} for learner, row in rows.items()}
     monkeypatch.setattr(per_task, "_tables", lambda: tables)
     config = from_dict(settings)
-    said = advance_notice(config, resolve(config)[1])
-    assert said is None if text is None else text in said and "\n" not in said
+    message = advance_notice(config, resolve(config)[1])
+    assert message is None if text is None else text in message and "\n" not in message

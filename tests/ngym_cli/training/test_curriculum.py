@@ -63,22 +63,24 @@ def course(*stages, **more):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     heard = Heard()
-    found = train(from_dict(BASE), tmp_path_factory.mktemp("staged"), "run", hooks=Hooks(make_display=lambda *_: heard))
-    return found.run, heard
+    result = train(
+        from_dict(BASE), tmp_path_factory.mktemp("staged"), "run", hooks=Hooks(make_display=lambda *_: heard)
+    )
+    return result.run, heard
 
 
 def test_trials_are_of_their_stage(run):
     table = read_trials(run[0].path / "trials")
     assert sorted(set(table["stage"])) == [1, 2, 3]
     assert np.all(np.diff(table["stage"]) >= 0)
-    one, two, three = ({name: values[table["stage"] == k] for name, values in table.items()} for k in (1, 2, 3))
-    assert set(one["coh"]) == {51.2}
+    single, two, three = ({name: values[table["stage"] == k] for name, values in table.items()} for k in (1, 2, 3))
+    assert set(single["coh"]) == {51.2}
     assert len(set(two["coh"])) == len(set(three["coh"])) == 5
-    assert set(one["period_delay"]) == set(three["period_delay"]) == {0}
+    assert set(single["period_delay"]) == set(three["period_delay"]) == {0}
     assert set(two["period_delay"]) == {200}
     assert set(two["ground_truth"]) == {0}
-    assert min(three["reward"]) <= -0.5 < min(one["reward"])
-    first = {env: rows["prev_outcome"][rows["env"] == env][0] for rows in (one, two, three) for env in range(8)}
+    assert min(three["reward"]) <= -0.5 < min(single["reward"])
+    first = {env: rows["prev_outcome"][rows["env"] == env][0] for rows in (single, two, three) for env in range(8)}
     assert set(first.values()) == {None}  # sessions begin anew
 
 
@@ -93,8 +95,8 @@ def test_the_record_says_when_and_why(run):
 
 def test_stages_are_shown(run):
     assert sum("now stage" in text for text in run[1].said) == 2
-    shown = [numbers["stage"] for numbers in run[1].numbers]
-    assert list(dict.fromkeys(shown)) == ["stage 1 of 3: clear", "stage 2 of 3: late", "stage 3 of 3"]
+    visible = [numbers["stage"] for numbers in run[1].numbers]
+    assert list(dict.fromkeys(visible)) == ["stage 1 of 3: clear", "stage 2 of 3: late", "stage 3 of 3"]
     from rich.console import Console
 
     display = LiveDisplay(Console(), 9000, {})
@@ -117,29 +119,29 @@ def test_configuration_round_trip_and_evaluation_of_the_last_stage(run, ngym):
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised", "dqn"])
 def test_resumed_within_a_stage_equals_uninterrupted(tmp_path, alg):
     quick = {"recurrent_ppo": {"n_steps": 64}, "supervised": {"batch_size": 8, "seq_len": 32, "n_updates": 2}}
-    other = quick.get(alg, {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16})
-    config = from_dict({**BASE, "alg": alg, "hyperparameters": other, "checkpoint": {"every": 1500}})
+    different = quick.get(alg, {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16})
+    config = from_dict({**BASE, "alg": alg, "hyperparameters": different, "checkpoint": {"every": 1500}})
     if alg == "supervised":
         config = config.model_copy(update={"stages": [s.model_copy(update={"trials": 20}) for s in config.stages[:2]]})
-    whole = train(config, tmp_path, "whole").run
-    assert len(whole.manifest()["stages"]) >= 2
-    halfway = min(4500, whole.manifest()["steps"] // 2)
+    uninterrupted = train(config, tmp_path, "whole").run
+    assert len(uninterrupted.manifest()["stages"]) >= 2
+    halfway = min(4500, uninterrupted.manifest()["steps"] // 2)
     cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(halfway))).run
     assert cut.manifest()["status"] == "interrupted"
     assert resume(cut).status == "finished"
-    assert_same_run(whole.path, cut.path)
+    assert_same_run(uninterrupted.path, cut.path)
     keep = ("stage", "from_step", "from_trial", "ended")
-    first, second = ([{k: row[k] for k in keep} for row in r.manifest()["stages"]] for r in (whole, cut))
+    first, second = ([{k: row[k] for k in keep} for row in r.manifest()["stages"]] for r in (uninterrupted, cut))
     assert first == second
 
 
 def test_the_last_criterion_ends_the_run(tmp_path):
     config = from_dict({**BASE, "stages": [{"trials": 100}, {"trials": 100}], "timesteps": 50_000})
-    found = train(config, tmp_path, "run").run.manifest()
-    assert found["status"] == "finished"
-    assert "stage 2 of 2 ended: " in found["exit_reason"]
-    assert found["steps"] < 20_000
-    assert all(stage["ended"] for stage in found["stages"])
+    result = train(config, tmp_path, "run").run.manifest()
+    assert result["status"] == "finished"
+    assert "stage 2 of 2 ended: " in result["exit_reason"]
+    assert result["steps"] < 20_000
+    assert all(stage["ended"] for stage in result["stages"])
 
 
 def test_performance_over_the_last_trials():
@@ -158,9 +160,9 @@ def test_performance_over_the_last_trials():
 
 
 def test_another_task_with_the_same_spaces():
-    other = {"task": "PerceptualDecisionMakingDelayResponse-v0", "trials": 10}
-    stages = course(other, {}, task_args={"dim_ring": 2}).stages
-    assert [stage.config.task for stage in stages] == [other["task"], "RDM-v0"]
+    second = {"task": "PerceptualDecisionMakingDelayResponse-v0", "trials": 10}
+    stages = course(second, {}, task_args={"dim_ring": 2}).stages
+    assert [stage.config.task for stage in stages] == [second["task"], "RDM-v0"]
     assert stages[0].config.task_args == {}  # those of the first task do not apply
     assert stages[1].config.task_args["dim_ring"] == 2
 
@@ -198,8 +200,8 @@ def test_code_in_a_stage_is_not_trusted():
 
 
 def test_an_evaluation_can_be_of_the_task_of_each_stage():
-    given = {**BASE, "task": "yang19.go-v0", "wrappers": "", "timing": {}, "alg": "recurrent_a2c", "units": 4}
-    resolved = prepare(from_dict({**given, "stages": [{"trials": 9}, {"task": "yang19.dm1-v0"}]}))
+    arguments = {**BASE, "task": "yang19.go-v0", "wrappers": "", "timing": {}, "alg": "recurrent_a2c", "units": 4}
+    resolved = prepare(from_dict({**arguments, "stages": [{"trials": 9}, {"task": "yang19.dm1-v0"}]}))
     stages = resolved.stages
     policy = build_model(resolved.config, build_venv(stages[0].config, 1)).policy
     evaluator = Evaluator(None, resolved, lambda: policy, None, Display())

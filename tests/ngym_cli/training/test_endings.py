@@ -58,9 +58,9 @@ def test_a_run_whose_output_is_cut_off_is_finished(tmp_path, lines):
 
 def test_the_printed_command_can_be_pasted(tmp_path, ngym):
     name = "Maus №3 'a'"
-    found = ngym("run", "--task", "RDM-v0", "--timesteps", 256, "--n-envs", 4, "--units", 8, "--eval-trials", 4,
+    result = ngym("run", "--task", "RDM-v0", "--timesteps", 256, "--n-envs", 4, "--units", 8, "--eval-trials", 4,
                  "--name", name)  # fmt: skip
-    (line,) = [line for line in found.out.splitlines() if line.startswith("next: ")]
+    (line,) = [line for line in result.out.splitlines() if line.startswith("next: ")]
     assert shlex.split(line.removeprefix("next: ")) == ["ngym", "plot", f"runs/RDM-v0/recurrent_ppo/{name}"]
 
 
@@ -81,8 +81,8 @@ def test_a_run_that_a_callback_ends_says_so(tmp_path, ngym):
         "    def _on_step(self):\n"
         "        return self.num_timesteps < 100\n"
     )
-    asked = ("--task", "RDM-v0", "--timesteps", 400, "--n-envs", 2, "--units", 8, "--callback", "mine.py:Short")
-    assert ngym("run", *asked, "--name", "short").code == 0
+    requested = ("--task", "RDM-v0", "--timesteps", 400, "--n-envs", 2, "--units", 8, "--callback", "mine.py:Short")
+    assert ngym("run", *requested, "--name", "short").code == 0
     manifest = runs.find("short").manifest()
     assert manifest["steps"] == 100 and manifest["exit_reason"] == "100 steps: ended by a callback"
 
@@ -92,9 +92,9 @@ def test_six_runs_of_one_second_have_six_names(tmp_path):
         return runs.create(tmp_path / "T/ppo/20300101-000000-s0", False, "", {"status": "finished"}, rename=True).path
 
     with ThreadPoolExecutor(6) as pool:
-        made = list(pool.map(make, range(24)))
-    assert len(set(made)) == 24
-    assert sorted(os.listdir(tmp_path / "T/ppo")) == sorted(path.name for path in made)
+        created = list(pool.map(make, range(24)))
+    assert len(set(created)) == 24
+    assert sorted(os.listdir(tmp_path / "T/ppo")) == sorted(path.name for path in created)
 
 
 def test_a_name_that_was_asked_for_is_taken_once(tmp_path):
@@ -105,9 +105,9 @@ def test_a_name_that_was_asked_for_is_taken_once(tmp_path):
             return str(error)
 
     with ThreadPoolExecutor(6) as pool:
-        made = list(pool.map(make, range(12)))
-    assert sum(isinstance(one, runs.RunFolder) for one in made) == 1
-    assert all("exists" in one for one in made if isinstance(one, str))
+        created = list(pool.map(make, range(12)))
+    assert sum(isinstance(first, runs.RunFolder) for first in created) == 1
+    assert all("exists" in first for first in created if isinstance(first, str))
 
 
 SMALL = {
@@ -116,10 +116,10 @@ SMALL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", ["manifest.json", "config.toml", "trials", "trials/part-000000.parquet", "."])
-def test_a_run_that_lost_files_has_not_finished(tmp_path, what):
+@pytest.mark.parametrize("case", ["manifest.json", "config.toml", "trials", "trials/part-000000.parquet", "."])
+def test_a_run_that_lost_files_has_not_finished(tmp_path, case):
     def take_away(step, summary):
-        path = (tmp_path / "RDM-v0/recurrent_ppo/it" / what).resolve()
+        path = (tmp_path / "RDM-v0/recurrent_ppo/it" / case).resolve()
         if step > 2000 and path.exists():
             path.rename(tmp_path / f"taken away at {step}")
 
@@ -152,29 +152,29 @@ def test_a_full_disk_is_one_line(tmp_path, kilobytes):
         resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024))
 
     arguments = [*LONG[:-2], "--timesteps", "30000", "--checkpoint-every", "5000", "--name", "it"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*NGYM, *arguments], cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True, timeout=300, check=False
     )
-    assert done.returncode == 2, done
-    assert "Traceback" not in done.stderr and "Exception" not in done.stderr, done.stderr
-    assert done.stderr.strip().splitlines()[-1].startswith("ngym: cannot "), done.stderr
+    assert process.returncode == 2, process
+    assert "Traceback" not in process.stderr and "Exception" not in process.stderr, process.stderr
+    assert process.stderr.strip().splitlines()[-1].startswith("ngym: cannot "), process.stderr
 
 
 @pytest.mark.parametrize("command", [["list", "tasks"], ["list", "tasks", "--json"], ["info", "RDM-v0"], ["--help"]])
 def test_what_cannot_be_printed_is_one_line(tmp_path, command):
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
+        process = subprocess.run(
             [*NGYM, *command], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert done.returncode == 2
-    assert done.stderr == "ngym: No space left on device\n"
+    assert process.returncode == 2
+    assert process.stderr == "ngym: No space left on device\n"
 
 
 @pytest.mark.parametrize("encoding", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}])
 def test_a_terminal_that_knows_few_letters(tmp_path, encoding):
     environment = {**os.environ, "PYTHONCOERCECLOCALE": "0", **encoding}
-    done = subprocess.run(
+    process = subprocess.run(
         [*NGYM, "info", "RDM-v0"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0 and done.stderr == ""
-    assert "fixation" in done.stdout
+    assert process.returncode == 0 and process.stderr == ""
+    assert "fixation" in process.stdout

@@ -73,34 +73,34 @@ def test_every_default_is_spelled_out_in_the_config(run_folder):
 
 
 def test_tensorboard_equals_the_trial_table(run_folder):
-    found, tags = curves(run_folder)
+    result, tags = curves(run_folder)
     table = read_trials(run_folder / "trials")
     names = summary.condition_names(inspect(runs.RunFolder(run_folder).config()).conditions, table)
     assert names == ["coh"]
-    points = sorted(found["behaviour/trials"])
+    points = sorted(result["behaviour/trials"])
     assert points[0] == 2048
-    behaviour = [tag for tag in found if tag.startswith(("behaviour/", "choice/", "performance_by_"))]
+    behaviour = [tag for tag in result if tag.startswith(("behaviour/", "choice/", "performance_by_"))]
     assert len(behaviour) >= 7 + 2 + 5
     for begin, end in zip([0, *points], points, strict=False):
         rows = (table["step"] > begin) & (table["step"] <= end)
         expected = summary.scalars({name: column[rows] for name, column in table.items()}, names)
-        shown = {tag: found[tag][end] for tag in behaviour if end in found[tag]}
-        assert shown == pytest.approx(expected, rel=1e-5)
+        visible = {tag: result[tag][end] for tag in behaviour if end in result[tag]}
+        assert visible == pytest.approx(expected, rel=1e-5)
     rows = table["step"] <= points[0]
-    assert found["behaviour/performance"][points[0]] == pytest.approx(np.mean(table["performance"][rows]))
-    assert found["behaviour/reward_per_trial"][points[0]] == pytest.approx(np.mean(table["reward"][rows]), rel=1e-5)
-    assert found["performance_by_coh/51.2"][points[0]] == pytest.approx(
+    assert result["behaviour/performance"][points[0]] == pytest.approx(np.mean(table["performance"][rows]))
+    assert result["behaviour/reward_per_trial"][points[0]] == pytest.approx(np.mean(table["reward"][rows]), rel=1e-5)
+    assert result["performance_by_coh/51.2"][points[0]] == pytest.approx(
         np.mean(table["performance"][rows & (table["coh"] == 51.2)])
     )
 
 
 def test_tensorboard_shows_losses_speed_evaluations_and_a_figure(run_folder):
-    found, tags = curves(run_folder)
-    assert any(tag.startswith("loss/") for tag in found)
-    assert "time/steps_per_second" in found
-    assert sorted(found["evaluation/performance"]) == [4096, 8192]
+    result, tags = curves(run_folder)
+    assert any(tag.startswith("loss/") for tag in result)
+    assert "time/steps_per_second" in result
+    assert sorted(result["evaluation/performance"]) == [4096, 8192]
     final = json.loads((run_folder / "eval/final/summary.json").read_text())
-    assert found["evaluation/performance"][8192] == pytest.approx(final["performance"])
+    assert result["evaluation/performance"][8192] == pytest.approx(final["performance"])
     (image,) = tags["images"]
     assert image in ("figures/psychometric", "figures/conditions")  # the first that its answers allow
     assert "configuration/text_summary" in tags["tensors"]
@@ -114,11 +114,11 @@ def test_tensorboard_shows_losses_speed_evaluations_and_a_figure(run_folder):
 def test_tensorboard_has_one_chart_for_the_values_of_a_condition(run_folder):
     from tensorboard.plugins.custom_scalar import layout_pb2
 
-    found, tags = curves(run_folder)
+    result, tags = curves(run_folder)
     events = EventAccumulator(str(run_folder)).Reload()
     layout = layout_pb2.Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
     charts = {chart.title: chart.multiline.tag for category in layout.category for chart in category.chart}
-    drawn = {title: [tag for tag in found if any(re.fullmatch(rule, tag) for rule in rules)]
+    drawn = {title: [tag for tag in result if any(re.fullmatch(rule, tag) for rule in rules)]
              for title, rules in charts.items()}  # fmt: skip
     assert {tag.rpartition("/")[2] for tag in drawn["training by coh"]} == {"0", "6.4", "12.8", "25.6", "51.2"}
     assert all(tag.startswith("evaluation/") for tag in drawn["evaluation by coh"]) and drawn["evaluation by coh"]
@@ -129,10 +129,10 @@ def test_hyperparameters_begin_with_what_tells_runs_apart(run_folder):
     from tensorboard.plugins.hparams import plugin_data_pb2
 
     events = EventAccumulator(str(run_folder)).Reload()
-    given = plugin_data_pb2.HParamsPluginData.FromString(
+    settings = plugin_data_pb2.HParamsPluginData.FromString(
         events.SummaryMetadata("_hparams_/experiment").plugin_data.content
     )
-    names = [info.name for info in given.experiment.hparam_infos]
+    names = [info.name for info in settings.experiment.hparam_infos]
     assert names[:4] == ["task", "alg", "network", "seed"]
     assert "hyperparameters.learning_rate" in names and "timing.stimulus" in names
     assert not [name for name in names if name.startswith(("evaluation", "checkpoint"))]
@@ -146,22 +146,22 @@ def test_tensorboard_gets_the_figure_that_a_task_has(tmp_path, task, figure):
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo", "dqn"])
 def test_the_same_seed_gives_the_same_weights_and_trials(tmp_path, alg):
-    given = {**SMALL, "alg": alg, "seed": 7, "timesteps": 4096}
+    arguments = {**SMALL, "alg": alg, "seed": 7, "timesteps": 4096}
     if alg == "dqn":
-        given["hyperparameters"] = {"learning_starts": 256}
-    first, second = (train(from_dict(given), tmp_path, name).run.path for name in ("a", "b"))
+        arguments["hyperparameters"] = {"learning_starts": 256}
+    first, second = (train(from_dict(arguments), tmp_path, name).run.path for name in ("a", "b"))
     assert (first / "model/weights.safetensors").read_bytes() == (second / "model/weights.safetensors").read_bytes()
-    one, two = read_trials(first / "trials"), read_trials(second / "trials")
-    for name in one:
-        np.testing.assert_array_equal(one[name], two[name])
+    single, two = read_trials(first / "trials"), read_trials(second / "trials")
+    for name in single:
+        np.testing.assert_array_equal(single[name], two[name])
 
 
 def test_other_seeds_give_other_trials(tmp_path):
-    one, two = (
+    first, two = (
         read_trials(train(from_dict({**SMALL, "seed": seed, "timesteps": 2048}), tmp_path).run.path / "trials")
         for seed in (1, 2)
     )
-    assert not np.array_equal(one["coh"][:20], two["coh"][:20])
+    assert not np.array_equal(first["coh"][:20], two["coh"][:20])
 
 
 class Interrupting(Display):
@@ -215,10 +215,10 @@ def test_nothing_is_written_when_the_configuration_is_wrong(tmp_path):
 
 def test_a_run_in_numpy_and_torch_alone_is_the_same_loop(ngym, tmp_path):
     with kernels.use(kernels.PLAIN):
-        done = ngym(
+        process = ngym(
             "run", "--task", "RDM-v0", "--timesteps", 4096, "--n-envs", 8, "--eval-trials", 50, "--name", "plain"
         )
-    assert done.code == 0
+    assert process.code == 0
     manifest = json.loads(next(tmp_path.rglob("plain/manifest.json")).read_text())
     assert manifest["status"] == "finished" and manifest["machine"]["kernels"] == "plain"
 

@@ -26,20 +26,20 @@ SETTINGS = ("--task", "RDM-v0", "--n-envs", 4, "--units", 8, "--callback", "mine
 
 
 def curves(folder):
-    found = EventAccumulator(str(folder))
-    found.Reload()
-    return {tag: [point.value for point in found.Scalars(tag)] for tag in found.Tags()["scalars"]}
+    result = EventAccumulator(str(folder))
+    result.Reload()
+    return {tag: [point.value for point in result.Scalars(tag)] for tag in result.Tags()["scalars"]}
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo", "reinforce"])
 def test_values_of_a_callback_are_curves(tmp_path, ngym, alg):
     (tmp_path / "mine.py").write_text(CALLBACK)
     assert ngym("run", *SETTINGS, "--alg", alg, "--timesteps", 9000, "--eval-trials", 10).code == 0
-    found = curves(runs.find("it").path)
-    assert found["mine/value"] and set(found["mine/value"]) == {7.0}
-    assert found["rollout/mine"] and all(0 <= value <= 1 for value in found["rollout/mine"])
-    assert any(tag.startswith("loss/") for tag in found)
-    assert not any(tag.startswith(("train/", "time/fps", "mine/text")) for tag in found)
+    result = curves(runs.find("it").path)
+    assert result["mine/value"] and set(result["mine/value"]) == {7.0}
+    assert result["rollout/mine"] and all(0 <= value <= 1 for value in result["rollout/mine"])
+    assert any(tag.startswith("loss/") for tag in result)
+    assert not any(tag.startswith(("train/", "time/fps", "mine/text")) for tag in result)
 
 
 @pytest.mark.parametrize("end", [("--until-performance", 0.01, "--eval-trials", 10), ("--eval-trials", 10)])

@@ -79,11 +79,11 @@ def test_linked_trials_need_more_of_them():
 def test_a_run_stops_when_it_is_held_and_says_after_how_much(ngym):
     result = ngym("run", "--task", "RDM-v0", "--until", "0.4", "--timesteps", "200000", "--name", "a", *QUICK)
     assert result.code == 0, result.err
-    found = json.loads(result.out)
-    folder = Path(found["id"])
+    summary = json.loads(result.out)
+    folder = Path(summary["id"])
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert found["status"] == manifest["status"] == "finished"
-    assert manifest["until"] == found["until"]
+    assert summary["status"] == manifest["status"] == "finished"
+    assert manifest["until"] == summary["until"]
     until = manifest["until"]
     assert until["reached"] and until["of"] == "ceiling"
     assert until["performance"] > until["target"] == pytest.approx(0.4 * manifest["ceiling"])
@@ -107,8 +107,8 @@ def test_a_fraction_of_an_unknown_ceiling_is_refused_in_one_line(ngym, tmp_path)
     result = ngym(*line, "--until", "0.9")
     assert (result.code, result.out) == (2, "") and result.err.strip().count("\n") <= 1
     assert "--until-performance" in result.err and not list(tmp_path.glob("**/manifest.json"))
-    found = json.loads(ngym(*line, "--until-performance", "0.99").out)
-    assert found["until"]["of"] == "performance" and found["ceiling"] is None and "shaping" in found["no_ceiling"]
+    process = json.loads(ngym(*line, "--until-performance", "0.99").out)
+    assert process["until"]["of"] == "performance" and process["ceiling"] is None and "shaping" in process["no_ceiling"]
     both = ngym(*line, "--until", "0.9", "--until-performance", "0.9")
     assert both.code == 2 and both.err.count("\n") == 1
 
@@ -125,5 +125,5 @@ def test_what_was_reached_is_said_in_one_line(fraction):
     until = Until(0.9, 10**6, fraction)
     assert until.sentence().endswith("not held")
     until.hold(0.91, 400, 20, 9, 2.0)
-    said = "performance 0.9" if fraction is None else "0.95 of the ceiling (0.9000)"
-    assert until.sentence() == f"{said} held after 9 trials, 20 steps, 2.0 s"
+    message = "performance 0.9" if fraction is None else "0.95 of the ceiling (0.9000)"
+    assert until.sentence() == f"{message} held after 9 trials, 20 steps, 2.0 s"

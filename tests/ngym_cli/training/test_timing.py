@@ -38,10 +38,10 @@ def test_where_the_arithmetic_says_little_nothing_is_expected(settings):
 
 def test_candidates_take_turns_until_the_time_is_over():
     moment = iter(range(10_000))
-    best, found, rest = timing.try_out(from_dict(FEW), seconds=60, clock=lambda: float(next(moment)))
-    assert {timed.n_envs for timed in found} <= set(timing.ENVIRONMENTS) and best.n_envs == found[0].n_envs
-    assert all(timed.speed > 0 and timed.turns >= 1 for timed in found)
-    assert max(timed.turns for timed in found) - min(timed.turns for timed in found) <= 1
+    best, result, rest = timing.try_out(from_dict(FEW), seconds=60, clock=lambda: float(next(moment)))
+    assert {timed.n_envs for timed in result} <= set(timing.ENVIRONMENTS) and best.n_envs == result[0].n_envs
+    assert all(timed.speed > 0 and timed.turns >= 1 for timed in result)
+    assert max(timed.turns for timed in result) - min(timed.turns for timed in result) <= 1
     assert rest >= timing.START
 
 
@@ -49,8 +49,8 @@ def test_of_those_about_as_fast_the_fewest_environments_are_best(monkeypatch):
     speed = {16: 50.0, 64: 95.0, 256: 100.0}
     monkeypatch.setattr(timing, "_turn", lambda config, n_threads, clock: lambda: speed[config.n_envs])
     moment = iter(range(10_000))
-    _, found, _ = timing.try_out(from_dict(FEW), n_threads=1, seconds=40, clock=lambda: float(next(moment)))
-    assert [timed.n_envs for timed in found] == [64, 256, 16]
+    _, result, _ = timing.try_out(from_dict(FEW), n_threads=1, seconds=40, clock=lambda: float(next(moment)))
+    assert [timed.n_envs for timed in result] == [64, 256, 16]
 
 
 def test_every_turn_has_the_threads_that_it_is_to_tell_of(monkeypatch):
@@ -77,15 +77,15 @@ def test_a_turn_is_a_rollout_or_where_there_are_none_many_steps(alg, steps):
     assert timing.steps_of_a_turn(model) == steps
 
 
-@pytest.mark.parametrize(("said", "n"), [("3", 3), ("3,1", 3), ("0", 2), ("", 2), ("many", 2)])
-def test_the_number_of_threads_is_that_of_the_environment_or_of_the_cores(monkeypatch, said, n):
+@pytest.mark.parametrize(("message", "n"), [("3", 3), ("3,1", 3), ("0", 2), ("", 2), ("many", 2)])
+def test_the_number_of_threads_is_that_of_the_environment_or_of_the_cores(monkeypatch, message, n):
     monkeypatch.setattr(threads, "cores", lambda: 2)
-    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    monkeypatch.setenv("OMP_NUM_THREADS", message)
     before = threads.learning()
     threads.learn_with(None)
-    found = threads.learning()
+    result = threads.learning()
     threads.learn_with(before)
-    assert found == n
+    assert result == n
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised", "ppo"])
@@ -94,11 +94,11 @@ def test_bench_prints_flags_and_time(ngym, alg):
     line = ("bench", "--task", "RDM-v0", "--alg", alg, "--n-envs", "4", "--threads", "1", "--seconds", "0.1")
     result = ngym(*line, "--timesteps", "3000", "--json")
     assert result.code == 0, result.err
-    found = json.loads(result.out)
-    assert found["flags"] == "--n-envs 4 --threads 1" and found["timesteps"] == 3000
-    (tried,) = found["tried"]
-    assert found["learning_seconds"] == pytest.approx(3000 / tried["speed"], abs=0.051)
-    assert found["expected_seconds"] > found["learning_seconds"]
+    summary = json.loads(result.out)
+    assert summary["flags"] == "--n-envs 4 --threads 1" and summary["timesteps"] == 3000
+    (tried,) = summary["tried"]
+    assert summary["learning_seconds"] == pytest.approx(3000 / tried["speed"], abs=0.051)
+    assert summary["expected_seconds"] > summary["learning_seconds"]
     assert threads.learning() == before
 
 
@@ -136,8 +136,8 @@ def test_the_comparison_is_part_of_what_is_printed(monkeypatch, capsys):
     measured = selection.Crossover("a card", "lstm", 64, 16, cpu=1_000.0, gpu=5_000.0)
     monkeypatch.setattr(timing, "installed_card", lambda: "a card")
     monkeypatch.setattr(timing, "measure_device", lambda *_: measured)
-    found = timing.bench(BenchRequest(settings={**FEW, "n_envs": 16}, threads=1, seconds=0.1))
-    assert found["flags"].endswith("--device cuda") and found["device"]["gpu"] == 5_000.0
-    assert found["learning_seconds"] == pytest.approx(2_000 / 5_000, abs=0.1)
-    timing.print_timed(found)
+    result = timing.bench(BenchRequest(settings={**FEW, "n_envs": 16}, threads=1, seconds=0.1))
+    assert result["flags"].endswith("--device cuda") and result["device"]["gpu"] == 5_000.0
+    assert result["learning_seconds"] == pytest.approx(2_000 / 5_000, abs=0.1)
+    timing.print_timed(result)
     assert "5,000 steps a second on a card, 1,000 on the CPU" in capsys.readouterr().out.replace("\n", " ")

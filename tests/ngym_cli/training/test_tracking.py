@@ -26,8 +26,8 @@ def test_wandb_keeps_an_offline_run(tmp_path, offline):
     command = [sys.executable, "-m", "ngym_cli", *RUN, "--track", "wandb"]  # it writes its file out when a process ends
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 0 and "tracking" not in result.stderr, result.stderr
-    (kept,) = (tmp_path / "wandb-files" / "wandb").glob("offline-run-*/run-*.wandb")
-    assert kept.stat().st_size > 1000
+    (saved,) = (tmp_path / "wandb-files" / "wandb").glob("offline-run-*/run-*.wandb")
+    assert saved.stat().st_size > 1000
     assert list((tmp_path / "runs").glob("*/*/a/events.*"))
 
 

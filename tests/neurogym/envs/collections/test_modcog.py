@@ -16,9 +16,9 @@ BUMPS = 0.8 * np.exp(-0.5 * np.minimum(AWAY := np.abs(np.subtract.outer(range(16
 
 @pytest.fixture(scope="module")
 def env():
-    made = task.ModCog(sigma=0.0)
-    made.reset(seed=0)
-    return made
+    created = task.ModCog(sigma=0.0)
+    created.reset(seed=0)
+    return created
 
 
 def test_twenty_tasks_and_all_their_compositions():
@@ -48,30 +48,30 @@ def test_a_task_by_its_id_is_that_task_among_all_without_rule_input(name):
     assert alone.unwrapped.gt.max() <= 16
 
 
-def _expected(ob, parts, delay):
+def _expected(ob, pieces, delay):
     """First direction of the answer, None to withhold, from what is shown; equal stimuli leave it to chance."""
     rings = ob[:, 1:33].reshape(len(ob), 2, 16)
-    shown = np.flatnonzero(rings.max(axis=(1, 2)) > 0.1)
-    if parts.family == "dm":
-        strength = np.linalg.solve(BUMPS, rings[:, list(parts.judged)].sum(axis=(0, 1)))
+    visible = np.flatnonzero(rings.max(axis=(1, 2)) > 0.1)
+    if pieces.family == "dm":
+        strength = np.linalg.solve(BUMPS, rings[:, list(pieces.judged)].sum(axis=(0, 1)))
         weaker, stronger = np.sort(strength)[-2:]
-        return np.nan if stronger - weaker < 1e-3 else strength.argmax() + parts.integrate * delay
-    first, last = (int(rings[row].max(axis=0).argmax()) for row in (shown[0], shown[-1]))
-    if parts.family == "go":
-        return last + 8 * parts.anti + parts.integrate * delay
-    same = first // 8 == last // 8 if parts.category else first == last
-    return last + parts.integrate * delay if same != parts.anti else None
+        return np.nan if stronger - weaker < 1e-3 else strength.argmax() + pieces.integrate * delay
+    first, last = (int(rings[row].max(axis=0).argmax()) for row in (visible[0], visible[-1]))
+    if pieces.family == "go":
+        return last + 8 * pieces.anti + pieces.integrate * delay
+    same = first // 8 == last // 8 if pieces.category else first == last
+    return last + pieces.integrate * delay if same != pieces.anti else None
 
 
 @pytest.mark.parametrize("name", task.TASKS)
 def test_what_is_right_follows_from_what_is_shown(env, name):
-    parts = task.TASKS[name]
+    pieces = task.TASKS[name]
     for _ in range(5):
         env.new_trial(task=name)
         decide = np.flatnonzero(env.ob[:, 0] == 0)
         assert env.ob[:, 33 + list(task.TASKS).index(name)].all() and env.ob[:, 33:].sum() == len(env.ob)
-        answer = _expected(env.ob, parts, env.trial["delay_steps"])
-        moved = parts.sequence * np.arange(len(decide))
+        answer = _expected(env.ob, pieces, env.trial["delay_steps"])
+        moved = pieces.sequence * np.arange(len(decide))
         right = np.zeros(len(decide)) if answer is None else 1 + (answer + moved) % 16
         assert np.isnan(right).all() or env.gt[decide].tolist() == right.tolist()
         assert not env.gt[: decide[0]].any()

@@ -74,12 +74,12 @@ def test_fixation_cue_goes_off_with_the_decision(name):
 )
 def test_respond_towards_or_away(name, period, turn, delay):
     _, trials = trials_of(name)
-    shown = rows(trials, period)
-    np.testing.assert_array_equal((peak(shown) + turn) % RING + 1, answers(trials))
-    one, two = (ring.max(axis=1) for ring in rings(shown))
-    np.testing.assert_array_equal(one > 0, trials.info["modality"] == 1)
+    visible = rows(trials, period)
+    np.testing.assert_array_equal((peak(visible) + turn) % RING + 1, answers(trials))
+    first, two = (ring.max(axis=1) for ring in rings(visible))
+    np.testing.assert_array_equal(first > 0, trials.info["modality"] == 1)
     np.testing.assert_array_equal(two > 0, trials.info["modality"] == 2)
-    assert 0.4 < np.mean(one > 0) < 0.6
+    assert 0.4 < np.mean(first > 0) < 0.6
     repeated = np.mean(trials.info["modality"][1:] == trials.info["modality"][:-1])
     assert 0.4 < repeated < 0.6  # drawn, not alternating
     if delay is not None:
@@ -116,7 +116,7 @@ DECISIONS = {
 
 @pytest.mark.parametrize("name", DECISIONS)
 def test_decide_by_the_judged_modalities(name):
-    shown, judged = DECISIONS[name]
+    visible, judged = DECISIONS[name]
     env, trials = trials_of(name, sigma=0)
     delayed = "dly" in name
     first, second = (rows(trials, period) for period in (("stim1", "stim2") if delayed else ("stimulus",) * 2))
@@ -131,7 +131,7 @@ def test_decide_by_the_judged_modalities(name):
     np.testing.assert_array_equal(np.rint(theta / (2 * np.pi) * RING).astype(int) + 1, answers(trials))
     assert 0.4 < np.mean(total[0] > total[1]) < 0.6
     active = [np.any(ring) for ring in rings(first)]
-    assert sum(active) == shown
+    assert sum(active) == visible
     if not delayed:
         duration = (trials.ends["stimulus"] - trials.starts["stimulus"]) * env.dt
         assert set(duration) == {200, 400, 600}

@@ -97,13 +97,13 @@ def test_angles_are_reached(dt):
         env.new_trial()
         target = [env.trial["ground_truth1"], env.trial["ground_truth2"]]
         planned = env.ob.copy()
-        own, info = [], {"new_trial": False}
+        private, info = [], {"new_trial": False}
         ends = [env.end_ind["go1"], env.end_ind["go2"]]
         while not info["new_trial"]:
-            own.append(env.ob[env.t_ind, 16:32].copy())
+            private.append(env.ob[env.t_ind, 16:32].copy())
             info = env.step(env.oracle())[-1]
-        np.testing.assert_allclose(own, planned[:, 16:32], atol=1e-5)
-        angle = np.arctan2(own[ends[0]] @ np.sin(env.theta), own[ends[0]] @ np.cos(env.theta))
+        np.testing.assert_allclose(private, planned[:, 16:32], atol=1e-5)
+        angle = np.arctan2(private[ends[0]] @ np.sin(env.theta), private[ends[0]] @ np.cos(env.theta))
         assert abs((angle - target[0] + np.pi) % (2 * np.pi) - np.pi) <= env.turn / 2 + 1e-4
         assert info["performance"] == pytest.approx(1)
 
@@ -147,13 +147,13 @@ def test_snail_without_oxygen_dies():
 
 def learn(env, answer, trials):
     """Stages visited while ``answer(task)`` acts in the decision period."""
-    stages, done = [], 0
-    while done < trials:
+    stages, count = [], 0
+    while count < trials:
         action = answer(env) if env.in_period("decision") else 0
         info = env.step(action)[-1]
         if info["new_trial"]:
             stages.append(info["trial"]["stage"])
-            done += 1
+            count += 1
     return stages
 
 

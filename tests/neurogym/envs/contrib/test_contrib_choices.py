@@ -32,10 +32,10 @@ def test_context_is_kept_from_block_to_block():
 def test_both_stimulus_channels_carry_the_stimulus(cue):
     env, trials = made("ChangingEnvironment-v0", n=200, cxt_cue=cue, sigma=0)
     at = np.asarray(env.observation_space.name["stimulus"])
-    shown = trials.ob[trials.offset + trials.starts["stimulus"]]
+    visible = trials.ob[trials.offset + trials.starts["stimulus"]]
     for side in (1, 2):
-        mine = trials.info["side"] == side
-        np.testing.assert_allclose(shown[mine, at[side - 1]], (1 + trials.info["coh"][mine] / 100) / 2, atol=1e-6)
+        ours = trials.info["side"] == side
+        np.testing.assert_allclose(visible[ours, at[side - 1]], (1 + trials.info["coh"][ours] / 100) / 2, atol=1e-6)
     if cue:
         np.testing.assert_array_equal(trials.ob[:, 0], trials.info["context"][trials.rows().trial])
         assert np.all(trials.ob[trials.rows("fixation").index, 1] == 1)

@@ -90,9 +90,9 @@ def test_plaids_move_as_they_should():
     env = task("SpatialSuppressMotionImage-v0")
     for direction, (dx, dy) in {1: (-1, 0), 2: (1, 0), 3: (0, -1), 4: (0, 1)}.items():
         env.new_trial(direction=direction, contrast=0.99)
-        one, two = (env.ob[frame, :, :, 0].astype(float) for frame in (10, 13))
+        first, two = (env.ob[frame, :, :, 0].astype(float) for frame in (10, 13))
         shifts = [(x, y) for x in range(-2, 3) for y in range(-2, 3)]
-        match = [np.sum((np.roll(one, (y, x), (0, 1)) - two)[20:80, 20:80] ** 2) for x, y in shifts]
+        match = [np.sum((np.roll(first, (y, x), (0, 1)) - two)[20:80, 20:80] ** 2) for x, y in shifts]
         assert shifts[int(np.argmin(match))] == (dx, dy)
 
 
@@ -153,7 +153,7 @@ def test_chance_and_length_need_no_large_frames():
 
 def test_plaids_of_other_sizes_durations_and_diameters_are_others():
     """Frames that are kept for all environments must not be taken for others."""
-    shown = {}
+    visible = {}
     for diameter, size, stimulus in ((1.0, 20, 300), (0.5, 20, 300), (1.0, 24, 300), (1.0, 20, 200)):
         env = ngym.make(
             "SpatialSuppressMotionImage-v0",
@@ -161,8 +161,8 @@ def test_plaids_of_other_sizes_durations_and_diameters_are_others():
         )  # fmt: skip
         env.reset(seed=0)
         env.unwrapped.new_trial(direction=1, contrast=0.99)
-        shown[diameter, size, stimulus] = env.unwrapped.ob.copy()
-    frames = list(shown.values())
+        visible[diameter, size, stimulus] = env.unwrapped.ob.copy()
+    frames = list(visible.values())
     assert all(a.shape != b.shape or (a != b).any() for i, a in enumerate(frames) for b in frames[:i])
     env.unwrapped.ob[...] = 0  # the trial is the environment's own
     env.unwrapped.new_trial(direction=1, contrast=0.99)

@@ -21,25 +21,25 @@ def test_each_task_shows_its_vector(kind, tmp_path):
     table = np.random.default_rng(1).normal(size=(3, 5)).astype(np.float32)
     np.save(tmp_path / "a.npy", table)
     np.savez(tmp_path / "a.npz", table)
-    given = {"npy": str(tmp_path / "a.npy"), "npz": tmp_path / "a.npz", "table": table.tolist(), "random": 5}[kind]
-    env, plain = make_multi(TASKS, instructions=given), make_multi(TASKS)
+    settings = {"npy": str(tmp_path / "a.npy"), "npz": tmp_path / "a.npz", "table": table.tolist(), "random": 5}[kind]
+    env, plain = make_multi(TASKS, instructions=settings), make_multi(TASKS)
     task, ob = shown(env)
     rows = {name: ob[task == name][:, -5:] for name in NAMES}
     assert env.observation_space.shape == (plain.observation_space.shape[0] + 2,)
     assert all((vectors == vectors[0]).all() and len(vectors) for vectors in rows.values())
-    found = np.stack([rows[name][0] for name in NAMES])
+    result = np.stack([rows[name][0] for name in NAMES])
     if kind == "random":
-        np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-6)
-        assert (found == shown_again(given)).all()
+        np.testing.assert_allclose(np.linalg.norm(result, axis=1), 1, rtol=1e-6)
+        assert (result == shown_again(settings)).all()
     else:
-        assert (found == table).all()
+        assert (result == table).all()
     assert env.observation_space.contains(ob[0])
     assert env.unwrapped.ceiling() == plain.unwrapped.ceiling()
 
 
-def shown_again(given):
-    task, ob = shown(make_multi(TASKS, instructions=given))
-    return np.stack([ob[task == name][0, -given:] for name in NAMES])
+def shown_again(settings):
+    task, ob = shown(make_multi(TASKS, instructions=settings))
+    return np.stack([ob[task == name][0, -settings:] for name in NAMES])
 
 
 def test_the_ceiling_is_unknown_where_instructions_do_not_tell_tasks_apart():

@@ -26,28 +26,28 @@ def test_a_seed_gives_the_same_session_whatever_was_made_before():
 
 
 def test_a_seed_gives_the_same_trials_whatever_was_looked_at_before():
-    found = []
+    results = []
     for before in (False, True, False):
         if before:  # the same tasks with more channels and other periods
             make_multi("yang19", dim_ring=8, timing={"fixation": 900}).reset(seed=1)
         env = make_multi("yang19", dim_ring=2)
         env.reset(seed=0)
         blocks = [env.unwrapped.make_trials(300) for _ in range(3)]
-        found.append(np.concatenate([block.ob.ravel() for block in blocks]))
-    assert all(np.array_equal(found[0], other) for other in found[1:])
+        results.append(np.concatenate([block.ob.ravel() for block in blocks]))
+    assert all(np.array_equal(results[0], second) for second in results[1:])
 
 
 def test_wrappers_inside_decide_what_records_have():
     from neurogym.wrappers import CatchTrials
 
-    made = {}
+    created = {}
     for order in (("plain", "caught"), ("caught", "plain")):
         for kind in order:
             task = ngym.make("PerceptualDecisionMaking-v0")
             env = ngym.ScheduleEnvs([CatchTrials(task) if kind == "caught" else task, ngym.make("GoNogo-v0")], pad=True)
             env.reset(seed=0)
-            made.setdefault(kind, []).append(sorted(env.unwrapped.trial))
-    assert all(first == second for first, second in made.values()) and made["plain"][0] != made["caught"][0]
+            created.setdefault(kind, []).append(sorted(env.unwrapped.trial))
+    assert all(first == second for first, second in created.values()) and created["plain"][0] != created["caught"][0]
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_wrappers_inside_decide_what_records_have():
 def test_actions_that_a_task_lacks_are_never_right(names):
     env = make_multi(names)
     env.reset(seed=0)
-    several, last, found = env.unwrapped, env.action_space.n - 1, set()
+    several, last, results = env.unwrapped, env.action_space.n - 1, set()
     for _ in range(1200):
         lacks = several.tasks[several.i_env].action_space.n <= last
         info = env.step(last)[4]
         if info["new_trial"] and lacks:
-            found.add(float(info["performance"]))
-    assert found == {0.0}
+            results.add(float(info["performance"]))
+    assert results == {0.0}

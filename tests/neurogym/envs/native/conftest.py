@@ -7,27 +7,27 @@ import neurogym as ngym
 
 
 @pytest.fixture
-def made():
+def make_trials():
     """The task without wrappers, after a reset, and a block of its trials."""
 
-    def made(task, n=1000, seed=0, **kwargs):
+    def make_trials(task, n=1000, seed=0, **kwargs):
         env = ngym.make(task, **kwargs).unwrapped
         env.reset(seed=seed)
         return env, env.make_trials(n)
 
-    return made
+    return make_trials
 
 
 @pytest.fixture
 def play():
     """Reports of finished trials; ``act(env)`` gives the action, by default that of the oracle."""
 
-    def play(env, act=None, trials=50, seed=0, **given):
+    def play(env, act=None, trials=50, seed=0, **arguments):
         env.reset(seed=seed)
         reports = []
         while len(reports) < trials:
-            if given and env.t_ind == 0:
-                env.new_trial(**given)
+            if arguments and env.t_ind == 0:
+                env.new_trial(**arguments)
             info = env.step(env.oracle() if act is None else act(env))[4]
             if info["new_trial"]:
                 reports.append(info)
@@ -37,11 +37,11 @@ def play():
 
 
 @pytest.fixture
-def shown():
+def shown_values():
     """Observations of every trial at a step of a period, shape (n, channels)."""
 
-    def shown(trials, period, channels, step=0):
+    def shown_values(trials, period, channels, step=0):
         rows = trials.offset + trials.starts[period] + step
         return trials.ob[rows][:, np.atleast_1d(np.asarray(channels))]
 
-    return shown
+    return shown_values

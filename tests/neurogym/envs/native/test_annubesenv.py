@@ -14,22 +14,22 @@ def longest_run(flags):
     return max((len(run) for run in runs if run[0]), default=0)
 
 
-def test_needs_no_arguments_and_pays_every_stimulus_step(made, play):
-    env, trials = made("AnnubesEnv-v0")
+def test_needs_no_arguments_and_pays_every_stimulus_step(make_trials, play):
+    env, trials = make_trials("AnnubesEnv-v0")
     assert list(env.observation_space.name) == ["fixation", "start", "v", "a"]
     assert trials.info["catch"].mean() == pytest.approx(0.5, abs=0.06)
     assert {report["trial_reward"] for report in play(env)} == {10.0}
 
 
-def test_performance_is_the_fraction_of_right_steps(made, play):
-    env, _ = made("AnnubesEnv-v0", catch_prob=0)
+def test_performance_is_the_fraction_of_right_steps(make_trials, play):
+    env, _ = make_trials("AnnubesEnv-v0", catch_prob=0)
     first = env.t_ind
     reports = play(env, lambda env: int(env.t_ind % 2 == first % 2 and env.in_period("stimulus")), trials=3)
     assert [round(report["performance"], 6) for report in reports] == [0.5] * 3
 
 
-def test_joint_stimuli_drive_the_channels_of_all_their_modalities(made):
-    env, trials = made("AnnubesEnv-v0", session={("v", "o"): 1.0, "a": 1.0}, noise_std=0, intensities=[0.7])
+def test_joint_stimuli_drive_the_channels_of_all_their_modalities(make_trials):
+    env, trials = make_trials("AnnubesEnv-v0", session={("v", "o"): 1.0, "a": 1.0}, noise_std=0, intensities=[0.7])
     assert env.modalities == ["v", "o", "a"]
     at = env.observation_space.name
     during = trials.ob[trials.offset + trials.starts["stimulus"]]
@@ -40,8 +40,10 @@ def test_joint_stimuli_drive_the_channels_of_all_their_modalities(made):
         assert trials.info["catch"][k] == (not stimulus)
 
 
-def test_noise_is_scaled_by_the_time_constant_and_only_on_active_channels(made):
-    env, trials = made("AnnubesEnv-v0", session={"v": 1.0, "a": 0.0}, catch_prob=0, intensities=[0.5], noise_std=0.1)
+def test_noise_is_scaled_by_the_time_constant_and_only_on_active_channels(make_trials):
+    env, trials = make_trials(
+        "AnnubesEnv-v0", session={"v": 1.0, "a": 0.0}, catch_prob=0, intensities=[0.5], noise_std=0.1
+    )
     rows = trials.rows("stimulus").index
     at = env.observation_space.name
     assert trials.ob[rows, at["v"]].std() == pytest.approx(0.1 * np.sqrt(2), rel=0.05)
@@ -61,8 +63,8 @@ def test_limits_on_sequences_hold_across_blocks(limits, v, catch):
     assert env.metadata["carries"] and not AnnubesEnv.metadata["carries"]
 
 
-def test_every_trial_may_be_a_catch_trial(made):
-    _, trials = made("AnnubesEnv-v0", catch_prob=1)
+def test_every_trial_may_be_a_catch_trial(make_trials):
+    _, trials = make_trials("AnnubesEnv-v0", catch_prob=1)
     assert trials.info["catch"].all() and not trials.gt.any()
 
 

@@ -17,8 +17,8 @@ def mean_stimulus(trials, channels):
 
 
 @pytest.mark.parametrize("explicit", [False, True])
-def test_context_says_which_modality_is_right(made, explicit):
-    env, trials = made("ContextDecisionMaking-v0", n=4000, use_expl_context=explicit)
+def test_context_says_which_modality_is_right(make_trials, explicit):
+    env, trials = make_trials("ContextDecisionMaking-v0", n=4000, use_expl_context=explicit)
     assert env.observation_space.shape == ((7,) if explicit else (5,))
     context = trials.info["context"]
     assert set(context) == ({0, 1} if explicit else {0})
@@ -27,15 +27,15 @@ def test_context_says_which_modality_is_right(made, explicit):
     right = relevant.argmax(axis=1) + 1 == trials.info["ground_truth"]
     assert right.mean() == pytest.approx(env.ceiling()["performance"], abs=0.015)
     assert env.ceiling()["performance"] == pytest.approx(0.9409, abs=1e-4)
-    other = means[1 - context, np.arange(trials.n)].argmax(axis=1) + 1
-    assert np.mean(other == trials.info["ground_truth"]) == pytest.approx(0.5, abs=0.03)
+    second = means[1 - context, np.arange(trials.n)].argmax(axis=1) + 1
+    assert np.mean(second == trials.info["ground_truth"]) == pytest.approx(0.5, abs=0.03)
     if explicit:
         cues = trials.ob[:, 5:]
         np.testing.assert_array_equal(cues, np.eye(2)[context[trials.rows().trial]])
 
 
-def test_fixation_cue_is_the_go_cue(made):
-    env, trials = made("ContextDecisionMaking-v0")
+def test_fixation_cue_is_the_go_cue(make_trials):
+    env, trials = make_trials("ContextDecisionMaking-v0")
     fixation = trials.ob[:, 0] > 0.5
     np.testing.assert_array_equal(np.flatnonzero(~fixation), np.sort(trials.rows("decision").index))
 
@@ -46,21 +46,21 @@ def test_implicit_context_must_be_a_modality():
     assert ContextDecisionMaking(impl_context_modality=1).conditions["context"] == (1,)
 
 
-def test_coherences_of_two_modalities_add_up(made, shown):
-    env, trials = made("MultiSensoryIntegration-v0", sigma=0)
+def test_coherences_of_two_modalities_add_up(make_trials, shown_values):
+    env, trials = make_trials("MultiSensoryIntegration-v0", sigma=0)
     info = trials.info
     np.testing.assert_allclose(info["coh_1"] + info["coh_2"], info["coh"])
     sign = np.where(info["ground_truth"] == 0, 1, -1)
     for m, channels in (("1", [1, 2]), ("2", [3, 4])):
-        difference = np.diff(shown(trials, "stimulus", channels))[:, 0]
+        difference = np.diff(shown_values(trials, "stimulus", channels))[:, 0]
         np.testing.assert_allclose(difference, -sign * info[f"coh_{m}"] / 100, atol=1e-6)
 
 
-def test_one_modality_is_silent_or_against_the_other(made, shown):
-    env, trials = made("MultiSensoryIntegration-v0", sigma=0, modalities=("first", "second", "conflict"))
+def test_one_modality_is_silent_or_against_the_other(make_trials, shown_values):
+    env, trials = make_trials("MultiSensoryIntegration-v0", sigma=0, modalities=("first", "second", "conflict"))
     kind = trials.info["modality"]
-    assert not shown(trials, "stimulus", [3, 4])[kind == "first"].any()
-    assert not shown(trials, "stimulus", [1, 2])[kind == "second"].any()
+    assert not shown_values(trials, "stimulus", [3, 4])[kind == "first"].any()
+    assert not shown_values(trials, "stimulus", [1, 2])[kind == "second"].any()
     weaker = np.minimum(trials.info["coh_1"], trials.info["coh_2"])
     assert np.all(weaker[kind == "conflict"] < 0) and np.all(weaker[kind != "conflict"] == 0)
     assert env.new_trial(coh_prop=1.2)["modality"] == "conflict"
@@ -72,23 +72,23 @@ def test_one_modality_is_silent_or_against_the_other(made, shown):
 
 
 @pytest.mark.parametrize("modalities", [("both",), ("first", "conflict")])
-def test_summing_modalities_reaches_the_ceiling(made, modalities):
-    env, trials = made("MultiSensoryIntegration-v0", n=6000, modalities=modalities)
+def test_summing_modalities_reaches_the_ceiling(make_trials, modalities):
+    env, trials = make_trials("MultiSensoryIntegration-v0", n=6000, modalities=modalities)
     means = mean_stimulus(trials, [1, 2, 3, 4])
     right = (means[:, :2] + means[:, 2:]).argmax(axis=1) == trials.info["ground_truth"]
     assert right.mean() == pytest.approx(env.ceiling()["performance"], abs=0.015)
 
 
-def test_delayed_report_of_the_stronger_stimulus(made):
-    env, trials = made("PerceptualDecisionMakingDelayResponse-v0", n=4000, stim_scale=0.5)
+def test_delayed_report_of_the_stronger_stimulus(make_trials):
+    env, trials = make_trials("PerceptualDecisionMakingDelayResponse-v0", n=4000, stim_scale=0.5)
     assert set(trials.info["coh"]) == {0, 3.2, 6.4, 12.8, 25.6}
     right = mean_stimulus(trials, [1, 2]).argmax(axis=1) + 1 == trials.info["ground_truth"]
     assert right.mean() == pytest.approx(env.ceiling()["performance"], abs=0.02)
     assert not trials.ob[trials.rows("decision").index].any()
 
 
-def test_sure_bet_pays_only_where_it_is_offered(made, play):
-    env, _ = made("PostDecisionWager-v0")
+def test_sure_bet_pays_only_where_it_is_offered(make_trials, play):
+    env, _ = make_trials("PostDecisionWager-v0")
     bet = lambda env: 3 if env.in_period("decision") else 0  # noqa: E731
     for wager, reward, performance in ((True, 0.7, 0.7), (False, -0.1, 0.0)):
         report = play(env, bet, trials=1, wager=wager)[0]
@@ -96,15 +96,15 @@ def test_sure_bet_pays_only_where_it_is_offered(made, play):
         assert report["performance"] == pytest.approx(performance)
 
 
-def test_wager_follows_the_ground_truth_and_keeps_a_given_reward(made, play):
-    env, _ = made("PostDecisionWager-v0")
+def test_wager_follows_the_ground_truth_and_keeps_a_given_reward(make_trials, play):
+    env, _ = make_trials("PostDecisionWager-v0")
     assert {(report["gt"], report["trial_reward"]) for report in play(env)} == {(1, 1.0), (2, 1.0)}
-    assert made("PostDecisionWager-v0", rewards={"correct": 2.0})[0].rewards["sure"] == pytest.approx(1.4)
-    assert made("PostDecisionWager-v0", rewards={"sure": 0.5})[0].rewards["sure"] == 0.5
+    assert make_trials("PostDecisionWager-v0", rewards={"correct": 2.0})[0].rewards["sure"] == pytest.approx(1.4)
+    assert make_trials("PostDecisionWager-v0", rewards={"sure": 0.5})[0].rewards["sure"] == 0.5
 
 
-def test_sure_target_appears_during_the_delay(made):
-    env, trials = made("PostDecisionWager-v0", dt=10)
+def test_sure_target_appears_during_the_delay(make_trials):
+    env, trials = make_trials("PostDecisionWager-v0", dt=10)
     wager = trials.info["wager"]
     on = np.zeros(trials.n)
     np.add.at(on, trials.rows().trial, trials.ob[:, 3])
@@ -116,11 +116,11 @@ def test_sure_target_appears_during_the_delay(made):
     assert set(np.unique(stimulus[:, 0])) == {1.0} and not stimulus[:, 3].any()
 
 
-def test_single_modalities_foretell_the_precision_of_both(made):
+def test_single_modalities_foretell_the_precision_of_both(make_trials):
     """Whoever adds up what is shown is as precise with both modalities as the single ones allow."""
     from neurogym.analysis.evidence import cue_combination
 
-    env, trials = made("MultiSensoryIntegration-v0", n=12_000, modalities=("both", "first", "second"))
+    env, trials = make_trials("MultiSensoryIntegration-v0", n=12_000, modalities=("both", "first", "second"))
     means, info = mean_stimulus(trials, [1, 2, 3, 4]), trials.info
     choice = (means[:, :2] + means[:, 2:]).argmax(axis=1)
     signed = np.where(info["ground_truth"] == 1, 1, -1) * info["coh"]

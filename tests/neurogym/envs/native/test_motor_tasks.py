@@ -19,12 +19,12 @@ def test_target_is_shown_and_paid_for_as_it_is():
         if reaching:
             assert angle_of(env.ob[env.t_ind, :16], env.theta) == pytest.approx(target, abs=1e-5)
         ob, reward, _, _, info = env.step(env.action_space.sample())
-        own = angle_of(ob[16:], env.theta)
+        private = angle_of(ob[16:], env.theta)
         if not info["new_trial"]:
-            distance = abs(np.angle(np.exp(1j * (own - target))))
+            distance = abs(np.angle(np.exp(1j * (private - target))))
             assert reward == pytest.approx(max(1 - distance, -0.1) if reaching else 0, abs=1e-5)
         else:
-            assert own == pytest.approx(np.pi, abs=1e-5)
+            assert private == pytest.approx(np.pi, abs=1e-5)
 
 
 @pytest.mark.parametrize("dt", [10, 50, 100])
@@ -44,9 +44,10 @@ def test_every_target_is_reached(task, dt):
         assert info["performance"] == pytest.approx(1)
 
 
-def test_pace_does_not_depend_on_the_time_step(made, play):
+def test_pace_does_not_depend_on_the_time_step(make_trials, play):
     rewards = [
-        np.mean([r["trial_reward"] * dt for r in play(made("Reaching1D-v0", dt=dt)[0], trials=200)]) for dt in (10, 50)
+        np.mean([r["trial_reward"] * dt for r in play(make_trials("Reaching1D-v0", dt=dt)[0], trials=200)])
+        for dt in (10, 50)
     ]
     assert rewards[0] == pytest.approx(rewards[1], rel=0.05)
 
@@ -67,22 +68,22 @@ def test_own_angle_masks_the_target_threefold():
     ob, _ = env.reset(seed=0)
     env.action_space.seed(0)
     for _ in range(60):
-        own = np.cos(env.theta - (env._angle if env.t_ind else np.pi))
+        private = np.cos(env.theta - (env._angle if env.t_ind else np.pi))
         target = 0.3 * np.cos(env.theta - env.trial["ground_truth"]) * env.in_period("reach")
-        np.testing.assert_allclose(ob, own + target, atol=1e-5)
+        np.testing.assert_allclose(ob, private + target, atol=1e-5)
         ob = env.step(env.action_space.sample())[0]
 
 
-def test_choice_probabilities_are_probabilities_at_every_frame(made, play):
-    env, trials = made("SpatialSuppressMotion-v0", n=200)
+def test_choice_probabilities_are_probabilities_at_every_frame(make_trials, play):
+    env, trials = make_trials("SpatialSuppressMotion-v0", n=200)
     assert np.all(trials.length == 36)
     assert trials.gt.min() >= 0
     np.testing.assert_allclose(trials.gt.sum(axis=1), 1, rtol=1e-6)
     assert {report["trial_steps"] for report in play(env, trials=3)} == {36}
 
 
-def test_large_gratings_of_high_contrast_are_first_seen_to_move_backwards(made):
-    env, _ = made("SpatialSuppressMotion-v0")
+def test_large_gratings_of_high_contrast_are_first_seen_to_move_backwards(make_trials):
+    env, _ = make_trials("SpatialSuppressMotion-v0")
     env.new_trial(contrast=0.99, direction=1)
     high = env.gt.copy()
     assert env.trial["diameter"] == 8 and np.count_nonzero(env.ob[0]) == 3 * 8
@@ -96,8 +97,8 @@ def test_large_gratings_of_high_contrast_are_first_seen_to_move_backwards(made):
         env.new_trial(diameter=8, contrast=0.05)
 
 
-def test_overlap_with_people_is_paid(made, play):
-    env, _ = made("SpatialSuppressMotion-v0")
+def test_overlap_with_people_is_paid(make_trials, play):
+    env, _ = make_trials("SpatialSuppressMotion-v0")
     uniform = play(env, lambda env: np.full(4, 0.25, np.float32), trials=4)
     assert all(0.4 < report["performance"] < 0.9 for report in uniform)
     assert all(report["trial_reward"] == pytest.approx(report["performance"]) for report in uniform)
@@ -105,6 +106,6 @@ def test_overlap_with_people_is_paid(made, play):
     assert nothing["performance"] == pytest.approx(0.5)
 
 
-def test_the_shortest_way_scores_one_even_if_the_target_is_out_of_reach(made, play):
-    env, _ = made("Reaching1D-v0", speed=0.5, timing={"reach": 500})
+def test_the_shortest_way_scores_one_even_if_the_target_is_out_of_reach(make_trials, play):
+    env, _ = make_trials("Reaching1D-v0", speed=0.5, timing={"reach": 500})
     assert all(report["performance"] == pytest.approx(1) for report in play(env, trials=30))

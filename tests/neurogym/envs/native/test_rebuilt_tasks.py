@@ -6,8 +6,8 @@ import pytest
 import neurogym as ngym
 
 
-def test_alternatives_not_in_play_are_never_right(made):
-    env, _ = made("NAltPerceptualDecisionMaking-v0", n_ch=4, zero_irrelevant_stim=True, sigma=0, ob_nch=True)
+def test_alternatives_not_in_play_are_never_right(make_trials):
+    env, _ = make_trials("NAltPerceptualDecisionMaking-v0", n_ch=4, zero_irrelevant_stim=True, sigma=0, ob_nch=True)
     for _ in range(30):
         trial = env.new_trial(sel_chs=(2, 4))
         assert trial["ground_truth"] in (2, 4)
@@ -36,8 +36,8 @@ def test_mapping_of_patterns_is_shared_and_can_be_reversed():
         first.new_trial(stims=0, ground_truth=1 + first.mapping[0] % 3)
 
 
-def test_delay_estimation_pays_by_the_distance_around_the_wheel(made):
-    env, trials = made("DelayEstimation-v0", n=300, sigma=0)
+def test_delay_estimation_pays_by_the_distance_around_the_wheel(make_trials):
+    env, trials = make_trials("DelayEstimation-v0", n=300, sigma=0)
     target = trials.info["ground_truth"]
     row = trials.offset + trials.starts["decision"]
     reward = trials.fields["reward"][row, 1:]
@@ -45,8 +45,8 @@ def test_delay_estimation_pays_by_the_distance_around_the_wheel(made):
     assert reward[np.arange(300), (target + 90) % 180] == pytest.approx(np.zeros(300))
     assert reward[np.arange(300), (target + 45) % 180] == pytest.approx(np.full(300, 0.5))
     items = trials.ob[trials.offset, 1:17].reshape(300, 8, 2)
-    shown = np.linalg.norm(items, axis=2) > 0.5
-    assert np.array_equal(shown.sum(axis=1), trials.info["set_size"])
+    shown_values = np.linalg.norm(items, axis=2) > 0.5
+    assert np.array_equal(shown_values.sum(axis=1), trials.info["set_size"])
     cued = items[np.arange(300), trials.info["cue"]]
     assert np.arctan2(cued[:, 1], cued[:, 0]) % (2 * np.pi) == pytest.approx(2 * np.pi * target / 180, abs=1e-3)
 
@@ -55,8 +55,8 @@ def test_delay_estimation_pays_by_the_distance_around_the_wheel(made):
     ("kwargs", "periods", "actions"),
     [({}, 6, 3), ({"simultaneous_stim": True}, 4, 3), ({"gng": True}, 6, 2)],
 )
-def test_configurable_task(made, play, kwargs, periods, actions):
-    env, trials = made("GenTask-v0", n=50, sigma=0, cohs=(50,), **kwargs)
+def test_configurable_task(make_trials, play, kwargs, periods, actions):
+    env, trials = make_trials("GenTask-v0", n=50, sigma=0, cohs=(50,), **kwargs)
     assert len(trials.starts) == periods and env.action_space.n == actions
     first = trials.ob[trials.offset + trials.starts["stim1"], 1]
     assert first == pytest.approx(np.where(trials.info["ground_truth"] == 1, 0.75, 0.25))
@@ -64,8 +64,8 @@ def test_configurable_task(made, play, kwargs, periods, actions):
 
 
 @pytest.mark.parametrize("task", ["Priors-v0", "RDMHist-v0"])
-def test_correct_sides_repeat_or_alternate_in_blocks(made, task):
-    env, _ = made(task)
+def test_correct_sides_repeat_or_alternate_in_blocks(make_trials, task):
+    env, _ = make_trials(task)
     env.start_session()
     trials = env.make_trials(4000)
     side, p = trials.info["ground_truth"], trials.info["rep_prob"]
@@ -77,8 +77,8 @@ def test_correct_sides_repeat_or_alternate_in_blocks(made, task):
 
 @pytest.mark.parametrize("task", ["CueSetGo-v0", "ReadySetGoSinglePrior-v0", "ReadySetGoDoublePrior-v0"])
 @pytest.mark.parametrize("ramp_end", [1.0, 0.95])
-def test_ramp_reaches_its_height_when_the_interval_is_over(made, play, task, ramp_end):
-    env, _ = made(task, ramp_end=ramp_end)
+def test_ramp_reaches_its_height_when_the_interval_is_over(make_trials, play, task, ramp_end):
+    env, _ = make_trials(task, ramp_end=ramp_end)
     env.start_session()
     trials = env.make_trials(20)
     for k in range(20):
@@ -94,8 +94,8 @@ def test_ramp_reaches_its_height_when_the_interval_is_over(made, play, task, ram
     assert all(report["performance"] == 0 for report in high_at_set + late)
 
 
-def test_rate_discrimination_of_one_modality_leaves_the_other_at_baseline(made):
-    env, _ = made("RateDiscrimination-v0", sigma=0)
+def test_rate_discrimination_of_one_modality_leaves_the_other_at_baseline(make_trials):
+    env, _ = make_trials("RateDiscrimination-v0", sigma=0)
     env.new_trial(modality="visual", rate=16)
     stimulus = env.view_ob("stimulus")[0]
     assert stimulus == pytest.approx([1.4, 0.2, 0.6, 0.2, 1.2])
@@ -105,9 +105,9 @@ def test_rate_discrimination_of_one_modality_leaves_the_other_at_baseline(made):
     assert noisy.make_trials(50).ob.min() == 0
 
 
-def test_sensory_noise_is_only_on_what_is_shown_and_has_a_known_ceiling(made):
+def test_sensory_noise_is_only_on_what_is_shown_and_has_a_known_ceiling(make_trials):
     usual = {"sigma": 0.2, "baseline": 0.1, "lowest": 0.3, "span": 0.2, "sensory": True, "dt": 50}
-    env, _ = made("RateDiscrimination-v0", **usual)
+    env, _ = make_trials("RateDiscrimination-v0", **usual)
     rows = env.make_trials(300, modality="visual", rate=9)
     stimulus = rows.ob[rows.rows("stimulus").index]
     np.testing.assert_allclose(stimulus[:, [0, 2]].mean(axis=0), [0.4, 0.6], atol=0.04)
@@ -118,9 +118,9 @@ def test_sensory_noise_is_only_on_what_is_shown_and_has_a_known_ceiling(made):
     np.testing.assert_allclose(before, np.tile([0.1, 0.1, 0.1, 0.1, 1.1], (len(before), 1)), atol=1e-6)
 
 
-def test_the_ceiling_of_sensory_noise_is_that_of_the_summed_difference(made):
+def test_the_ceiling_of_sensory_noise_is_that_of_the_summed_difference(make_trials):
     settings = {"dt": 50, "sigma": 0.021**0.5, "baseline": 0, "lowest": 5 / 12, "span": 1 / 6, "sensory": True}
-    env, _ = made("RateDiscrimination-v0", **settings)
+    env, _ = make_trials("RateDiscrimination-v0", **settings)
     assert env.ceiling()["performance"] == pytest.approx(0.8314, abs=1e-4)  # Song et al. 2017, by an ideal observer
     right = []
     for modality in ("visual", "auditory", "both"):
@@ -141,8 +141,8 @@ def test_dual_task_scores_both_tasks(play):
     assert {report["trial_reward"] for report in play(env, trials=60)} == {0.0, 1.0, 2.0}
 
 
-def test_dual_task_changes_its_rules_between_blocks(made):
-    env, _ = made("DualTask-v0", block_dur=20)
+def test_dual_task_changes_its_rules_between_blocks(make_trials):
+    env, _ = make_trials("DualTask-v0", block_dur=20)
     env.start_session()
     trials = env.make_trials(60)
     rules = trials.info["rules"].reshape(3, 20, 2)

@@ -6,7 +6,7 @@ import pytest
 import neurogym as ngym
 
 
-def test_n_back_asks_for_items_that_equal_the_one_n_before(made):
+def test_n_back_asks_for_items_that_equal_the_one_n_before(make_trials):
     env = ngym.make("NBack-v0", n=3, length=9, n_items=5).unwrapped
     env.reset(seed=0)
     trials = env.make_trials(200)
@@ -31,8 +31,8 @@ def test_n_back_scores_each_item_once(play):
         assert report["trial_reward"] == pytest.approx(report["trial"]["matches"])
 
 
-def test_sternberg_probe_is_in_the_list_or_not(made):
-    _, trials = made("Sternberg-v0", n=300)
+def test_sternberg_probe_is_in_the_list_or_not(make_trials):
+    _, trials = make_trials("Sternberg-v0", n=300)
     for k in range(300):
         rows = slice(trials.offset[k], trials.offset[k] + trials.length[k])
         ob = trials.ob[rows, 1:]
@@ -48,13 +48,13 @@ def test_sternberg_refuses_lists_that_hold_everything():
         ngym.make("Sternberg-v0", set_sizes=(1, 10))
 
 
-def test_reversals_come_within_the_block_lengths(made):
-    _, trials = made("ReversalLearning-v0", n=3000)
+def test_reversals_come_within_the_block_lengths(make_trials):
+    _, trials = make_trials("ReversalLearning-v0", n=3000)
     blocks = np.diff(np.flatnonzero(np.diff(trials.info["better"])))
     assert blocks.min() >= 30 and blocks.max() <= 50
 
 
-def test_better_picture_pays_more_often_wherever_it_is(made, play):
+def test_better_picture_pays_more_often_wherever_it_is(make_trials, play):
     env = ngym.make("ReversalLearning-v0").unwrapped
     good = np.mean([report["trial_reward"] for report in play(env, trials=2000)])
     bad = [
@@ -63,19 +63,19 @@ def test_better_picture_pays_more_often_wherever_it_is(made, play):
     ]
     assert good == pytest.approx(0.8, abs=0.03)
     assert np.mean(bad) == pytest.approx(0.2, abs=0.03)
-    _, trials = made("ReversalLearning-v0", n=500)
+    _, trials = make_trials("ReversalLearning-v0", n=500)
     left = trials.ob[trials.rows("decision").index][:, 1:3].argmax(axis=1)[:: trials.ends["decision"][0] - 3]
     assert np.array_equal(left == trials.info["better"], trials.info["ground_truth"] == 1)
 
 
 @pytest.mark.parametrize(("arms", "total"), [("correlated", 1), ("easy", 1), ("medium", 1), ("hard", 1)])
-def test_dependent_arms_add_up_to_one(made, arms, total):
-    _, trials = made("ChangingBandit-v0", n=2000, arms=arms)
+def test_dependent_arms_add_up_to_one(make_trials, arms, total):
+    _, trials = make_trials("ChangingBandit-v0", n=2000, arms=arms)
     assert trials.info["p0"] + trials.info["p1"] == pytest.approx(np.full(2000, total))
 
 
-def test_arms_stay_for_a_session(made):
-    env, _ = made("ChangingBandit-v0", session=50)
+def test_arms_stay_for_a_session(make_trials):
+    env, _ = make_trials("ChangingBandit-v0", session=50)
     env.start_session()
     trials = env.make_trials(1000)
     p = trials.info["p0"].reshape(20, 50)
@@ -120,15 +120,15 @@ def test_two_step_belief_reaches_the_stated_ceiling():
             ob, reward, _, _, info = env.step(0)
             session[trial] = info["performance"]
             says_two = (stage == 2) == (reward > 0)
-            two, one = belief * (0.9 if says_two else 0.1), (1 - belief) * (0.1 if says_two else 0.9)
-            belief = two / (one + two)
+            two, first = belief * (0.9 if says_two else 0.1), (1 - belief) * (0.1 if says_two else 0.9)
+            belief = two / (first + two)
             belief = belief * (1 - env.p_switch) + (1 - belief) * env.p_switch
     error = scores.mean(axis=1).std() / np.sqrt(len(scores))
     assert scores.mean() == pytest.approx(stated, abs=4 * error)
 
 
-def test_rule_switching_cue_decides_which_feature_counts(made):
-    _, trials = made("CuedRuleSwitching-v0", n=2000, p_switch=0.25)
+def test_rule_switching_cue_decides_which_feature_counts(make_trials):
+    _, trials = make_trials("CuedRuleSwitching-v0", n=2000, p_switch=0.25)
     info = trials.info
     expected = np.where(info["rule"] == "colour", info["colour"], info["orientation"])
     assert np.array_equal(info["ground_truth"], expected)

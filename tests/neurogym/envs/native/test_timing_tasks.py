@@ -14,32 +14,32 @@ def test_possible_durations_are_whole_steps():
     assert possible_durations(("truncated_exponential", (100, 50)), 10) == ("uniform", (50.0, np.inf))
 
 
-def test_the_longer_stimulus_is_first_or_second_equally_often(made):
-    env, trials = made("IntervalDiscrimination-v0", n=4000)
+def test_the_longer_stimulus_is_first_or_second_equally_often(make_trials):
+    env, trials = make_trials("IntervalDiscrimination-v0", n=4000)
     first, second = trials.info["duration1"], trials.info["duration2"]
     assert not np.any(first == second)
     np.testing.assert_array_equal(trials.info["ground_truth"], np.where(first > second, 1, 2))
     assert np.mean(trials.info["ground_truth"] == 1) == pytest.approx(0.5, abs=0.03)
     assert set(first) <= set(env.conditions["duration1"])
-    shown = np.zeros((trials.n, 2))
-    np.add.at(shown, trials.rows().trial, trials.ob[:, 1:])
-    np.testing.assert_allclose(shown * env.dt, np.column_stack([first, second]))
+    shown_values = np.zeros((trials.n, 2))
+    np.add.at(shown_values, trials.rows().trial, trials.ob[:, 1:])
+    np.testing.assert_allclose(shown_values * env.dt, np.column_stack([first, second]))
 
 
-def test_durations_can_be_asked_for(made):
-    env, _ = made("IntervalDiscrimination-v0")
+def test_durations_can_be_asked_for(make_trials):
+    env, _ = make_trials("IntervalDiscrimination-v0")
     trial = env.new_trial(duration1=560, duration2=240)
     assert (trial["duration1"], trial["duration2"], trial["ground_truth"]) == (560, 240, 1)
     assert env.new_trial(duration2=560)["ground_truth"] == 2
     with pytest.raises(ValueError, match="different durations"):
         env.new_trial(duration1=240, ground_truth=1)
     with pytest.raises(ValueError, match="different durations"):
-        made("IntervalDiscrimination-v0", timing={"stim1": 400, "stim2": 400})
+        make_trials("IntervalDiscrimination-v0", timing={"stim1": 400, "stim2": 400})
 
 
 @pytest.mark.parametrize("dt", [10, 80, 100])
-def test_motor_timing_shows_the_set_signal_and_pays_the_nearest_step(made, play, dt):
-    env, trials = made("MotorTiming-v0", dt=dt)
+def test_motor_timing_shows_the_set_signal_and_pays_the_nearest_step(make_trials, play, dt):
+    env, trials = make_trials("MotorTiming-v0", dt=dt)
     signal = np.zeros(trials.n)
     np.add.at(signal, trials.rows().trial, trials.ob[:, 3])
     assert np.all(signal == max(1, 50 // dt))
@@ -48,8 +48,8 @@ def test_motor_timing_shows_the_set_signal_and_pays_the_nearest_step(made, play,
         assert abs(report["rt"] - report["trial"]["production"]) <= dt / 2
 
 
-def test_reward_of_a_produced_interval_falls_with_its_error(made, play):
-    env, _ = made("MotorTiming-v0", dt=10)
+def test_reward_of_a_produced_interval_falls_with_its_error(make_trials, play):
+    env, _ = make_trials("MotorTiming-v0", dt=10)
     for late, reward in ((0, 1.0), (60, (1 - 60 / 185) ** 1.5), (180, 0.1), (190, 0.0), (-60, (1 - 60 / 185) ** 1.5)):
         go = lambda env, late=late: int(env.t - env.start_t["set"] == 800 + late)  # noqa: E731
         report = play(env, go, trials=1, production_ind=0)[0]
@@ -59,8 +59,8 @@ def test_reward_of_a_produced_interval_falls_with_its_error(made, play):
 
 
 @pytest.mark.parametrize("dt", [20, 80])
-def test_flashes_and_response_are_equally_spaced(made, play, dt):
-    env, trials = made("OneTwoThreeGo-v0", dt=dt)
+def test_flashes_and_response_are_equally_spaced(make_trials, play, dt):
+    env, trials = make_trials("OneTwoThreeGo-v0", dt=dt)
     interval = trials.info["interval"] / dt
     onsets = [trials.starts[name] for name in ("s1", "s2", "s3")]
     np.testing.assert_array_equal(onsets[1] - onsets[0], interval)
@@ -73,16 +73,16 @@ def test_flashes_and_response_are_equally_spaced(made, play, dt):
         assert (report["trial_reward"], report["rt"]) == (1, report["trial"]["interval"])
 
 
-def test_an_asked_interval_is_laid_out(made):
-    env, _ = made("OneTwoThreeGo-v0", dt=20)
+def test_an_asked_interval_is_laid_out(make_trials):
+    env, _ = make_trials("OneTwoThreeGo-v0", dt=20)
     env.new_trial(interval=1000)
     assert env.start_t["s2"] - env.start_t["s1"] == 1000
     with pytest.raises(ValueError, match="not longer than flash"):
-        made("OneTwoThreeGo-v0", timing={"interval1": 80})
+        make_trials("OneTwoThreeGo-v0", timing={"interval1": 80})
 
 
-def test_hierarchical_reasoning_judges_the_interval_that_is_shown(made):
-    env, trials = made("HierarchicalReasoning-v0", dt=10, n=3000)
+def test_hierarchical_reasoning_judges_the_interval_that_is_shown(make_trials):
+    env, trials = make_trials("HierarchicalReasoning-v0", dt=10, n=3000)
     assert env.mid_point == 850
     interval = (trials.starts["flash2"] - trials.ends["flash1"]) * 10
     np.testing.assert_array_equal(interval, trials.info["interval"])
@@ -103,8 +103,8 @@ def test_rules_come_in_blocks_that_go_on_across_blocks_of_trials():
     assert lengths[1:].min() == 10 and lengths.max() == 20
 
 
-def test_a_trial_is_correct_only_with_the_right_rule(made, play):
-    env, _ = made("HierarchicalReasoning-v0")
+def test_a_trial_is_correct_only_with_the_right_rule(make_trials, play):
+    env, _ = make_trials("HierarchicalReasoning-v0")
 
     def wrong_rule(env):
         return 3 - env.gt_now if env.in_period("rule_target") else env.gt_now
@@ -120,8 +120,8 @@ def test_a_trial_is_correct_only_with_the_right_rule(made, play):
     assert {report["performance"] for report in play(env, late, trials=10)} == {1}
 
 
-def test_gains_are_drawn_and_cued_throughout_the_trial(made, play):
-    env, trials = made("ReadySetGo-v0", gain=(1, 1.5), dt=20)
+def test_gains_are_drawn_and_cued_throughout_the_trial(make_trials, play):
+    env, trials = make_trials("ReadySetGo-v0", gain=(1, 1.5), dt=20)
     assert env.observation_space.name["gain"] == 3
     gain = trials.info["gain"]
     assert set(gain) == {1.0, 1.5} and np.mean(gain == 1) == pytest.approx(0.5, abs=0.05)
@@ -130,8 +130,8 @@ def test_gains_are_drawn_and_cued_throughout_the_trial(made, play):
     reports = play(env, trials=40)
     assert all(report["performance"] == 1 for report in reports)
     assert {report["trial"]["gain"] for report in play(env, trials=5, gain=1.5)} == {1.5}
-    for one in (1, [1.5]):
-        assert made("ReadySetGo-v0", gain=one)[0].observation_space.shape == (3,)
+    for first in (1, [1.5]):
+        assert make_trials("ReadySetGo-v0", gain=first)[0].observation_space.shape == (3,)
     for wrong in (0, (1, -1), ()):
         with pytest.raises(ValueError, match="gain must be positive"):
             ngym.make("ReadySetGo-v0", gain=wrong)
@@ -151,8 +151,8 @@ def test_without_noise_the_ceiling_is_one_at_any_time_step(task):
         ("ReadySetGoDoublePrior-v0", {"dt": 20, "weber": 0.1, "prod_margin": 0.1}),
     ],
 )
-def test_the_ceiling_of_noisy_measurements_is_that_of_the_best_response_to_each(made, task, kwargs):
-    env, trials = made(task, n=60_000, **kwargs)
+def test_the_ceiling_of_noisy_measurements_is_that_of_the_best_response_to_each(make_trials, task, kwargs):
+    env, trials = make_trials(task, n=60_000, **kwargs)
     interval, measured = trials.info["interval"], trials.info["measured"]
     spread = (measured / interval - 1).std()
     assert spread == pytest.approx(kwargs["weber"], rel=0.03)

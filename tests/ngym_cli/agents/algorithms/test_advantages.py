@@ -34,14 +34,14 @@ def definition(rewards, values, last_value, gamma, decay, stops, trial_ends, tri
     following = [*values[1:], last_value]
     step = [0.0 if stops[t] else trial_gamma if trial_ends[t] else gamma for t in range(n)]
     errors = [rewards[t] + step[t] * following[t] - values[t] for t in range(n)]
-    found = []
+    results = []
     for t in range(n):
         total, weight = 0.0, 1.0
         for k in range(t, n):
             total += weight * errors[k]
             weight *= decay * step[k]
-        found.append(total)
-    return np.array(found)
+        results.append(total)
+    return np.array(results)
 
 
 class Counting(gym.Env):
@@ -87,16 +87,16 @@ def learner(algorithm, make, **settings):
 
 def rollout_of(model):
     """Return the rollout before the first update."""
-    kept = {}
+    saved = {}
 
     def look():
         rollout = model.rollout_buffer
-        kept.update({k: np.array(getattr(rollout, k)) for k in ("rewards", "values", "starts", "ends", "advantages")})
-        kept["returns"], kept["states"] = np.array(rollout.returns), [np.array(each) for each in rollout.states]
+        saved.update({k: np.array(getattr(rollout, k)) for k in ("rewards", "values", "starts", "ends", "advantages")})
+        saved["returns"], saved["states"] = np.array(rollout.returns), [np.array(each) for each in rollout.states]
 
     model.train = look
     model.learn(model.n_steps * model.n_envs)
-    return kept
+    return saved
 
 
 @pytest.mark.parametrize("algorithm", LEARNERS)
@@ -105,16 +105,16 @@ def test_advantages_are_those_of_the_definition(algorithm, make):
     settings = {"gae_lambda": 0.8} if algorithm != "reinforce" else {}
     model = learner(algorithm, make, **settings)
     decay = {"recurrent_ppo": 0.8, "recurrent_a2c": 0.8, "reinforce": 1.0}[algorithm]
-    kept = rollout_of(model)
+    saved = rollout_of(model)
     for env in range(2):
-        n = int(np.flatnonzero(kept["starts"][1:, env])[-1]) + 1  # up to the last reset: the rest needs a last value
+        n = int(np.flatnonzero(saved["starts"][1:, env])[-1]) + 1  # up to the last reset: the rest needs a last value
         rows = slice(0, n)
         expected = definition(
-            kept["rewards"][rows, env], kept["values"][rows, env], 0.0, 0.9, decay, kept["starts"][1:, env][rows],
-            kept["ends"][rows, env], model.trial_gamma,
+            saved["rewards"][rows, env], saved["values"][rows, env], 0.0, 0.9, decay, saved["starts"][1:, env][rows],
+            saved["ends"][rows, env], model.trial_gamma,
         )  # fmt: skip
-        np.testing.assert_allclose(kept["advantages"][rows, env], expected, atol=1e-5)
-        np.testing.assert_allclose(kept["returns"], kept["advantages"] + kept["values"], atol=1e-6)
+        np.testing.assert_allclose(saved["advantages"][rows, env], expected, atol=1e-5)
+        np.testing.assert_allclose(saved["returns"], saved["advantages"] + saved["values"], atol=1e-6)
 
 
 @pytest.mark.parametrize("algorithm", LEARNERS)
@@ -124,8 +124,8 @@ def test_a_time_limit_adds_the_value_of_what_it_cut_off(algorithm):
     last = np.flatnonzero(ended["starts"][1:, 0])
     np.testing.assert_array_equal(ended["starts"], limited["starts"])
     assert set(np.unique(ended["rewards"])) <= {0.0, 1.0, 2.0}
-    others = np.setdiff1d(np.arange(11), last)
-    np.testing.assert_array_equal(ended["rewards"][others], limited["rewards"][others])
+    different = np.setdiff1d(np.arange(11), last)
+    np.testing.assert_array_equal(ended["rewards"][different], limited["rewards"][different])
     extra = limited["rewards"][last] - ended["rewards"][last]
     if algorithm == "reinforce" and not np.any(limited["values"]):
         assert not np.any(extra)  # without a critic there is no value
@@ -135,16 +135,16 @@ def test_a_time_limit_adds_the_value_of_what_it_cut_off(algorithm):
 
 def test_states_are_zero_after_a_reset_and_carried_on_elsewhere():
     model = learner("recurrent_ppo", Ending)
-    kept = rollout_of(model)
-    for part in kept["states"]:
+    saved = rollout_of(model)
+    for array in saved["states"]:
         for env in range(2):
-            starts = np.flatnonzero(kept["starts"][:-1, env])
-            assert not part[starts][:, :, env].any()
+            starts = np.flatnonzero(saved["starts"][:-1, env])
+            assert not array[starts][:, :, env].any()
             carried = np.setdiff1d(np.arange(1, 11), starts)
-            assert np.abs(part[carried][:, :, env]).max(axis=(1, 2)).min() > 0
+            assert np.abs(array[carried][:, :, env]).max(axis=(1, 2)).min() > 0
     model.rollout_buffer.carry_over()
-    for part, before in zip(model.rollout_buffer.states, kept["states"], strict=True):
-        np.testing.assert_array_equal(part[0], before[-1])
+    for array, before in zip(model.rollout_buffer.states, saved["states"], strict=True):
+        np.testing.assert_array_equal(array[0], before[-1])
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])

@@ -32,11 +32,11 @@ def test_cartpole_without_velocities_is_balanced_to_the_end(seed):
     model.learn(100_000)
     venv.training = venv.norm_reward = False
     obs, state, starts = venv.reset(), None, np.ones(n_envs, bool)
-    lengths, going = [], np.zeros(n_envs, int)
+    lengths, running = [], np.zeros(n_envs, int)
     while len(lengths) < 40:
         actions, state = model.predict(obs, state, starts, deterministic=True)
         obs, _, starts, _ = venv.step(actions)
-        going += 1
-        lengths += going[starts].tolist()
-        going[starts] = 0
+        running += 1
+        lengths += running[starts].tolist()
+        running[starts] = 0
     assert np.mean(lengths) == 500

@@ -50,9 +50,9 @@ def test_values_that_went_too_far_are_held(recall):
     model.learn(model.n_steps * model.n_envs)
     move(model.policy)
     segments = cut(model.rollout_buffer.starts[:-1])
-    held = compare(model, segments)
+    covered = compare(model, segments)
     model.clip_range_vf = None
-    assert compare(model, segments)[VALUE_LOSS] != held[VALUE_LOSS]
+    assert compare(model, segments)[VALUE_LOSS] != covered[VALUE_LOSS]
 
 
 def test_steps_that_do_not_count_are_not_learned_from(recall):

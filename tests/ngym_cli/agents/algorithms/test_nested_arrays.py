@@ -71,13 +71,13 @@ def test_nothing_is_joined_in_nothing():
     assert join({}) == ({}, {}) and split({}, {}) == {}
 
 
-@pytest.mark.parametrize("place", [["a", 3, [2]], ["a", -1, [2]], ["a", 0, [-1]], ["a", 0, [5]], ["a", 2**62, [0]]])
-def test_a_part_outside_of_an_array_is_refused(place):
+@pytest.mark.parametrize("position", [["a", 3, [2]], ["a", -1, [2]], ["a", 0, [-1]], ["a", 0, [5]], ["a", 2**62, [0]]])
+def test_a_part_outside_of_an_array_is_refused(position):
     with pytest.raises(ValueError, match="lies outside"):
-        split({"a": torch.zeros(4)}, {"b": place})
+        split({"a": torch.zeros(4)}, {"b": position})
 
 
-@pytest.mark.parametrize("place", [["none", 0, [1]], ["a", "x", [1]], ["a", 0, ["x"]], ["a", 0.5, [1]], [], 3, None])
-def test_places_that_make_no_sense_raise_what_is_told_as_damage(place):
+@pytest.mark.parametrize("position", [["none", 0, [1]], ["a", "x", [1]], ["a", 0, ["x"]], ["a", 0.5, [1]], [], 3, None])
+def test_places_that_make_no_sense_raise_what_is_told_as_damage(position):
     with pytest.raises((ValueError, TypeError, KeyError, IndexError)):
-        split({"a": torch.zeros(4)}, {"b": place})
+        split({"a": torch.zeros(4)}, {"b": position})

@@ -151,17 +151,17 @@ def test_advantages_are_stable_baselines(recall, reset):
     """With the end of a trial as the end of an episode, even where the state carries over."""
     model = build(recall(reset=reset, tells=True), gamma=0.9, gae_lambda=0.8, trial_gamma=0.0)
     space = model.observation_space, model.action_space
-    known = RolloutBuffer(24, *space, device="cpu", gamma=0.9, gae_lambda=0.8, n_envs=6)
+    expected = RolloutBuffer(24, *space, device="cpu", gamma=0.9, gae_lambda=0.8, n_envs=6)
 
     def check():
         rollout = model.rollout_buffer
-        known.reset()
-        known.rewards[:], known.values[:] = rollout.rewards, rollout.values
-        known.episode_starts[1:] = rollout.ends[:-1]
+        expected.reset()
+        expected.rewards[:], expected.values[:] = rollout.rewards, rollout.values
+        expected.episode_starts[1:] = rollout.ends[:-1]
         last = model.policy.actor().values(model._last_obs, rollout.state(24))
-        known.compute_returns_and_advantage(torch.from_numpy(last), rollout.ends[-1])
-        np.testing.assert_allclose(rollout.advantages, known.advantages, atol=1e-5)
-        np.testing.assert_allclose(rollout.returns, known.returns, atol=1e-5)
+        expected.compute_returns_and_advantage(torch.from_numpy(last), rollout.ends[-1])
+        np.testing.assert_allclose(rollout.advantages, expected.advantages, atol=1e-5)
+        np.testing.assert_allclose(rollout.returns, expected.returns, atol=1e-5)
 
     before_update(model, check)
 
@@ -221,8 +221,8 @@ def test_a2c_is_the_plain_policy_gradient(recall):
         policy_loss = -(batch.advantages * log_probs * batch.weight).sum()
         losses.append(policy_loss + 0.5 * ((values - batch.returns) ** 2 * batch.weight).sum())
         parameters = list(model.policy.parameters())
-        ours, theirs = (torch.autograd.grad(loss, parameters) for loss in losses)
-        for a, b in zip(ours, theirs, strict=True):
+        ours, reference = (torch.autograd.grad(loss, parameters) for loss in losses)
+        for a, b in zip(ours, reference, strict=True):
             torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-4)
 
     before_update(model, check)

@@ -30,14 +30,14 @@ def test_resumed_equals_uninterrupted(recall, tmp_path, algorithm, network, rese
         return make_model(algorithm, env, network, 8, options, hyperparameters, seed=seed, device="cpu")
 
     total = 720
-    whole, snapshot = build(recall(reset=reset), seed=3), Snapshot(300, tmp_path)
-    whole.learn(total, callback=snapshot)
+    uninterrupted, snapshot = build(recall(reset=reset), seed=3), Snapshot(300, tmp_path)
+    uninterrupted.learn(total, callback=snapshot)
 
     resumed = build(snapshot.env, seed=4)
     snapshot.restore(resumed)
     resumed.learn(total - snapshot.steps, reset_num_timesteps=False)
 
-    (tensors, info), (tensors_again, info_again) = training_state(resumed), training_state(whole)
+    (tensors, info), (tensors_again, info_again) = training_state(resumed), training_state(uninterrupted)
     assert tensors.keys() == tensors_again.keys()
     different = [name for name in tensors if not torch.equal(tensors[name], tensors_again[name])]
     assert different == []

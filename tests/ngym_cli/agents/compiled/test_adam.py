@@ -17,20 +17,20 @@ VARIANTS = [name for name in kernels.runnable() if name != kernels.PLAIN]
 def both(optimizer, steps=30, between=lambda net, k: None, **options):
     """Weights after some steps with gradients clipped by torch, and after those of a descent."""
     torch.manual_seed(0)
-    known = nn.Sequential(nn.Linear(7, 33), nn.Tanh(), nn.Linear(33, 5))
-    ours = copy.deepcopy(known)
+    expected = nn.Sequential(nn.Linear(7, 33), nn.Tanh(), nn.Linear(33, 5))
+    ours = copy.deepcopy(expected)
     path = Optimizer(list(ours.parameters()))
-    theirs, mine = optimizer(known.parameters(), **options), optimizer([path.vector], **options)
+    reference, actual = optimizer(expected.parameters(), **options), optimizer([path.vector], **options)
     for k in range(steps):
         x = torch.randn(11, 7)
-        known.zero_grad()
-        (100 * known(x).square().mean()).backward()
-        nn.utils.clip_grad_norm_(known.parameters(), 1.5)
-        theirs.step()
+        expected.zero_grad()
+        (100 * expected(x).square().mean()).backward()
+        nn.utils.clip_grad_norm_(expected.parameters(), 1.5)
+        reference.step()
         slopes = torch.autograd.grad(100 * ours(x).square().mean(), list(ours.parameters()))
-        path.step(mine, torch.cat([slope.flatten() for slope in slopes]), 1.5)
+        path.step(actual, torch.cat([slope.flatten() for slope in slopes]), 1.5)
         between(ours, k)
-    return [torch.cat([part.flatten() for part in net.parameters()]) for net in (ours, known)], mine
+    return [torch.cat([array.flatten() for array in net.parameters()]) for net in (ours, expected)], actual
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def both(optimizer, steps=30, between=lambda net, k: None, **options):
     ids=str,
 )
 def test_weights_go_where_torch_takes_them(optimizer, options):
-    (ours, known), _ = both(optimizer, **options)
-    torch.testing.assert_close(ours, known, atol=1e-5, rtol=1e-5)
+    (ours, expected), _ = both(optimizer, **options)
+    torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-5)
 
 
 @settings(deadline=None, max_examples=30, derandomize=True)
@@ -74,13 +74,13 @@ def test_every_variant_steps_as_torch_does(size, steps, rate, betas, eps, max_no
 
     reference = after(kernels.PLAIN)
     for name in VARIANTS:
-        for ours, known in zip(after(name), reference, strict=True):
-            torch.testing.assert_close(ours, known, atol=1e-6, rtol=1e-4, msg=lambda m, name=name: f"{name}: {m}")
+        for ours, expected in zip(after(name), reference, strict=True):
+            torch.testing.assert_close(ours, expected, atol=1e-6, rtol=1e-4, msg=lambda m, name=name: f"{name}: {m}")
 
 
 def test_weights_that_were_replaced_are_taken_up():
     def replace(net, k):
         net[0].weight.data = net[0].weight.data.clone()
 
-    (ours, known), _ = both(torch.optim.Adam, between=replace, lr=1e-2)
-    torch.testing.assert_close(ours, known, atol=1e-5, rtol=1e-5)
+    (ours, expected), _ = both(torch.optim.Adam, between=replace, lr=1e-2)
+    torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-5)

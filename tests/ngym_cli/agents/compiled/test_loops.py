@@ -27,11 +27,11 @@ def build(name, inputs=3, units=21, layers=2, **options):
 
 def everything(net, run, seq, state, noise, counts=COUNTS):
     """Activity, last states and the gradients of both with respect to inputs, first states and weights."""
-    leaves = [seq, *(part.requires_grad_() for part in state), *net.parameters()]
+    leaves = [seq, *(array.requires_grad_() for array in state), *net.parameters()]
     activity, last = run(seq, counts, state, noise)
     outputs = [activity, *last]
-    weights = [torch.linspace(-1, 2, part.numel(), dtype=part.dtype).view_as(part) for part in outputs]
-    total = sum((part * weight).sum() for part, weight in zip(outputs, weights, strict=True))
+    weights = [torch.linspace(-1, 2, array.numel(), dtype=array.dtype).view_as(array) for array in outputs]
+    total = sum((array * weight).sum() for array, weight in zip(outputs, weights, strict=True))
     return [*outputs, *torch.autograd.grad(total, leaves)]
 
 
@@ -67,9 +67,9 @@ def test_sequences_and_their_gradients_equal_torchs_in_double_precision(kind, un
     for variant in VARIANTS:
         with kernels.use(variant):
             single = results(net, torch.float)
-        for ours, known in zip(single, exact, strict=True):
-            scale = max(1.0, known.abs().max().item())
-            torch.testing.assert_close(ours.double() / scale, known / scale, atol=2e-6, rtol=0)
+        for ours, expected in zip(single, exact, strict=True):
+            scale = max(1.0, expected.abs().max().item())
+            torch.testing.assert_close(ours.double() / scale, expected / scale, atol=2e-6, rtol=0)
 
 
 @pytest.mark.parametrize(("name", "options"), WITH_OPTIONS)
@@ -77,16 +77,16 @@ def test_without_compiled_functions_nothing_changes_but_the_speed(name, options)
     net = build(name, **options)
     x = np.random.default_rng(0).standard_normal((sum(COUNTS), 3), dtype=np.float32)
     state = net.initial_state(9)
-    before = tuple(np.random.default_rng(1).standard_normal(part.shape, dtype=np.float32) for part in state)
-    found = []
+    before = tuple(np.random.default_rng(1).standard_normal(array.shape, dtype=np.float32) for array in state)
+    results = []
     for form in (*VARIANTS, kernels.PLAIN):
         with kernels.use(form):
-            out = tuple(np.empty_like(part) for part in before)
+            out = tuple(np.empty_like(array) for array in before)
             net.stepper().step(x[:9], before, out)
-            found.append([net.sequence(torch.from_numpy(x), COUNTS, state)[0].detach().numpy(), *out])
-    for single in found[:-1]:
-        for ours, known in zip(single, found[-1], strict=True):
-            np.testing.assert_allclose(ours, known, atol=1e-5)
+            results.append([net.sequence(torch.from_numpy(x), COUNTS, state)[0].detach().numpy(), *out])
+    for single in results[:-1]:
+        for ours, expected in zip(single, results[-1], strict=True):
+            np.testing.assert_allclose(ours, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("counts", [COUNTS, [6] * 7, [13], [1, 1, 1]])
@@ -98,18 +98,18 @@ def test_the_result_is_the_same_for_any_number_of_threads(name, counts, monkeypa
     seq = torch.randn(sum(counts), 3)
     state = tuple(torch.randn(2, counts[0], 40) for _ in range(net.n_states))
     noise = torch.randn(sum(counts), 2, 40) if noisy else None
-    found = []
+    results = []
     for n in (1, 2, 3, 20):
         threads.learn_with(n)
         try:
             ranges = loops.shares(np.array(counts), 1000)
-            found.append(everything(net, net.sequence, seq.requires_grad_(), state, noise, counts))
+            results.append(everything(net, net.sequence, seq.requires_grad_(), state, noise, counts))
         finally:
             threads.learn_with(1)
         assert [begin for begin, _ in ranges] + [counts[0]] == [0] + [end for _, end in ranges]
         assert len(ranges) == min(n, counts[0])
-    for other in found[1:]:
-        assert all(map(torch.equal, found[0], other))
+    for second in results[1:]:
+        assert all(map(torch.equal, results[0], second))
 
 
 @pytest.mark.usefixtures("compiled")

@@ -78,12 +78,14 @@ def test_ppo_gradients_are_those_of_torch(recall, agent, box, reset, bptt, n_min
         for parameter in model.policy.parameters():
             parameter += drift * torch.randn_like(parameter)
     segments, coefficients = cut(model.rollout_buffer.starts[:-1], bptt), model.coefficients()
-    for part in minibatches(segments, n_minibatches, np.random.default_rng(0)):
-        gradient, numbers = model.gradients()(part)
+    for minibatch in minibatches(segments, n_minibatches, np.random.default_rng(0)):
+        gradient, numbers = model.gradients()(minibatch)
         for name in VARIANTS:
             with kernels.use(name):
-                found, statistics = CompiledLearner(model.policy, model.rollout_buffer).gradient(part, coefficients)
-            assert_gradients_close(found, gradient, name)
+                result, statistics = CompiledLearner(model.policy, model.rollout_buffer).gradient(
+                    minibatch, coefficients
+                )
+            assert_gradients_close(result, gradient, name)
             torch.testing.assert_close(statistics, numbers, atol=2e-6, rtol=1e-5)
             assert len(statistics) == len(STATISTICS)
 

@@ -58,20 +58,20 @@ def build(network, alg="recurrent_ppo", env=None, seed=0, hyper=None, **args):
 
 def parts(net, kind):
     """Effective matrices (to, from), gate by gate."""
-    results = [part.tensor.detach() for part in net.connections() if part.kind == kind]
+    results = [array.tensor.detach() for array in net.connections() if array.kind == kind]
     return [gate for matrix in results if len(matrix) % 10 == 0 for gate in matrix.split(10)]
 
 
 def of_rank(net):
     """Fixed random parts of the recurrent weights, gate by gate."""
-    for part in net.connections():
-        if part.kind == "recurrent" and hasattr(part.module, "parametrizations"):
+    for piece in net.connections():
+        if piece.kind == "recurrent" and hasattr(piece.module, "parametrizations"):
             chi = (
-                getattr(part.module.parametrizations, part.name)[0].chi
-                if part.name in part.module.parametrizations
+                getattr(piece.module.parametrizations, piece.name)[0].chi
+                if piece.name in piece.module.parametrizations
                 else None
             )
-            yield from () if chi is None else (chi.t() if part.transposed else chi).split(10)
+            yield from () if chi is None else (chi.t() if piece.transposed else chi).split(10)
 
 
 def recurrent(net):
@@ -89,7 +89,7 @@ def test_constraints_hold_while_learning(network, kind):
         return
     model = build(network, **arguments)
     net, head = model.policy.networks[0], model.policy.action_net
-    before = {name: [part.clone() for part in parts(net, name)] for name in ("input", "recurrent", "bias")}
+    before = {name: [array.clone() for array in parts(net, name)] for name in ("input", "recurrent", "bias")}
     missing = [matrix == 0 for matrix in recurrent(net)]
     unread = head.weight == 0
     model.learn(3 * model.n_steps * model.n_envs)

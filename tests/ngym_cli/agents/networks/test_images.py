@@ -87,6 +87,6 @@ def test_the_smallest_image_has_features():
 def test_an_exported_step_sees_each_image_whatever_is_equal_among_those_it_was_traced_with(policy, images):
     module = StepModule(policy)
     traced = torch.jit.trace(module, module.example(2), check_trace=False)
-    given = torch.from_numpy(images[:5]), *(array.expand(-1, 5, -1).contiguous() for array in module.example(1)[1:])
-    for ours, reference in zip(module(*given), traced(*given), strict=True):
+    settings = torch.from_numpy(images[:5]), *(array.expand(-1, 5, -1).contiguous() for array in module.example(1)[1:])
+    for ours, reference in zip(module(*settings), traced(*settings), strict=True):
         torch.testing.assert_close(ours, reference)

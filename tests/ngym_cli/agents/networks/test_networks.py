@@ -62,10 +62,10 @@ def test_gradients_are_those_of_finite_differences(name, layers):
 
 @pytest.mark.parametrize(("name", "reference"), [("lstm", torch.nn.LSTM), ("gru", torch.nn.GRU), ("rnn", torch.nn.RNN)])
 def test_equals_torch(name, reference):
-    net, known = build(name), reference(3, 10)
-    known.load_state_dict(net.state_dict())
+    net, expected = build(name), reference(3, 10)
+    expected.load_state_dict(net.state_dict())
     seq = torch.randn(7, 4, 3)
-    torch.testing.assert_close(net(seq)[0], known(seq)[0])
+    torch.testing.assert_close(net(seq)[0], expected(seq)[0])
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru"])

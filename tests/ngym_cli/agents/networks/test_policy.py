@@ -30,7 +30,7 @@ def follow(policy, obs, starts, deterministic=False):
 
 def recompute(policy, obs, chosen):
     """Values, log-probabilities and entropies of whole sequences (time, environment, ...)."""
-    state = tuple(torch.from_numpy(part) for part in policy.initial_state(obs.shape[1]))
+    state = tuple(torch.from_numpy(array) for array in policy.initial_state(obs.shape[1]))
     sequences = PackedSequences(torch.from_numpy(obs).flatten(0, 1), [obs.shape[1]] * len(obs), state)
     return policy.evaluate_sequences(sequences, torch.from_numpy(chosen).flatten(0, 1))
 

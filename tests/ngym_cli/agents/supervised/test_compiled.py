@@ -21,8 +21,8 @@ def both_ways(model):
     state = model.rng.bit_generator.state
     carry = None if model.carried_state is None else tuple(array.clone() for array in model.carried_state)
     compiled, results = model.compiled, []
-    for one in (compiled, None):
-        model.compiled, model.rng.bit_generator.state = one, state
+    for first in (compiled, None):
+        model.compiled, model.rng.bit_generator.state = first, state
         model.carried_state = None if carry is None else tuple(array.clone() for array in carry)
         gradient, numbers = model.gradient(material, sequences)
         results.append((gradient.clone(), numbers, model.carried_state or ()))

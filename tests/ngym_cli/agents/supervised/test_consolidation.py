@@ -41,19 +41,19 @@ class Linear(torch.nn.Module):
 
 def test_the_penalty_is_the_quadratic_approximation_of_earlier_losses():
     policy = Linear()
-    kept = Consolidation(policy, 3.0)
-    assert not kept
-    kept.end_stage(policy.weight @ torch.tensor(row) for row in ([1.0, 0.0], [3.0, 0.0]))  # mean squares 5, 0
+    saved = Consolidation(policy, 3.0)
+    assert not saved
+    saved.end_stage(policy.weight @ torch.tensor(row) for row in ([1.0, 0.0], [3.0, 0.0]))  # mean squares 5, 0
     with torch.no_grad():
         policy.weight += torch.tensor([2.0, 7.0])
-    slope, penalty = kept()
+    slope, penalty = saved()
     assert slope.tolist() == [3 * 5 * 2, 0] and penalty == 0.5 * 3 * 5 * 2**2
-    kept.end_stage(policy.weight @ torch.tensor(row) for row in ([0.0, 2.0],))  # the next stage counts as much
+    saved.end_stage(policy.weight @ torch.tensor(row) for row in ([0.0, 2.0],))  # the next stage counts as much
     again = Consolidation(policy, 3.0)
-    again.set_state(kept.state())
+    again.set_state(saved.state())
     with torch.no_grad():
         policy.weight += 1
-    assert kept()[0].tolist() == again()[0].tolist() == [15, 12]
+    assert saved()[0].tolist() == again()[0].tolist() == [15, 12]
 
 
 @pytest.mark.parametrize("reset", ["trial", "never"])
@@ -61,10 +61,10 @@ def test_importance_is_the_curvature_of_the_loss(learner, reset):
     model = learner("ContextDecisionMaking-v0", network="rnn", units=4, reset=reset, consolidation=1.0)
     model.learn(8000)
     model.end_stage()
-    sizes = [part.numel() for part in model.policy.parameters()]
+    sizes = [piece.numel() for piece in model.policy.parameters()]
     position = [name for name, _ in model.policy.named_parameters()].index("action_net.bias")
     results = np.split(model.consolidation.state()["importance"], np.cumsum(sizes)[:-1])[position]
-    known = torch.zeros(3)
+    expected = torch.zeros(3)
     for _ in range(40):  # of the biases of the answers: the mean of p (1 - p)
         material, sequences = model.batch()
         share = torch.from_numpy(material.weight * (len(sequences) / material.weight.sum()))
@@ -74,9 +74,9 @@ def test_importance_is_the_curvature_of_the_loss(learner, reset):
             state = model.policy.networks[0].initial_state(1) if carry is None else (carry[0][:, k : k + 1],)
             rates, _ = model.policy.networks[0](torch.from_numpy(material.ob[rows])[:, None], state)
             probs = model.policy.action_net(rates[:, 0]).softmax(-1).detach()
-            known += share[rows] @ (probs * (1 - probs)) / (40 * len(sequences))
+            expected += share[rows] @ (probs * (1 - probs)) / (40 * len(sequences))
         model.gradient(material, sequences)
-    assert results == pytest.approx(known.numpy(), rel=0.35)
+    assert results == pytest.approx(expected.numpy(), rel=0.35)
 
 
 def config(alg, strength, **more):
@@ -85,20 +85,20 @@ def config(alg, strength, **more):
 
 def test_supervised_learning_keeps_an_earlier_task(tmp_path):
     free = train(config("supervised", 0.0, timesteps=30_000), tmp_path, "free").run.manifest()
-    held = train(config("supervised", 1e5, timesteps=30_000), tmp_path, "held").run.manifest()
-    assert held["performance"] < 0.5 < 0.9 < free["performance"]  # of the second task, against the first
+    covered = train(config("supervised", 1e5, timesteps=30_000), tmp_path, "held").run.manifest()
+    assert covered["performance"] < 0.5 < 0.9 < free["performance"]  # of the second task, against the first
 
 
 @pytest.mark.parametrize("alg", SIZES)
 def test_an_interrupted_run_is_the_same(tmp_path, alg):
-    whole = train(config(alg, 100.0, timesteps=16_000), tmp_path, "whole").run
-    late = int((whole.manifest()["stages"][1]["from_step"] + whole.manifest()["steps"]) / 2)
+    uninterrupted = train(config(alg, 100.0, timesteps=16_000), tmp_path, "whole").run
+    late = int((uninterrupted.manifest()["stages"][1]["from_step"] + uninterrupted.manifest()["steps"]) / 2)
     hooks = Hooks(make_display=lambda *_: Interrupting(late))
     cut = train(config(alg, 100.0, timesteps=16_000), tmp_path, "cut", hooks=hooks).run
     assert cut.manifest()["status"] == "interrupted"
     resume(cut)
-    assert_same_run(whole.path, cut.path)
-    penalties = np.array(curves(whole.path)["loss/penalty_loss"])
+    assert_same_run(uninterrupted.path, cut.path)
+    penalties = np.array(curves(uninterrupted.path)["loss/penalty_loss"])
     assert penalties[-1, 1] > 0
 
 

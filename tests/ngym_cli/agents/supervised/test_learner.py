@@ -106,8 +106,8 @@ def test_loss_and_gradients_equal_a_step_by_step_reference(learner, network):
     reference.backward()
     assert loss.item() == pytest.approx(reference.item(), abs=1e-5)
     for name, grad in results.items():
-        known = parameters[name].grad
-        assert torch.allclose(grad, torch.zeros_like(grad) if known is None else known, atol=2e-5), name
+        expected = parameters[name].grad
+        assert torch.allclose(grad, torch.zeros_like(grad) if expected is None else expected, atol=2e-5), name
 
 
 def test_where_the_state_never_resets_batches_follow_each_other(learner):
@@ -134,11 +134,11 @@ def test_steps_are_counted_as_they_are_learned_from(learner):
 @pytest.mark.parametrize(("option", "size"), [("l2_rate", 10), ("l1_rate", 3), ("l2_weight", 50), ("l1_weight", 10)])
 @pytest.mark.parametrize("network", ["ctrnn", "ei_rnn"])
 def test_penalties_make_rates_and_weights_smaller(learner, network, option, size):
-    free, held = learner(network=network), learner(network=network, **{option: size})
-    for model in (free, held):
+    free, covered = learner(network=network), learner(network=network, **{option: size})
+    for model in (free, covered):
         model.learn(15_000)
     sizes = []
-    for model in (free, held):
+    for model in (free, covered):
         net, material = model.policy.networks[0], model.batch()[0]
         rates = net(torch.from_numpy(material.ob)[:, None])[0]
         matrix = net.recurrent_weight(0) if "weight" in option else rates
@@ -182,9 +182,9 @@ def test_making_trials_takes_a_small_part_of_the_time(learner):
 
     def timed():
         began = time.process_time()
-        made = make()
+        created = make()
         spent.append(time.process_time() - began)
-        return made
+        return created
 
     model.batch = timed
     began = time.process_time()

@@ -27,13 +27,13 @@ def test_a_run_has_the_same_folder_trials_and_evaluation(ngym):
     config = tomllib.loads((run / "config.toml").read_text())
     assert config["hyperparameters"]["loss_weight"] == {"fixation": 0.05}
     table = read_trials(run / "trials")
-    found = manifest(run)
-    assert found["status"] == "finished" and found["steps"] >= 12000 and len(table["trial"]) == found["trials"] > 20
+    result = manifest(run)
+    assert result["status"] == "finished" and result["steps"] >= 12000 and len(table["trial"]) == result["trials"] > 20
     assert {"coh", "performance", "outcome", "rt"} <= set(table)
     assert ngym("eval", run, "--trials", 50).code == 0
     assert ngym("run", "--config", run / "config.toml", "--name", "again").code == 0
-    single, other = weights(run), weights("runs/RDM-v0/supervised/again")
-    assert all((single[name] == other[name]).all() for name in single)
+    single, second = weights(run), weights("runs/RDM-v0/supervised/again")
+    assert all((single[name] == second[name]).all() for name in single)
 
 
 @pytest.mark.parametrize(("first", "second"), [("supervised", "recurrent_ppo"), ("recurrent_ppo", "supervised")])
@@ -50,10 +50,10 @@ def test_one_learner_begins_where_the_other_ended(ngym, first, second):
 def test_weights_that_do_not_fit_are_refused(ngym):
     assert ngym("run", *RDM, "--alg", "supervised", *SHORT, "--name", "a").code == 0
     begin = ("--init-from", "runs/RDM-v0/supervised/a", "--name", "b")
-    other = ngym("run", *RDM, "--alg", "supervised", *SHORT, "--network", "gru", *begin)
-    assert other.code == 2 and "has network lstm, not gru" in other.err
-    other = ngym("run", *RDM, "--alg", "supervised", *SHORT, "--network-arg", "readout=4", *begin)
-    assert other.code == 2 and "action_net.weight has shape" in other.err
+    second = ngym("run", *RDM, "--alg", "supervised", *SHORT, "--network", "gru", *begin)
+    assert second.code == 2 and "has network lstm, not gru" in second.err
+    second = ngym("run", *RDM, "--alg", "supervised", *SHORT, "--network-arg", "readout=4", *begin)
+    assert second.code == 2 and "action_net.weight has shape" in second.err
     assert [path.name for path in Path("runs/RDM-v0/supervised").iterdir()] == ["a"]
 
 
@@ -61,11 +61,11 @@ def test_weights_that_do_not_fit_are_refused(ngym):
 def test_the_recurrent_part_is_kept_where_inputs_or_actions_differ(ngym, task):
     assert ngym("run", *RDM, "--alg", "supervised", *SHORT, "--name", "a").code == 0
     begin = ("--set", "learning_rate=1e-9", "--init-from", "runs/RDM-v0/supervised/a", "--name", "b")
-    done = ngym("run", "--task", task, "--alg", "supervised", *SHORT, *begin)
-    assert done.code == 0, done.err
+    process = ngym("run", "--task", task, "--alg", "supervised", *SHORT, *begin)
+    assert process.code == 0, process.err
     run = f"runs/{task}/supervised/b"
     before, after, fresh = weights("runs/RDM-v0/supervised/a"), weights(run), manifest(run)["init_from"]["fresh"]
-    assert "lstm_actor.weight_hh_l0" not in fresh and all(name in done.err for name in fresh)
+    assert "lstm_actor.weight_hh_l0" not in fresh and all(name in process.err for name in fresh)
     assert fresh and all(("weight_ih" in name or "action_net" in name) for name in fresh)
     for name in before:
         assert ((before[name].shape != after[name].shape) or (before[name] - after[name]).abs().max() > 1e-3) == (
@@ -78,8 +78,8 @@ def test_several_tasks_are_drawn_by_weight_and_reported_each(ngym):
     assert ngym("run", *several, "--alg", "supervised", *SHORT, "--name", "a").code == 0
     run = Path("runs/GoNogo-v0+RDM-v0/supervised/a")
     assert len(set(read_trials(run / "trials")["task"])) == 2
-    found = json.loads((run / "eval" / "final" / "summary.json").read_text())
-    assert len([row for row in found["conditions"] if row["condition"] == "task"]) == 2
+    summary = json.loads((run / "eval" / "final" / "summary.json").read_text())
+    assert len([row for row in summary["conditions"] if row["condition"] == "task"]) == 2
 
 
 @pytest.mark.parametrize(
