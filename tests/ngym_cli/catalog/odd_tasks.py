@@ -86,18 +86,38 @@ class OddKey(Base):
 class OddValue(Base):
     def more(self):
         return {
-            "f": (lambda: 1),
-            "o": object(),
             "d": {"a": 1},
             "s": {1, 2},
-            "b": b"x",
-            "c": 1j,
             "m": np.zeros((2, 3)),
             "l": [1, "a", None],
             "e": [],
             "big": 10**30,
-            "n": np.datetime64("2020"),
         }
+
+
+class FunctionValue(Base):
+    def more(self):
+        return {"f": (lambda: 1)}
+
+
+class ObjectValue(Base):
+    def more(self):
+        return {"o": object()}
+
+
+class DateValue(Base):
+    def more(self):
+        return {"n": np.datetime64("2020")}
+
+
+class BytesValue(Base):
+    def more(self):
+        return {"b": b"x"}
+
+
+class ComplexValue(Base):
+    def more(self):
+        return {"c": 1j}
 
 
 class MixedValue(Base):

@@ -20,6 +20,11 @@ REFUSED = {
     "GenExit": "ended the program", "Raises": "oh no?[2J", "Empty": "shows nothing", "RewardList": "RewardList",
     "Period": "Period", "NanReward": "finite", "StrReward": "StrReward", "StrPerf": "StrPerf",
     "TrialNone": "TrialNone", "TrialList": "TrialList",
+    "FunctionValue": "['f'] is FunctionValue.more.<locals>.<lambda>, but the constructor makes NoneType",
+    "ObjectValue": "attribute ObjectValue.trial['o'] is an object, which cannot be saved",
+    "DateValue": "['n'] is a date, which cannot be saved",
+    "BytesValue": "['b'] is a ndarray, which cannot be saved",
+    "ComplexValue": "['c'] is a ndarray, which cannot be saved",
 }  # fmt: skip
 
 
