@@ -160,8 +160,10 @@ class TrialVectorEnv(Batch):
         """
         actions, rewards, last_gt = seen
         n = self.num_envs
-        if actions.shape != (n,) or actions.dtype.kind not in "iub" or not all(
-            self.single_action_space.contains(action) for action in actions
+        if (
+            actions.shape != (n,)
+            or actions.dtype.kind not in "iub"
+            or not all(self.single_action_space.contains(action) for action in actions)
         ):
             raise ValueError(f"the last actions: expected {n} of {self.single_action_space}, got {actions!r}")
         if rewards.shape != (n,) or rewards.dtype.kind != "f" or len(last_gt) not in (0, n):
