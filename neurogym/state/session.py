@@ -188,6 +188,9 @@ def check_trial(trial: Trials, path: str) -> None:
     total, task = trial.total, trial.env
     if trial.n != 1:
         raise ValueError(f"{path}: expected one trial, got {trial.n}")
+    for name, steps in {"length": trial.length, "go": trial.go}.items():
+        if steps is not None and (steps.shape != (1,) or steps.dtype.kind not in "iu"):
+            raise ValueError(f"{path}.{name}: expected a whole number for one trial, got {steps!r}")
     if not 1 <= trial.length.item(0) <= total:
         raise ValueError(f"{path}: a trial of {trial.length.item(0)} steps in {total} rows")
     actions = (task.accepted_actions,)
