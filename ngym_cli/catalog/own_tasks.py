@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli.catalog import reference
 from ngym_cli.config.docstrings import summary
@@ -129,10 +129,15 @@ def _contract(kind: str) -> Contract:
     def named(functions: Iterable[Callable[..., None]]) -> dict[str, Callable[..., None]]:
         return {each.__name__.removeprefix(f"{kind}_").replace("_", "-"): each for each in functions}
 
-    module = own_cells if kind == "network" else own_parts
-    checks = module.CHECKS if kind == "network" else module.CHECKS[kind]
-    make = own_cells.CellSubject if kind == "network" else own_parts.PartSubject
-    return Contract(lambda task: make(task.name, task.entry), *map(named, (checks, module.BASIC, module.ADVICE)))
+    make: Callable[[str, Any], object]
+    groups: tuple[Iterable[Callable[..., None]], ...]
+    if kind == "network":
+        make = own_cells.CellSubject
+        groups = (own_cells.CELL_CHECKS, own_cells.BASIC_CELL_CHECKS, own_cells.CELL_ADVICE)
+    else:
+        make = own_parts.PartSubject
+        groups = (own_parts.CHECKS[kind], own_parts.BASIC, own_parts.ADVICE)
+    return Contract(lambda task: make(task.name, task.entry), *map(named, groups))
 
 
 def planned(number: int, kind: str = "task") -> Row:

@@ -136,7 +136,7 @@ def test_files_that_may_not_grow_end_a_run_with_one_line(tmp_path):
     arguments = ["run", "--timesteps", "20000", "--checkpoint-every", "4096", "--eval-trials", "50", "--name", "quota"]
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # a state has more, weights less
 
     command = [sys.executable, "-m", "ngym_cli", *arguments]
     ended = subprocess.run(command, cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True, timeout=120)

@@ -35,7 +35,7 @@ def test_there_are_papers():
 
 def test_its_file_says_what_was_done_and_found(paper):
     config = paper.config
-    assert not paper.own
+    assert not paper.is_custom
     assert len(re.findall(r"[.!?](?:\s|$)", config.summary)) >= 2, "two sentences: what was done, what was found"
     assert re.search(r"\((19|20)\d\d\)", config.citation)
     assert config.settings, "settings with their sources"

@@ -9,7 +9,6 @@ import pytest
 from ngym_cli.config.launch import check_options
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import recipe
-from ngym_cli.sweeps.launchers import slurm
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_what_clusters_need_can_be_said():
 
 def test_without_slurm_nothing_is_made(ngym, tmp_path, monkeypatch):
     pytest.importorskip("submitit", reason="submitit is not installed (pip install 'ngym[slurm]')")
-    monkeypatch.setattr(slurm.shutil, "which", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     result = ngym("sweep", "--task", "RDM-v0", "--seed", "0:2", "--on", "slurm")
     assert result.code == 2
     assert result.err == "ngym: there is no Slurm here: sbatch is not installed\n"

@@ -146,7 +146,7 @@ def test_a_display_that_nobody_sees_does_not_end_a_run(terminal):
     display.stop()
 
 
-@pytest.mark.parametrize("kilobytes", [4, 30, 100])
+@pytest.mark.parametrize("kilobytes", [4, 20, 40])
 def test_a_full_disk_is_one_line(tmp_path, kilobytes):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024))
