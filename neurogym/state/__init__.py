@@ -78,8 +78,12 @@ def restore(env: gym.Env, state: Data) -> None:
     task: Any = env.unwrapped
     if isinstance(task, SingleTrial) and task.cursor.block is None:
         env.reset()  # what the constructor leaves to the first reset is there then
+    name = type(task).__name__
     try:
-        SessionDecoder().session(env, state, type(env.unwrapped).__name__)
+        SessionDecoder().session(env, state, name)
+        if "before" in state.get("trials", {}):  # trials after these must be possible as well, or training would fail
+            task.make_trials(task.ahead.block.n)
+            SessionDecoder().session(env, state, name)
     except _MISFITS as error:
         raise ValueError(f"the saved state does not fit {env}: {error}") from error
 

@@ -10,6 +10,7 @@ import numpy as np
 from neurogym.rules import OUTCOMES
 from neurogym.state.plain import CannotSave, Data, Decoder, Encoder, has_state
 from neurogym.trials import Trials
+from neurogym.trials.cursor import MOST_ROWS
 from neurogym.trials.events import OUTCOME, TABLES
 from neurogym.trials.single import SingleTrial
 
@@ -17,6 +18,8 @@ from neurogym.trials.single import SingleTrial
 _OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
 #: Reports of trials, on which no trial that is made ahead can depend.
 _REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
+#: Most trials that are made again for a saved session, so that no file can ask for all memory.
+MOST_AGAIN = 1 << 17
 
 
 def _left_out(kind: type) -> frozenset[str]:
@@ -121,7 +124,7 @@ class SessionDecoder:
         task: Any = env.unwrapped
         trials = data.get("trials", {})
         if "before" in trials:
-            n = _whole_number(trials["n"], 1, 1 << 30, "number of trials")
+            n = _whole_number(trials["n"], 1, MOST_AGAIN, "number of trials in the block")
             SessionDecoder().session(task.top, trials["before"], path)
             task.make_ahead(n)
         for layer, saved_layer in zip(new, data["layers"], strict=True):
@@ -141,7 +144,7 @@ class SessionDecoder:
 
     def _trials(self, task: Any, data: Data, path: str) -> None:
         ahead, cursor = task.ahead, task.cursor
-        ahead.sizes = tuple(_whole_number(size, 0, 1 << 40, "size of a block") for size in data["sizes"])
+        ahead.sizes = tuple(_whole_number(size, 0, MOST_ROWS, "size of a block") for size in data["sizes"])
         if "before" in data:
             ahead.next = _whole_number(data["next"], 0, ahead.block.n, "next trial")
             ahead.is_stale = bool(data["is_stale"])
@@ -183,6 +186,11 @@ def check_trial(trial: Trials, path: str) -> None:
         ValueError: If a shape, a type or a number is not possible.
     """
     total, task = trial.total, trial.env
+    if trial.n != 1:
+        raise ValueError(f"{path}: expected one trial, got {trial.n}")
+    for name, steps in {"length": trial.length, "go": trial.go}.items():
+        if steps is not None and (steps.shape != (1,) or steps.dtype.kind not in "iu"):
+            raise ValueError(f"{path}.{name}: expected a whole number for one trial, got {steps!r}")
     if not 1 <= trial.length.item(0) <= total:
         raise ValueError(f"{path}: a trial of {trial.length.item(0)} steps in {total} rows")
     actions = (task.accepted_actions,)

@@ -149,8 +149,26 @@ class TrialVectorEnv(Batch):
             else:
                 self._pools.load(i, task.cursor.alone())
         self._pools.set_state(state["batch"])
-        self._actions, self._rewards, last_gt = state["seen"]
+        self._actions, self._rewards, last_gt = self._checked(state["seen"])
         self._last_gt = last_gt if len(last_gt) else None
+
+    def _checked(self, seen: list[np.ndarray]) -> list[np.ndarray]:
+        """What the agents saw last, if it has the shapes and types of this batch.
+
+        Raises:
+            ValueError: If it has not.
+        """
+        actions, rewards, last_gt = seen
+        n = self.num_envs
+        if (
+            actions.shape != (n,)
+            or actions.dtype.kind not in "iub"
+            or not all(self.single_action_space.contains(action) for action in actions)
+        ):
+            raise ValueError(f"the last actions: expected {n} of {self.single_action_space}, got {actions!r}")
+        if rewards.shape != (n,) or rewards.dtype.kind != "f" or len(last_gt) not in (0, n):
+            raise ValueError(f"the last rewards and ground truths: expected {n} numbers each, got {seen[1:]!r}")
+        return seen
 
     # -- Gymnasium's interface ----------------------------------------------------------------------------------------
 

@@ -250,6 +250,8 @@ class Pools:
                 raise ValueError(f"the batch: expected {self.n} finite numbers, got {values!r}")
         if np.any(trial < 0) or np.any(trial >= self.n_trials):
             raise ValueError("the batch: an environment is outside its trials")
+        if np.any(steps < 0) or np.any(steps >= np.array(self._filled)):  # before the sum, which may overflow
+            raise ValueError("the batch: an environment is outside its trial")
         self.trial[:], self.skipped[:], self.score[:], self.sum[:], self.aborts[:] = (
             trial,
             skipped,
@@ -259,7 +261,7 @@ class Pools:
         )
         self.begin(every)
         self.at += steps
-        if np.any(steps < 0) or np.any(self.at - every * self._capacity >= np.array(self._filled)):
+        if np.any(self.at - every * self._capacity >= np.array(self._filled)):
             raise ValueError("the batch: an environment is outside its trial")
 
 

@@ -284,13 +284,19 @@ def checkpoint_deep(path):
 
 
 def checkpoint_block(path):
-    def swell(tree):
-        for item in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-            swell(item)
-        if isinstance(tree, dict) and tree.get("__kind__") == "block":
-            tree["n"] = tree["total"] = 1 << 60
+    edit_state(path, lambda state: [env["trials"].update(n=1 << 30) for env in state["environments"]["envs"]])
 
-    edit_state(path, swell)
+
+def checkpoint_sizes(path):
+    edit_state(path, lambda state: [env["trials"].update(sizes=[1 << 39] * 2) for env in state["environments"]["envs"]])
+
+
+def checkpoint_next(path):
+    edit_state(path, lambda state: state["environments"]["envs"][3]["trials"].update(next=-1))
+
+
+def checkpoint_before(path):
+    edit_state(path, lambda state: state["environments"]["envs"][3]["trials"].pop("before"))
 
 
 def checkpoint_counters(path):
@@ -318,7 +324,10 @@ CHECKPOINTS = [
     (checkpoint_nan, "not finite"),
     (checkpoint_bits, "checksum"),
     (checkpoint_deep, "damaged"),
-    (checkpoint_block, "block"),
+    (checkpoint_block, "number of trials in the block"),
+    (checkpoint_sizes, "size of a block"),
+    (checkpoint_next, "next trial"),
+    (checkpoint_before, "does not fit"),
     (checkpoint_counters, "counters"),
     (checkpoint_environments, "environments"),
     (checkpoint_missing, "missing"),
@@ -355,27 +364,61 @@ def crafted(name, change):
     return attack
 
 
-BLOCK = "/ahead/own/pairs/0/1"  #: the block of trials that were made ahead
-PLACES = ["batch/0", f"{BLOCK}/length/value", f"{BLOCK}/offset/value"]
-ROWS = ["rows/rows/_code", "rows/counts/0", "rows/counts/1"]  #: entries of tables that rows have, numbers of both
-EVENTS = "rows/tables/event"
+@pytest.fixture(scope="module")
+def in_a_trial(tmp_path_factory):
+    """A run whose trials depend on the agent, so that checkpoints have the rows of the current trial."""
+    from tests.ngym_cli.conftest import configuration, interrupt
+
+    config = configuration(task="MatchingPenny-v0", timing={})
+    return interrupt(config, tmp_path_factory.mktemp("trial"), "cut", 3000).path
 
 
-@pytest.mark.parametrize("number", [10**6, 2**30, -(2**30), -1])
-@pytest.mark.parametrize("name", [*PLACES, *ROWS])
+PLACES = ["batch/0", "batch/1"]  #: the current trial of each environment, and the step in it
+TRIAL = "trials/trial/pairs"  #: the current trial where trials are not made ahead: entries in the order of CONTENTS
+LENGTH, EVENT, GO = f"{TRIAL}/3/1/value", f"{TRIAL}/5/1/pairs/4/1/value", f"{TRIAL}/6/1/value"
+
+
+def test_the_entries_of_trials_that_are_damaged_are_what_they_are_called(in_a_trial):
+    saved = checkpoints.latest(in_a_trial / checkpoints.FOLDER)[0]
+    trial = dict(saved.environments["envs"][0]["trials"]["trial"]["pairs"])
+    assert list(trial)[3] == "length" and list(trial)[6] == "go"
+    assert trial["fields"]["pairs"][4][0] == "event"
+
+
+@pytest.mark.parametrize("number", [10**6, 2**30, -(2**30), -1, 2**63 - 1])
+@pytest.mark.parametrize("name", PLACES)
 def test_a_place_outside_of_the_trials_is_refused(ngym, interrupted, tmp_path, name, number):
     refused(ngym, interrupted, tmp_path, crafted(name, lambda array: np.full_like(array, number)))
 
 
+@pytest.mark.parametrize("number", [10**6, 2**30, -(2**30), -1, 0, 2**63 - 1])
+def test_a_trial_longer_than_its_rows_is_refused(ngym, in_a_trial, tmp_path, number):
+    refused(ngym, in_a_trial, tmp_path, crafted(LENGTH, lambda array: np.full_like(array, number)))
+
+
 @pytest.mark.parametrize("number", [5, 6, 7])
-def test_an_event_that_does_not_exist_is_refused(ngym, interrupted, tmp_path, number):
-    refused(ngym, interrupted, tmp_path, crafted(EVENTS, lambda array: np.full_like(array, number)))
+def test_an_event_that_does_not_exist_is_refused(ngym, in_a_trial, tmp_path, number):
+    refused(ngym, in_a_trial, tmp_path, crafted(EVENT, lambda array: np.full_like(array, number)))
 
 
-@pytest.mark.parametrize("change", [lambda a: a[:-1], lambda a: a.astype(np.float64), lambda a: a[None]])
-@pytest.mark.parametrize("name", [*PLACES, *ROWS, EVENTS, f"{BLOCK}/go/value"])
+OTHER = [lambda a: a[:-1], lambda a: a.astype(np.float64), lambda a: a[None]]
+
+
+@pytest.mark.parametrize("change", OTHER)
+@pytest.mark.parametrize("name", [*PLACES, "seen/0"])
 def test_an_array_of_another_shape_or_type_is_refused(ngym, interrupted, tmp_path, name, change):
     refused(ngym, interrupted, tmp_path, crafted(name, change))
+
+
+@pytest.mark.parametrize("change", OTHER)
+@pytest.mark.parametrize("name", [LENGTH, EVENT, GO])
+def test_an_array_of_the_trial_of_another_shape_or_type_is_refused(ngym, in_a_trial, tmp_path, name, change):
+    refused(ngym, in_a_trial, tmp_path, crafted(name, change))
+
+
+@pytest.mark.parametrize("change", [lambda a: a[:0], lambda a: a[None, None, None]])
+def test_a_session_from_which_no_trial_can_be_made_is_refused(ngym, interrupted, tmp_path, change):
+    refused(ngym, interrupted, tmp_path, crafted("envs/3/layers/3/attributes/theta/value", change))
 
 
 def refused(ngym, interrupted, tmp_path, attack):

@@ -59,8 +59,11 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     assert len(figures.draw(path, ["likelihood", "likelihood"], FigureFiles())) == 1
     rows = figures.draw(path, (), FigureFiles())
     assert [row["id"] for row in rows] == list(figures.FIGURES)
-    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["id"] != "bottlenecks")
-    assert "disentangled" in rows[-1]["reason"]
+    reasons = {row["id"]: row["reason"] for row in rows if row["path"] is None}
+    assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["path"] is not None)
+    missing = {"bottlenecks": "disentangled", "trace": "--posterior"}
+    missing |= dict.fromkeys(("quantiles", "accuracy", "times", "delta"), "no model of times")
+    assert reasons.keys() == missing.keys() and all(words in reasons[name] for name, words in missing.items())
     fit(rat, model="logistic", folds=2, runs=tmp_path / "runs", name="g")
     with pytest.raises(UserError, match="glm-hmm"):
         figures.draw(folder.named("g", tmp_path / "runs"), ["states"], FigureFiles())
@@ -318,6 +321,7 @@ def test_mistakes_get_one_line(rat, tmp_path, settings, words):
 )
 def test_saved_policies_predict_as_fitted_ones(model, rat, tmp_path, monkeypatch):
     from ngym_cli.evaluation import simulation
+    from ngym_cli.fitting import folder
 
     monkeypatch.chdir(tmp_path)
     if model == "own":
@@ -328,7 +332,7 @@ def test_saved_policies_predict_as_fitted_ones(model, rat, tmp_path, monkeypatch
         )
     result = fit(rat, model=model, units=2, folds=2, seeds=1, name="a")
     label = list(result["models"])[-1]
-    label, _, policy, _ = simulation.load(simulation.find("a", Path("runs")), label)
+    label, _, policy, _ = simulation.load(folder.find("a", Path("runs")), label)
     table = prepared(read_data(FitSettings(table=rat, folds=2))).table
     built = registry.build([model], (2,), 1)[label]
     again = built.fit([Problem(table, 0)])[0].policy
@@ -358,7 +362,7 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
         "expected NAME=COLUMN": {"stimuli": "coh=coh*1.2.3"},
         "given twice": {"stimuli": "coh=coh,coh=coh*2"},
         "no such table of trials": {"compare": "nowhere.csv"},
-        "which --compare names": {"columns": "map.toml"},
+        "which compare= names": {"columns": "map.toml"},
     }.items():
         with pytest.raises(UserError, match=message):
             nc.simulate(result, "RDM-v0", overwrite=True, **wrong)
