@@ -105,7 +105,7 @@ def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
         run.update(**references, **learning.origin)
         hooks.begun(run)
         learning = replace(learning, callbacks=[*learning.callbacks, *hooks.callbacks])
-    return _learn(run, resolved, learning, hooks)
+        return _learn(run, resolved, learning, hooks)
 
 
 def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None) -> RunResult:
