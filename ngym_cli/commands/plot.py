@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,7 +98,8 @@ def execute(request: PlotRequest) -> None:
         if request.list_figures:
             _print_available(requests.available(view), request.as_json)
             return
-        rows = requests.draw(view, figures, files, lambda name: tell(f"drawing {name}", style="dim"))
+        announce = (lambda name: tell(f"drawing {name}", style="dim")) if sys.stderr.isatty() else (lambda name: None)
+        rows = requests.draw(view, figures, files, announce)
     if request.as_json:
         terminal.print_json(rows)
         return
