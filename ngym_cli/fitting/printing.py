@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from neurogym.analysis.results import Estimate
-from ngym_cli.fitting.folder import FitRecord, PosteriorRecord, RecoveryRecord, ScoreRecord, ranked, score_tables
+from ngym_cli.fitting.design import hardest
+from ngym_cli.fitting.folder import (
+    DesignRecord,
+    FitRecord,
+    PosteriorRecord,
+    RecoveryRecord,
+    ScoreRecord,
+    ranked,
+    score_tables,
+)
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
 #: Most parameters of a model that are printed.
@@ -50,6 +59,8 @@ def show(record: FitRecord) -> None:
                 out.print(f"  and {len(rows_of_subject) - MOST} more in fit.json")
             for note in about.get("notes", {}).get(who, []):
                 out.print(f"  note: {note}", soft_wrap=True)
+    if record.get("design"):
+        _design(record["design"])
     if record.get("recovery"):
         _recovery(record["recovery"])
     out.print(record["path"], soft_wrap=True)
@@ -102,6 +113,24 @@ def score_cells(score: ScoreRecord) -> list[str]:
     against = [f"{difference.value:+.4f}", difference.interval(".4f")] if difference.se else ["best", ""]
     log_likelihood = estimate_cells(Estimate.from_record(score["log_likelihood"]))
     return [*log_likelihood, f"{score['probability']['value']:.4f}", *against]
+
+
+def _design(record: DesignRecord) -> None:
+    """Print the pair of models that is hardest to separate in each condition of each task."""
+    numbers = [f"{n:,} trials" for n in record["trials"]]
+    rows = [
+        [f"{row['task']}, {row['condition']}", f"{row['true']} / {row['rival']}",
+         *(f"{factor['value'] or 0:.1f}" for factor in row["log_bayes_factor"]),
+         f"{row['correct'][-1]:.0%}", "-" if row["trials_needed"] is None else f"{row['trials_needed']:,.0f}"]
+        for row in hardest(record)
+    ]  # fmt: skip
+    header = ["design: task, condition", "true / rival (hardest pair)", *numbers, "right", "for 3 nats"]
+    print_columns(rows, header, right=len(numbers) + 2)
+    console().print(
+        f"expected log Bayes factors (nats) of new {record['scored']}, means of {record['repeats']} simulations; "
+        "right: share of simulations that favour the true model",
+        soft_wrap=True,
+    )
 
 
 def _recovery(record: RecoveryRecord) -> None:

@@ -154,8 +154,11 @@ class Agent:
             estimates = {p.name: p.estimate(x[k, j], se[j]) for j, p in enumerate(parameters)}
             policy = AgentPolicy(self, parameters, x[k], len(each.table.choices))
             fits.append(
-                Fitted(self.name, policy, estimates, float(score[k]), {"unbounded": x[k], "unbounded_variance": se**2})
-            )
+                Fitted(
+                    self.name, policy, estimates, float(score[k]),
+                    {"unbounded": x[k], "unbounded_variance": se**2, "covariance": covariance[k]},
+                )
+            )  # fmt: skip
         return fits
 
     def to_arrays(self, policy: AgentPolicy) -> dict[str, FloatArray]:
