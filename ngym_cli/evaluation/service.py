@@ -211,9 +211,10 @@ def _policies(
 
         yield *load_to_act(run, config), False
         return
-    from ngym_cli.agents import checkpoints, saving, threads
+    from ngym_cli import processes
+    from ngym_cli.agents import checkpoints, saving
 
-    threads.one_in_torch()
+    processes.limit_torch()
     policy, _ = saving.load_policy(run, config)
     by_step = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
     if not by_step:

@@ -21,8 +21,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.training.curriculum import Curriculum, Stage
-from ngym_cli.training.curves import Curves
-from ngym_cli.training.evaluator import Evaluator
+from ngym_cli.training.curves import Curves, Evaluator
 from ngym_cli.training.stopping import Stop, StopRequest, Until
 
 if TYPE_CHECKING:
