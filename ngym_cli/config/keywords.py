@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic_core import PydanticUndefined
 
 from ngym_cli.config.fields import AnyRequest, Option, Request, checked, options_of
-from ngym_cli.config.nested import merge, nest
+from ngym_cli.config.values import merge, nest
 from ngym_cli.errors import UserError, did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])

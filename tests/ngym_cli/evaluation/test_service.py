@@ -10,6 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
+from ngym_cli.evaluation.comparison import draw_side_by_side
+from ngym_cli.figures.style import styled
 from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.trial_table import read_trials
 
@@ -209,6 +211,21 @@ def test_beside_the_monkeys(ngym, run):
     assert rows["accuracy"]["b"]["value"] == pytest.approx(0.8094, abs=1e-4)
     assert Path(result["figure"]).read_bytes().startswith(b"\x89PNG")
     assert result["distance"] > 0
+
+
+def test_a_comparison_without_reaction_times_has_no_empty_panel():
+    coherence = np.tile([0.0, 12.8, 51.2], 60)
+    table = {
+        "coh": coherence,
+        "ground_truth": np.tile([1.0, 2.0], 90),
+        "choice": np.where(coherence > 0, np.tile([1.0, 2.0], 90), 1.0),
+        "outcome": np.where((coherence > 0) | (np.arange(180) % 2 == 0), "correct", "error"),
+    }
+    with styled():
+        figure = draw_side_by_side({"network": table, "animal": table})
+    titles = [axes.get_title(loc="left").split(",")[0] for axes in figure.axes]
+    assert titles == ["psychometric curve", "accuracy"]
+    assert all(axes.containers for axes in figure.axes)  # points with intervals in each
 
 
 def test_an_evaluation_that_holds_more_is_not_replaced(ngym, run):
