@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli import runs, terminal
-from ngym_cli.agents import threads
+from ngym_cli import processes, runs, terminal
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation
 from ngym_cli.api.references import reference_of
@@ -109,7 +108,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Any) -> Figures:
     from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     references = [reference(word) for word in words] or [runs.LATEST]
     read = read_keywords(PlotRequest, {"words": references, "overwrite": overwrite, **request}, convert=_written)
     files = FigureFiles(read.format, read.style, read.out, read.overwrite)
@@ -295,7 +294,7 @@ def export(run: Result = "latest", to: str | None = None, **request: Any) -> Pat
     Raises:
         UserError: if the run or the format does not exist, or the file exists.
     """
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.agents import formats
     from ngym_cli.fitting import folder as fits
 
@@ -349,7 +348,7 @@ def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = N
     Raises:
         UserError: if the run does not exist, no trial fits, or the file exists.
     """
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.figures import watch as drawing
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.style import styled

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngym_cli import runs, terminal
-from ngym_cli.agents import threads
+from ngym_cli import processes, runs, terminal
 from ngym_cli.errors import UserError
 from ngym_cli.runs import managing
 from ngym_cli.training.progress import Display, LiveDisplay
@@ -67,8 +66,8 @@ def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
 
 
 def _prepare(threads_for_learning: int | None = None) -> None:
-    threads.learn_with(threads_for_learning)
-    threads.limit_libraries()
+    processes.set_learning_threads(threads_for_learning)
+    processes.limit_libraries()
 
 
 def _folder(outcome: RunResult, progress: bool) -> Path:
@@ -93,7 +92,7 @@ def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCall
         if tags:
             managing.tag(run, tags)
 
-    return Hooks(lambda resolved, facts: threads.one_in_torch(), display, begun=begun, callbacks=callbacks)
+    return Hooks(lambda resolved, facts: processes.limit_torch(), display, begun=begun, callbacks=callbacks)
 
 
 def in_notebook() -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.api import running, settings
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
@@ -87,7 +87,7 @@ def sweep(
     from ngym_cli.sweeps.recipe import zip_groups
 
     refuse_while_importing()
-    threads.limit_libraries()
+    processes.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
     given: dict[str, object] = {}
     if groups := zip_groups([ALIASES.get(word, word) for word in group] for group in zip):
@@ -312,7 +312,7 @@ def reproduce(
         UserError: if the paper does not exist, or no network could be trained.
         KeyboardInterrupt: if interrupted; the same call continues.
     """
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.papers import collection, reproduction
     from ngym_cli.papers.request import ReproduceRequest
     from ngym_cli.sweeps import control

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
 from ngym_cli.config.fields import AnyRequest, Option, Request, checked, options_of
-from ngym_cli.config.nested import merge, nest
 from ngym_cli.config.options import refused
+from ngym_cli.config.values import merge, nest
 from ngym_cli.errors import UserError, did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
