@@ -279,5 +279,5 @@ def test_a_table_without_correctness_leaves_accuracy_out(ngym, run, tmp_path):
 def test_a_table_that_cannot_be_compared_gets_one_line(ngym, run, tmp_path):
     (tmp_path / "a.csv").write_text("choice,correct\nleft,1\nright,perhaps\n")
     refused = ngym("eval", run, "--trials", "20", "--compare", tmp_path / "a.csv")
-    assert refused.code == 2 and "column 'correct', row 2: found 'perhaps', expected 0 or 1" in refused.err
+    assert refused.code == 2 and "column 'correct', row 2 (line 3): found 'perhaps', expected 0 or 1" in refused.err
     assert ngym("eval", run, "--columns", tmp_path / "a.toml").code == 2
