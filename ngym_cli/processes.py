@@ -94,7 +94,7 @@ def protect_command_line() -> None:
     packages, so that a checkout that is not installed still runs.
     """
     os.environ.update(SAFE_ENVIRONMENT)
-    here = os.getcwd()
+    here = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
     if sys.path and sys.path[0] in ("", here) and not sys.flags.safe_path:
         sys.path.append(sys.path.pop(0))
     if os.path.lexists("matplotlibrc"):
@@ -115,7 +115,7 @@ def open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - open until the process ends
 
 
 @contextlib.contextmanager
@@ -160,4 +160,4 @@ def ignore_relative_paths() -> None:
 
 
 def _absolute(path: str) -> str:
-    return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))  # noqa: PTH117

@@ -243,7 +243,7 @@ class SingleTrial(BaseEnv):
         self.trial_choice = None
         hold = 0 if self.rule is None else self.rule.hold
         moved = choice != hold if type(choice) is int else np.any(np.asarray(choice) != hold)
-        responded = moved and (outcome == CORRECT or outcome == ERROR)
+        responded = moved and (outcome in (CORRECT, ERROR))
         info["new_trial"] = True
         info["trial"] = self.trial
         info["performance"] = float(self.performance)

@@ -64,7 +64,7 @@ def learning() -> int:
 
 def learn_with(threads: int | None) -> None:
     """Set the number of learning threads; by default ``OMP_NUM_THREADS``, else the number of cores."""
-    global _learning
+    global _learning  # noqa: PLW0603 - a setting of the process, like the threads of torch
     _learning = threads or _from_user() or cores()
 
 
