@@ -419,11 +419,11 @@ def report(device: str, tiny: bool, seconds: float, problem: str) -> JSON:
     import torch
 
     from neurogym import kernels
-    from ngym_cli.agents import threads
+    from ngym_cli import processes
     from ngym_cli.agents.algorithms.sb3 import Learner
 
-    threads.learn_with(None)
-    torch.set_num_threads(max(1, threads.cores()))
+    processes.set_learning_threads(None)
+    torch.set_num_threads(max(1, processes.cores()))
     Learner.on_device = True if device == "cpu" else None
     shape = TINY if tiny else FULL
     cells, budget = CELLS, Budget(seconds, 1e9 if tiny else 12.0, shape)
@@ -434,7 +434,7 @@ def report(device: str, tiny: bool, seconds: float, problem: str) -> JSON:
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
         "python": platform.python_version(),
-        "cores": threads.cores(),
+        "cores": processes.cores(),
         "kernels": kernels.variant(),
         "build": problem,
         "settings": {**shape._asdict(), "task": "RDM-v0"},

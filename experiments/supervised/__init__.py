@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from experiments.records.record import Record, Row, Rows
-from ngym_cli.agents.algorithms.sequences import PackedRollout
+from ngym_cli.agents.algorithms.rollout import PackedRollout
 from ngym_cli.agents.from_config import build_model, complete
 from ngym_cli.agents.supervised.learner import Supervised
 from ngym_cli.agents.supervised.material import TrialStream

@@ -19,7 +19,7 @@ from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.config import RunConfig
 from ngym_cli.config.parts import keyword_parameters
-from ngym_cli.config.wrappers import find_wrapper
+from ngym_cli.config.tasks import find_wrapper
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:

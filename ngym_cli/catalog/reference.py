@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli.config import docstrings, parts
 from ngym_cli.config.options import about, is_optional, range_of
-from ngym_cli.config.wrappers import find_wrapper, wrapper_names
+from ngym_cli.config.tasks import find_wrapper, wrapper_names
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:

@@ -12,11 +12,9 @@ import gymnasium as gym
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import RunConfig
-from ngym_cli.config.durations import written_duration
 from ngym_cli.config.parts import keyword_parameters
-from ngym_cli.config.sections import with_none
-from ngym_cli.config.tasks import Task, built_in, find_task
-from ngym_cli.config.wrappers import ALWAYS, find_wrapper
+from ngym_cli.config.sections import with_none, written_duration
+from ngym_cli.config.tasks import ALWAYS, Task, built_in, find_task, find_wrapper
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError
@@ -75,7 +73,8 @@ def rounding(config: RunConfig, properties: TaskProperties) -> str | None:
         if isinstance(written, bool) or not isinstance(written, int | float) or period not in starts:
             continue
         actual = float(ends[period] - starts[period])
-        if abs(actual - written) > 1e-6 * properties.dt and actual > 0:
+        # Wrappers that move a period, such as reaction_time, change it by more than a step.
+        if 1e-6 * properties.dt < abs(actual - written) < properties.dt and actual > 0:
             changed.append(f"{period} {written:g} ms becomes {actual:g} ms")
     return f"durations are whole steps of {properties.dt:g} ms: {', '.join(changed)}" if changed else None
 

@@ -197,7 +197,7 @@ def forecast(recipe: Recipe, settings: Sequence[Setting]) -> Forecast:
         recipe: the recipe.
         settings: every setting, from `check`.
     """
-    from ngym_cli.agents.threads import cores
+    from ngym_cli.processes import cores
 
     entries = plan.entries(recipe)
     total, longest = _estimated_seconds(recipe, settings)

@@ -18,8 +18,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.type_aliases import MaybeCallback
 from torch import Tensor
 
+from ngym_cli.agents.algorithms.objective import Consolidation
 from ngym_cli.agents.device.selection import describe
-from ngym_cli.agents.penalties import Consolidation
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, Rollout
-from ngym_cli.agents.algorithms.sequences import PackedSteps
+from ngym_cli.agents.algorithms.objective import SILENT
+from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, PackedSteps, Rollout
 from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import PackedSequences
-from ngym_cli.agents.penalties import SILENT
 
 
 class Upload:
@@ -191,3 +192,66 @@ class DeviceExperience(Experience):
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return self.rollout.upload(array)
+
+
+Result = TypeVar("Result")
+
+logger = logging.getLogger("ngym_cli")
+
+
+class BatchSplitter:
+    """Number of parts in which batches fit into memory; it grows when memory runs out, with one line that says so.
+
+    Attributes:
+        n_parts: parts of each batch.
+    """
+
+    def __init__(self) -> None:
+        self.n_parts = 1
+
+    def __call__(self, n_sequences: int, compute: Callable[[int], Result]) -> Result:
+        """Return the result of `compute`, a function of the number of parts.
+
+        Args:
+            n_sequences: sequences of the batch, which are not divided.
+            compute: raises `torch.cuda.OutOfMemoryError` if a part is too large.
+
+        Raises:
+            torch.cuda.OutOfMemoryError: if a single sequence is too large.
+        """
+        while True:
+            try:
+                return compute(min(self.n_parts, n_sequences))
+            except torch.cuda.OutOfMemoryError:
+                if self.n_parts >= n_sequences:
+                    raise
+                self.n_parts = min(2 * self.n_parts, n_sequences)
+            if torch.cuda.is_available():  # outside of the handler, which holds on to tensors
+                torch.cuda.empty_cache()
+            logger.warning("a batch is too large for the memory of the device; it is split into %d", self.n_parts)
+
+
+Batch = TypeVar("Batch")
+
+
+class Prefetch(Generic[Batch]):
+    """Makes batches one ahead, in the same order and by the same calls as without.
+
+    Args:
+        make: returns the next batch; called by one thread at a time.
+    """
+
+    def __init__(self, make: Callable[[], Batch]) -> None:
+        self._make = make
+        self._pool = ThreadPoolExecutor(1, "trials made ahead")
+        self._pending: Future[Batch] | None = None
+
+    def take(self) -> Batch:
+        """Return the next batch."""
+        pending, self._pending = self._pending, None
+        return self._make() if pending is None else pending.result()
+
+    def start(self) -> None:
+        """Begin to make the next batch."""
+        if self._pending is None:
+            self._pending = self._pool.submit(self._make)

@@ -178,7 +178,7 @@ def test_callbacks_are_a_list_for_a_run_and_for_each_run_of_a_sweep():
 
 def test_built_in_classes_have_their_own_names():
     from neurogym.wrappers import PassReward
-    from ngym_cli.agents.networks.built_in import GRU
+    from ngym_cli.agents.networks.gated import GRU
 
     assert references.reference_of("network", GRU) == "gru"
     assert references.reference_of("algorithm", nc.RecurrentA2C) == "recurrent_a2c"

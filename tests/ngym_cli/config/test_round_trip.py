@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from neurogym.envs.registration import every_task
 from ngym_cli.config import from_dict
-from ngym_cli.config.wrappers import argument_types, find_wrapper, wrapper_names
+from ngym_cli.config.tasks import argument_types, find_wrapper, wrapper_names
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.sweeps import recipe as recipes
 

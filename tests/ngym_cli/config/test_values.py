@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ngym_cli.agents.perturbation import parse as parse_perturbation
-from ngym_cli.config.durations import duration_for_task, parse_duration, written_duration
+from ngym_cli.config.sections import duration_for_task, parse_duration, written_duration
 from ngym_cli.config.values import (
     Call,
     parse_assignments,

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import find_task
-from ngym_cli.config.wrappers import FOR_PROGRAMS, argument_types, find_wrapper, wrapper_names
+from ngym_cli.config.tasks import FOR_PROGRAMS, argument_types, find_task, find_wrapper, wrapper_names
 from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.stack import make_env
 from ngym_cli.errors import UserError

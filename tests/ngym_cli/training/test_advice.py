@@ -8,7 +8,7 @@ from ngym_cli.agents import per_task
 from ngym_cli.agents.from_config import complete
 from ngym_cli.config import from_dict
 from ngym_cli.environments.defaults import resolve
-from ngym_cli.training.advice import advance_notice, advice, shortfall
+from ngym_cli.training.progress import advance_notice, advice, shortfall
 
 
 def summary(score, chance=0.5, ceiling=0.96, blind=0.5):

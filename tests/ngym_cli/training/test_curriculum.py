@@ -16,7 +16,7 @@ from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
-from ngym_cli.training.evaluator import Evaluator
+from ngym_cli.training.curves import Evaluator
 from ngym_cli.training.main_loop import Hooks, resume, train
 from ngym_cli.training.prepare import prepare
 from ngym_cli.training.progress import Display, LiveDisplay

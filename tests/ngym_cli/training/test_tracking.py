@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ngym_cli.training import tracking
+from ngym_cli.training import prepare, tracking
 
 RUN = ("run", "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "2000", "--eval-trials", "20", "--name", "a")
 
@@ -44,12 +44,11 @@ def test_mlflow_has_parameters_and_every_point_of_the_curves(ngym, tmp_path, off
 
 
 def test_a_service_that_fails_is_told_of_and_the_run_goes_on(ngym, offline, monkeypatch):
-    from ngym_cli.training import tracking
 
     def fails(*arguments):
         raise ConnectionError("the service is down")
 
-    monkeypatch.setattr(tracking, "_library", lambda name: None)
+    monkeypatch.setattr(prepare, "tracking_library", lambda name: None)
     monkeypatch.setitem(tracking.TRACKERS, "wandb", fails)
     result = ngym(*RUN, "--track", "wandb")
     assert result.code == 0
@@ -81,7 +80,7 @@ def test_a_figure_that_fails_does_not_end_the_tracking(ngym, monkeypatch):
             steps.append("closed")
 
     monkeypatch.setitem(tracking.TRACKERS, "wandb", WithoutFigures)
-    monkeypatch.setattr(tracking, "require", lambda service: None)
+    monkeypatch.setattr(prepare, "tracking_library", lambda name: None)
     result = ngym("run", "--task", "GoNogo-v0", "--timesteps", "2000", "--name", "a", "--track", "wandb",
                   "--eval-every", "1000", "--eval-trials", "20")  # fmt: skip
     assert result.code == 0 and steps[-1] == "closed" and len(set(steps)) > 2

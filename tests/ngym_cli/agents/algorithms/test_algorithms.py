@@ -25,8 +25,8 @@ def test_defaults_are_arguments_of_the_class():
     import inspect
     from dataclasses import fields
 
+    from ngym_cli.agents.algorithms.objective import Penalties
     from ngym_cli.agents.algorithms.sb3 import Learner
-    from ngym_cli.agents.penalties import Penalties
 
     for spec in ALGORITHMS.values():
         expected = {key for base in spec.load().__mro__ if base is not object for key in signature(inspect, base)}

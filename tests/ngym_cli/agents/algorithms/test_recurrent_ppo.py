@@ -7,8 +7,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.rollout import Experience
-from ngym_cli.agents.algorithms.sequences import cut, minibatches
+from ngym_cli.agents.algorithms.rollout import Experience, cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ngym_cli.agents.algorithms.sequences import cut, minibatches, pack
+from ngym_cli.agents.algorithms.rollout import cut, minibatches, pack
 
 
 @pytest.mark.parametrize("bptt", [None, 1, 4, 7, 100])

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from neurogym import kernels
-from ngym_cli.agents.algorithms.sequences import cut
+from ngym_cli.agents.algorithms.objective import participation, silent_units
+from ngym_cli.agents.algorithms.rollout import cut
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.agents.networks.structure import Structure
-from ngym_cli.agents.penalties import participation, silent_units
 from ngym_cli.errors import UserError
 from tests.ngym_cli.agents.conftest import Recall
 
