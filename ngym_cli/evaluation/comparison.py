@@ -74,6 +74,8 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         ours = replace(ours, pse=None, threshold=None, slope=None)  # on other axes
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
+    if ours is not None and any(row.name == "PSE" for row in comparisons):
+        ours = replace(ours, pse=None)  # one number for one thing
     rows = [*comparisons, *(() if ours is None else _rows(ours, described))]
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
@@ -218,7 +220,7 @@ def _rows(ours: SubjectDescription, animal: SubjectDescription) -> list[Statisti
         "bias (logit)": (ours.bias, animal.bias),
         "point of subjective equality": (ours.pse, animal.pse),
         "threshold (75 %)": (ours.threshold, animal.threshold),
-        "slope": (ours.slope, animal.slope),
+        "logistic slope (logit per unit)": (ours.slope, animal.slope),
         "lapses, low end": (ours.lapse_low, animal.lapse_low),
         "lapses, high end": (ours.lapse_high, animal.lapse_high),
     }
