@@ -116,7 +116,7 @@ def _shell(command: str, folder: str) -> str:
     """Return what a command prints on a terminal; what it writes to the standard error is left out."""
     program, *arguments = shlex.split(command)
     line = [sys.executable, "-m", "ngym_cli", *arguments] if program == "ngym" else [program, *arguments]
-    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb"}
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
     reader, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (50, COLUMNS))
     printed = bytearray()
