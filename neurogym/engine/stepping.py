@@ -152,8 +152,7 @@ class Stepping(BaseEnv):
         cursor = self.cursor
         row, quiet = cursor.row, cursor.quiet
         if quiet is not None and stack is None and type(action) is int and 0 <= action < cursor.width:
-            plain = self._is_batched and self._is_settled and action < self._n_actions and self.render_mode is None
-            if plain and quiet[row * cursor.width + action]:  # nothing happens: the same as below, in half the time
+            if quiet[row * cursor.width + action]:  # nothing happens: the same as below, in half the time
                 cursor.row, self.event = row + 1, NONE
                 info: Info = {"new_trial": False}
                 if cursor.gt is not None:
