@@ -43,11 +43,11 @@ def items() -> list[str]:
 def make(item: str, seed: int) -> Row:
     """Return coverage, mean estimate and truth of each estimate of an observer."""
     name, size = item.split("/")
-    found = observers.coverage(name, REPEATS, seed, SIZES[size])
+    result = observers.coverage(name, REPEATS, seed, SIZES[size])
     return {
         estimate: {"coverage": round(float(covered), 3), "mean": round(float(mean), 4) if np.isfinite(mean) else None,
                    "truth": round(float(truth), 4)}
-        for estimate, (covered, mean, truth) in found.items()
+        for estimate, (covered, mean, truth) in result.items()
     }  # fmt: skip
 
 

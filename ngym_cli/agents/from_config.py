@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngym_cli.agents import own
+from ngym_cli.agents import user_classes
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.device.selection import choose
 from ngym_cli.agents.networks import NetworkSpec, find_network
@@ -60,11 +60,11 @@ def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
         special = TaskDefaults("the defaults of the algorithm apply")
     # An argument of a user's own cell may have the name, but not the meaning, of an option of built-in networks.
     alike = network.options.keys() - (network.own.keys() if network.own_class else ())
-    here = {name: value for name, value in special.network_args.items() if name in alike}
+    applicable = {name: value for name, value in special.network_args.items() if name in alike}
     if "dt" in network.options:
-        here["dt"] = facts.dt
-    if network.own_class is None and "memory" in network.options and "memory" not in here:
-        here["memory"] = float(max(network.options["memory"], facts.trial_steps))
+        applicable["dt"] = facts.dt
+    if network.own_class is None and "memory" in network.options and "memory" not in applicable:
+        applicable["memory"] = float(max(network.options["memory"], facts.trial_steps))
     timesteps = config.timesteps or default_steps(config, facts.id)
     usual = {**algorithm.rollout_for(facts.trial_steps), **special.hyperparameters}
     complete_hyperparameters(algorithm, {}, config.hyperparameters)  # refused before sizes are computed
@@ -73,7 +73,7 @@ def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
     if config.hyperparameters.get("draw") == "batch" and config.reset_state != "trial":
         raise UserError(f"draw=batch needs reset_state=trial, not {config.reset_state}, which continues sessions")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
-    network_args = complete_arguments(network, here, config.network_args)
+    network_args = complete_arguments(network, applicable, config.network_args)
     completed = {
         "dt": facts.dt if config.dt is None else config.dt,
         "network": network.name,
@@ -87,18 +87,18 @@ def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
     return ResolvedConfig.model_construct(**{**dict(config), **completed})  # every value is checked already
 
 
-def complete_hyperparameters(algorithm: AlgorithmSpec, usual: Values, given: Mapping[str, object]) -> Values:
+def complete_hyperparameters(algorithm: AlgorithmSpec, usual: Values, requested: Mapping[str, object]) -> Values:
     """Return all hyperparameters of an algorithm; see `ngym_cli.config.options.complete`."""
-    return options.complete(algorithm.hyperparameters, usual, given, f"hyperparameter of {algorithm.name}")
+    return options.complete(algorithm.hyperparameters, usual, requested, f"hyperparameter of {algorithm.name}")
 
 
-def complete_arguments(network: NetworkSpec, usual: Values, given: Mapping[str, object]) -> Values:
+def complete_arguments(network: NetworkSpec, usual: Values, requested: Mapping[str, object]) -> Values:
     """Return all arguments of a network; see `ngym_cli.config.options.complete`."""
-    found = options.complete(network.described, usual, given, f"argument of network {network.name}")
-    for units in found.get("readout", ()):
+    completed = options.complete(network.described, usual, requested, f"argument of network {network.name}")
+    for units in completed.get("readout", ()):
         if not isinstance(units, int) or units < 1:
             raise UserError(f"readout must be numbers of units, as in 64/32, not '{units}'")
-    return found
+    return completed
 
 
 def units_of_areas(network_args: Values) -> int:
@@ -129,41 +129,41 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
         timesteps: steps of the run.
         config: settings of the user have priority.
     """
-    known = {**algorithm.defaults, **usual}
+    values = {**algorithm.defaults, **usual}
     n_envs = config.n_envs or algorithm.n_envs
     if algorithm.supervised:
-        each = known["batch_size"] * known["seq_len"]
-        usual = {**usual, "n_updates": max(1, min(known["n_updates"], timesteps // (FEWEST_UPDATES * each)))}
+        each = values["batch_size"] * values["seq_len"]
+        usual = {**usual, "n_updates": max(1, min(values["n_updates"], timesteps // (FEWEST_UPDATES * each)))}
         return n_envs, usual
-    given = config.hyperparameters.get("n_steps")
-    if "buffer_size" in known or "n_steps" not in known or timesteps >= FEWEST_UPDATES * n_envs * known["n_steps"]:
+    n_steps = config.hyperparameters.get("n_steps")
+    if "buffer_size" in values or "n_steps" not in values or timesteps >= FEWEST_UPDATES * n_envs * values["n_steps"]:
         return n_envs, usual
-    steps = int(given or min(known["n_steps"], max(1, timesteps)))
+    steps = int(n_steps or min(values["n_steps"], max(1, timesteps)))
     if config.n_envs is None:
         n_envs = max(1, min(n_envs, timesteps // (FEWEST_UPDATES * steps)))
-    if given is None:
+    if n_steps is None:
         usual = {**usual, "n_steps": max(MIN_STEPS, min(steps, -(-timesteps // n_envs)))}
-    if "batch_size" in known:
-        most = n_envs * int(given or usual["n_steps"])
-        usual = {**usual, "batch_size": max(MIN_STEPS, min(known["batch_size"], most))}
+    if "batch_size" in values:
+        most = n_envs * int(n_steps or usual["n_steps"])
+        usual = {**usual, "batch_size": max(MIN_STEPS, min(values["batch_size"], most))}
     return n_envs, usual
 
 
-def evaluation(given: EvaluationConfig, facts: TaskProperties, timesteps: int) -> ResolvedEvaluation:
+def evaluation(requested: EvaluationConfig, facts: TaskProperties, timesteps: int) -> ResolvedEvaluation:
     """Complete the times and lengths of evaluations; settings of the user have priority.
 
     Args:
-        given: by the user.
+        requested: settings of the user.
         facts: known properties of the task.
         timesteps: steps of the run.
     """
-    trials = given.trials or evaluation_trials(facts, timesteps)
-    every = given.every
+    trials = requested.trials or evaluation_trials(facts, timesteps)
+    every = requested.every
     if every is None:  # with long trials an evaluation would otherwise take longer than what is learned in between
         every = EVALUATE_EVERY * max(1, -(-trials * facts.trial_steps // EVALUATE_EVERY))
-    precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
-    half_width = precise if given.half_width is None else given.half_width
-    return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic, half_width=half_width)
+    precise = HALF_WIDTH if requested.trials is None and timesteps >= EVALUATE_EVERY else 0.0
+    half_width = precise if requested.half_width is None else requested.half_width
+    return ResolvedEvaluation(trials=trials, every=every, deterministic=requested.deterministic, half_width=half_width)
 
 
 def evaluation_trials(facts: TaskProperties, timesteps: int | None = None) -> int:
@@ -250,7 +250,7 @@ def make_model(
     from torch import nn
 
     check_pairing(alg, network, venv.observation_space, venv.action_space)
-    algorithm, given = find_algorithm(alg), hyperparameters or {}
+    algorithm, requested = find_algorithm(alg), hyperparameters or {}
     chosen = find_network(network or algorithm.networks[0])
     usual = {} if dt is None or "dt" not in chosen.options else {"dt": float(dt)}
     args = {**chosen.options, **complete_arguments(chosen, usual, network_args or {})}
@@ -274,7 +274,7 @@ def make_model(
         activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "softplus": nn.Softplus}[args["activation"]]
         policy_kwargs = {"net_arch": [units] * args["layers"], "activation_fn": activation}
     learner = algorithm.load()
-    merged = _scheduled({**algorithm.defaults, **given}, learner, "final_rate" in given)
+    merged = _scheduled({**algorithm.defaults, **requested}, learner, "final_rate" in requested)
     return learner(policy, venv, policy_kwargs=policy_kwargs, **merged, **kwargs)
 
 
@@ -286,8 +286,8 @@ def _scheduled(hyperparameters: Values, learner: type, falls: bool) -> Values:
         learner: the class.
         falls: whether the learning rate is to fall; else it stays as it is.
     """
-    known = {parameter.name for parameter in own.constructor_parameters(learner)[0]}
-    if "final_rate" in known or "final_rate" not in hyperparameters:
+    names = {parameter.name for parameter in user_classes.constructor_parameters(learner)[0]}
+    if "final_rate" in names or "final_rate" not in hyperparameters:
         return hyperparameters
     start = hyperparameters["learning_rate"]
     end = start * hyperparameters.pop("final_rate")

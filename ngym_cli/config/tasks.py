@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import gymnasium as gym
 
-from ngym_cli.config import parts
-from ngym_cli.config.parts import check_arguments, keyword_parameters
+from ngym_cli.config import extensions
+from ngym_cli.config.extensions import check_arguments, keyword_parameters
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def find_task(name: str) -> Task:
     Raises:
         UserError: if no task has this name, with the nearest one, or if the user's code cannot be imported.
     """
-    if parts.is_reference(name) or name.endswith(".py"):
-        entry: Any = parts.find_own("task", name)
+    if extensions.is_reference(name) or name.endswith(".py"):
+        entry: Any = extensions.find_extension("task", name)
         return Task(name, name, entry, own=True)
     import gymnasium as gym
 
@@ -83,7 +83,7 @@ def find_task(name: str) -> Task:
     try:
         id_ = registration.resolve(name)
     except (gym.error.Error, ValueError):
-        entry = parts.find_own("task", name)
+        entry = extensions.find_extension("task", name)
         if entry is not None:
             return Task(name, name, entry, own=True)
         raise unknown("task", name, task_names()) from None
@@ -129,7 +129,7 @@ def task_names() -> list[str]:
     from neurogym.compat.changes import ALIASES
     from neurogym.envs import registration
 
-    return sorted({*registration.every_task(), *ALIASES, *parts.offered("task")})
+    return sorted({*registration.every_task(), *ALIASES, *extensions.offered("task")})
 
 
 #: Configuration key that asks for the recommended settings; a complete configuration has the settings in its place.
@@ -245,7 +245,7 @@ def wrapper_names() -> list[str]:
     """Return the names of all wrappers on the command line, including wrappers of other packages."""
     from neurogym import wrappers
 
-    return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *parts.offered("wrapper")]
+    return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *extensions.offered("wrapper")]
 
 
 def find_wrapper(name: str) -> Any:
@@ -258,11 +258,11 @@ def find_wrapper(name: str) -> Any:
 
     with contextlib.suppress(ValueError):
         return wrappers.wrapper_class(name)
-    own = parts.find_own("wrapper", name)
+    own = extensions.find_extension("wrapper", name)
     if own is None:
         raise unknown("wrapper", name, wrapper_names())
     if not (isinstance(own, type) and issubclass(own, gym.Wrapper)):
-        raise UserError(f"wrapper {name}: expected {parts.KINDS['wrapper'].base}")
+        raise UserError(f"wrapper {name}: expected {extensions.EXTENSION_KINDS['wrapper'].base}")
     return own
 
 

@@ -12,7 +12,7 @@ import gymnasium as gym
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import RunConfig
-from ngym_cli.config.parts import keyword_parameters
+from ngym_cli.config.extensions import keyword_parameters
 from ngym_cli.config.sections import with_none, written_duration
 from ngym_cli.config.tasks import ALWAYS, Task, built_in, find_task, find_wrapper
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials

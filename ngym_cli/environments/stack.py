@@ -16,7 +16,7 @@ from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
 from neurogym.wrappers.hooks import Hooks
 from ngym_cli.config import RunConfig, TaskSettings, checked, options
-from ngym_cli.config.parts import check_arguments, user_errors
+from ngym_cli.config.extensions import check_arguments, user_errors
 from ngym_cli.config.sections import durations_for_task
 from ngym_cli.config.tasks import ALWAYS, AUTO, FOR_PROGRAMS, Task, argument_types, find_task, find_wrapper
 from ngym_cli.environments.trial_batch import TrialBatch
