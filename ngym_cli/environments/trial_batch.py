@@ -1,15 +1,23 @@
-"""Batch of trial environments that are stepped together, without torch or Stable-Baselines3."""
+"""Batches of trial environments that are stepped together; no torch, and Stable-Baselines3 for learners only."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Space
 
+from neurogym.core import TrialWrapper
+from neurogym.envs.multi import ScheduleEnvs
+from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
 from neurogym.vector.batch import Batch, BatchStepResult
+from neurogym.wrappers.hooks import Hooks
+from ngym_cli.config import RunConfig
+from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.stack import env_maker
 from ngym_cli.errors import NotFinite
 
 if TYPE_CHECKING:
@@ -218,3 +226,95 @@ def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
             if bad.any():
                 env = int(np.flatnonzero(bad.any(axis=1))[0])
                 raise NotFinite(noun, float(values[env].reshape(-1)[bad[env]][0]), env)
+
+
+# -- batches of a configuration ---------------------------------------------------------------------------------------
+
+#: Schedules that would otherwise begin with the same task in every environment.
+IN_STEP = (RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule)
+
+
+class Staggered(TrialWrapper):
+    """Wrapper that begins each session with a task that depends on the position in the batch.
+
+    A batch thus has trials of all tasks at any time, in training as in an evaluation shorter than a block.
+
+    Args:
+        env: the whole stack.
+        place: index of this environment in the batch.
+    """
+
+    metadata = {"description": "begins with another task in each environment of a batch"}
+    hooks = Hooks(history_dependent=True)
+    task: ScheduleEnvs
+
+    def __init__(self, env: gym.Env, place: int):
+        super().__init__(env)
+        self.place = place
+
+    @classmethod
+    def on(cls, env: gym.Env, index: int) -> gym.Env:
+        """Wrap environments with several tasks in blocks or in turn; return other environments unchanged."""
+        inner = env.unwrapped
+        in_step = type(inner) is ScheduleEnvs and isinstance(inner.schedule, IN_STEP)
+        return cls(env, index) if in_step else env
+
+    def start_session(self) -> None:
+        """Choose the task of the first trial; the schedule continues from that task."""
+        self.task.set_i(int(self.task.presented[self.place % len(self.task.presented)]))
+
+
+#: Function that adds wrappers to an environment.
+Around = Callable[[gym.Env], gym.Env]
+
+
+def _as_is(env: gym.Env) -> gym.Env:
+    return env
+
+
+def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is, learning: bool = True) -> VecEnv:
+    """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that a learner learns from.
+
+    Args:
+        config: task, wrappers and reset rule are taken from it.
+        n_envs: number of environments.
+        around: puts further wrappers around each stack; called once per environment, in order.
+        learning: whether tasks held out are not presented.
+
+    Raises:
+        UserError: see ``make_env``.
+    """
+    from ngym_cli.environments.sb3_batch import TrialVecEnv
+
+    venv = TrialVecEnv(_stacks(config, n_envs, around, learning), config.reset_state)
+    return _for_networks(venv)
+
+
+def _for_networks(venv: VecEnv) -> VecEnv:
+    """Return the batch, images with channels first."""
+    from stable_baselines3.common.preprocessing import is_image_space
+    from stable_baselines3.common.vec_env import VecTransposeImage
+
+    return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
+
+
+def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> TrialBatch | VecEnv:
+    """Make a batch to be acted on without a learner: like ``build_venv``, but Stable-Baselines3 is not imported.
+
+    Tasks of images have channels first, as in ``build_venv``.
+    """
+    batch = _stacks(config, n_envs, around, learning=False)
+    if len(batch.single_observation_space.shape or ()) != 3:
+        return TrialBatch(batch, config.reset_state)
+    from ngym_cli.environments.sb3_batch import TrialVecEnv
+
+    return _for_networks(TrialVecEnv(batch, config.reset_state))
+
+
+def _stacks(config: RunConfig, n_envs: int, around: Around, learning: bool) -> Batch:
+    from neurogym.vector import make_vec
+
+    make = env_maker(find_task(config.task), config, learning)
+    envs = [make() for _ in range(n_envs)]
+    stacks = iter([around(Staggered.on(env, index)) for index, env in enumerate(envs)])
+    return make_vec(lambda: next(stacks), n_envs)

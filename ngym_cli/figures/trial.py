@@ -182,8 +182,7 @@ def record(
     from ngym_cli.agents.acting import rollout
     from ngym_cli.agents.trained import agent_for
     from ngym_cli.environments.probes import PeriodProbe
-    from ngym_cli.environments.stack import build_batch
-    from ngym_cli.environments.trial_batch import trials_of
+    from ngym_cli.environments.trial_batch import build_batch, trials_of
 
     venv = build_batch(source.config, 1, PeriodProbe)
     rows: list[TrialView] = []

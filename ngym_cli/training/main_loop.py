@@ -16,7 +16,7 @@ from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.parts import faulty_reference, find_own, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.environments.stack import build_venv
+from ngym_cli.environments.trial_batch import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
