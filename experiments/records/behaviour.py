@@ -115,7 +115,7 @@ def training(settings: Mapping[str, Any]) -> list[Any]:
     short = {"timesteps": min(config.timesteps, MOST_STEPS, UPDATES * _update(config))}
     if "n_updates" in config.hyperparameters:
         short["hyperparameters"] = {**config.hyperparameters, "n_updates": 1}
-    short["evaluation"] = config.evaluation.model_copy(update={"every": 0, "trials": TRIALS})
+    short["evaluation"] = config.evaluation.model_copy(update={"every": 0, "trials": TRIALS, "half_width": 0.0})
     short["checkpoint"] = config.checkpoint.model_copy(update={"every": 0})
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         outcome = main_loop.train(config.model_copy(update=short), Path(folder))

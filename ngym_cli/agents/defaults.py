@@ -36,6 +36,9 @@ FEWEST_UPDATES, MIN_STEPS = 8, 2
 #: Trials of an evaluation: usually, of images (observations of more numbers than this), and at least.
 TRIALS, IMAGE_TRIALS, IMAGE, FEWEST_TRIALS = 2_000, 200, 1_000, 20
 
+#: Half width of the 95 % interval of performance up to which trials are added where they are linked.
+HALF_WIDTH = 0.02
+
 #: Steps between two evaluations, and multiples of it where one takes as many or more.
 EVALUATE_EVERY = 100_000
 
@@ -268,7 +271,9 @@ def evaluation(given: EvaluationConfig, facts: TaskProperties, timesteps: int) -
     every = given.every
     if every is None:  # with long trials an evaluation would otherwise take longer than what is learned in between
         every = EVALUATE_EVERY * max(1, -(-trials * facts.trial_steps // EVALUATE_EVERY))
-    return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic)
+    precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
+    half_width = precise if given.half_width is None else given.half_width
+    return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic, half_width=half_width)
 
 
 def evaluation_trials(facts: TaskProperties, timesteps: int | None = None) -> int:

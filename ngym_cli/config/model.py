@@ -211,6 +211,7 @@ class ResolvedEvaluation(EvaluationConfig):
 
     every: int
     trials: int
+    half_width: float = Field(0.0, ge=0, lt=0.5)
 
 
 class ResolvedConfig(RunConfig):

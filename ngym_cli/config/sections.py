@@ -76,6 +76,11 @@ class EvaluationConfig(Section):
         Field(ge=1, le=MOST_TRIALS),
     ] = None
     deterministic: bool = Field(True, description="take the most probable action instead of drawing actions")
+    half_width: float | None = Field(
+        None, ge=0, lt=0.5,
+        description="half width of the 95 % interval of performance up to which the last evaluation adds linked trials "
+        "(0.02; 0, which adds none, in short runs and where trials are given)",
+    )  # fmt: skip
 
 
 class CheckpointConfig(Section):

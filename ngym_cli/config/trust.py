@@ -252,6 +252,9 @@ def load(
         return from_dict(settings, spelling=spelling)
     data = read_toml(path)
     from_dict(data, source=str(path))
+    evaluation, in_file = settings.get("evaluation"), data.get("evaluation")
+    if isinstance(evaluation, Mapping) and "trials" in evaluation and isinstance(in_file, Mapping):
+        data["evaluation"] = {name: value for name, value in in_file.items() if name != "half_width"}
     config = from_dict(merge(data, settings), spelling=spelling)
     if not trust:
         require(config, str(path), from_dict(settings))

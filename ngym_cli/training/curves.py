@@ -263,9 +263,15 @@ class Evaluator:
         evaluated = self.at(step)
         return -math.inf if evaluated is None else float(evaluated.summary["performance"])
 
-    def evaluate(self, step: int) -> fresh_trials.EvaluatedTrials:
-        """Evaluate the present policy after a number of training steps."""
-        evaluated = self.on_fresh_trials(self.trials, step)
+    def evaluate(self, step: int, last: bool = False) -> fresh_trials.EvaluatedTrials:
+        """Evaluate the present policy.
+
+        Args:
+            step: training steps so far.
+            last: whether the run ends, so that linked trials are added until performance is known well enough.
+        """
+        half_width = self.config.evaluation.half_width if last else 0.0
+        evaluated = self.on_fresh_trials(self.trials, step, half_width=half_width)
         evaluated.summary["model_steps"] = step
         values = summary.scalars(evaluated.table, summary.condition_names(self.properties.conditions, evaluated.table))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
@@ -300,20 +306,25 @@ class Evaluator:
         self.board.scalars(scores, step)
         return tasks
 
-    def on_fresh_trials(self, trials: int, *stream: int, stage: Stage | None = None) -> fresh_trials.EvaluatedTrials:
+    def on_fresh_trials(
+        self, trials: int, *stream: int, stage: Stage | None = None, half_width: float = 0.0
+    ) -> fresh_trials.EvaluatedTrials:
         """Evaluate without recording the result.
 
         Args:
             trials: number of trials.
             *stream: numbers that determine the random stream.
             stage: stage whose task is evaluated; default the last.
+            half_width: half width of the interval up to which linked trials are added; 0 adds none.
         """
         from ngym_cli.evaluation import fresh_trials
 
         seed = int(np.random.SeedSequence([self._seed, *stream]).generate_state(1)[0])
         goal, properties = (stage.config, stage.properties) if stage else (self.config.in_stage(-1), self.properties)
         began = time.monotonic()
-        settings = fresh_trials.EvaluationSettings(trials, seed, self.config.evaluation.deterministic, measured=False)
+        settings = fresh_trials.EvaluationSettings(
+            trials, seed, self.config.evaluation.deterministic, measured=False, half_width=half_width
+        )
         evaluated = fresh_trials.evaluate(self.policy(), goal, properties, settings, self.display.evaluating)
         self.display.evaluated(time.monotonic() - began)
         return evaluated
