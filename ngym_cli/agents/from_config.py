@@ -1,4 +1,4 @@
-"""From a complete configuration to its learner."""
+"""From a complete configuration to the batch of environments and to the learner."""
 
 from __future__ import annotations
 
@@ -12,11 +12,51 @@ from ngym_cli.agents.networks import find_network
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.config.values import Values
+from ngym_cli.environments.trial_batch import Around, TrialBatch, make_batch, unchanged
 from ngym_cli.errors import UserError, message_of, one_line
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
+
+
+def build_venv(config: RunConfig, n_envs: int, around: Around = unchanged, learning: bool = True) -> VecEnv:
+    """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that a learner learns from.
+
+    Args:
+        config: task, wrappers and reset rule are taken from it.
+        n_envs: number of environments.
+        around: puts further wrappers around each stack; called once per environment, in order.
+        learning: whether tasks held out are not presented.
+
+    Raises:
+        UserError: see ``make_env``.
+    """
+    from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
+
+    venv = TrialVecEnv(make_batch(config, n_envs, around, learning), config.reset_state)
+    return _for_networks(venv)
+
+
+def _for_networks(venv: VecEnv) -> VecEnv:
+    """Return the batch, images with channels first."""
+    from stable_baselines3.common.preprocessing import is_image_space
+    from stable_baselines3.common.vec_env import VecTransposeImage
+
+    return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
+
+
+def build_batch(config: RunConfig, n_envs: int, around: Around = unchanged) -> TrialBatch | VecEnv:
+    """Make a batch to be acted on without a learner: like ``build_venv``, but Stable-Baselines3 is not imported.
+
+    Tasks of images have channels first, as in ``build_venv``.
+    """
+    batch = make_batch(config, n_envs, around, learning=False)
+    if len(batch.single_observation_space.shape or ()) != 3:
+        return TrialBatch(batch, config.reset_state)
+    from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
+
+    return _for_networks(TrialVecEnv(batch, config.reset_state))
 
 
 def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:

@@ -268,15 +268,16 @@ class Staggered(TrialWrapper):
 Around = Callable[[gym.Env], gym.Env]
 
 
-def _as_is(env: gym.Env) -> gym.Env:
+def unchanged(env: gym.Env) -> gym.Env:
+    """Return an environment as it is."""
     return env
 
 
-def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is, learning: bool = True) -> VecEnv:
-    """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that a learner learns from.
+def make_batch(config: RunConfig, n_envs: int, around: Around = unchanged, learning: bool = True) -> Batch:
+    """Make the batch of environments of a configuration.
 
     Args:
-        config: task, wrappers and reset rule are taken from it.
+        config: task and wrappers are taken from it.
         n_envs: number of environments.
         around: puts further wrappers around each stack; called once per environment, in order.
         learning: whether tasks held out are not presented.
@@ -284,34 +285,6 @@ def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is, learning
     Raises:
         UserError: see ``make_env``.
     """
-    from ngym_cli.environments.sb3_batch import TrialVecEnv
-
-    venv = TrialVecEnv(_stacks(config, n_envs, around, learning), config.reset_state)
-    return _for_networks(venv)
-
-
-def _for_networks(venv: VecEnv) -> VecEnv:
-    """Return the batch, images with channels first."""
-    from stable_baselines3.common.preprocessing import is_image_space
-    from stable_baselines3.common.vec_env import VecTransposeImage
-
-    return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
-
-
-def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> TrialBatch | VecEnv:
-    """Make a batch to be acted on without a learner: like ``build_venv``, but Stable-Baselines3 is not imported.
-
-    Tasks of images have channels first, as in ``build_venv``.
-    """
-    batch = _stacks(config, n_envs, around, learning=False)
-    if len(batch.single_observation_space.shape or ()) != 3:
-        return TrialBatch(batch, config.reset_state)
-    from ngym_cli.environments.sb3_batch import TrialVecEnv
-
-    return _for_networks(TrialVecEnv(batch, config.reset_state))
-
-
-def _stacks(config: RunConfig, n_envs: int, around: Around, learning: bool) -> Batch:
     from neurogym.vector import make_vec
 
     make = env_maker(find_task(config.task), config, learning)

@@ -8,7 +8,6 @@ import pytest
 from ngym_cli.agents import defaults, from_config
 from ngym_cli.agents.perturbation import Perturbation, Perturber, drawn, parse
 from ngym_cli.config import from_dict
-from ngym_cli.environments import trial_batch
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs.recordings import Recording
@@ -26,7 +25,7 @@ def agent(request):
     })  # fmt: skip
     config, facts = defaults.resolve(config)
     config = defaults.complete(config, facts)
-    venv = trial_batch.build_venv(config, 2)
+    venv = from_config.build_venv(config, 2)
     return from_config.build_model(config, venv).policy, config, facts
 
 

@@ -183,7 +183,7 @@ def test_a_collection_is_told_by_rule_input():
 
 
 def test_environments_side_by_side_begin_with_different_tasks():
-    from ngym_cli.environments.trial_batch import build_venv
+    from ngym_cli.agents.from_config import build_venv
 
     config = resolve(from_dict({"task": "RDM-v0+GoNogo-v0", "task_args": {"schedule": "block:50"}}))[0]
     venv = build_venv(config, 4)

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ngym_cli import runs
-from ngym_cli.agents import defaults
+from ngym_cli.agents import defaults, from_config
 from ngym_cli.config import from_dict
-from ngym_cli.environments import trial_batch
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.runs.trial_recorder import TrialRecorder
@@ -34,7 +33,7 @@ TASKS = {
 def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> Path:
     """A run folder with trials of an agent that mostly waits and else answers at random."""
     config, facts = defaults.resolve(from_dict({"task": task, **NO_MEMORY, **settings}))
-    venv = trial_batch.build_venv(config, 16)
+    venv = from_config.build_venv(config, 16)
     venv.seed(1)
     venv.reset()
     recorder = TrialRecorder(None, task, facts.dt, 16, facts.rt_from)
