@@ -10,9 +10,8 @@ import numpy as np
 from neurogym.rules import OUTCOMES
 from neurogym.state.plain import CannotSave, Data, Decoder, Encoder, has_state
 from neurogym.trials import Trials
-from neurogym.trials.cursor import MOST_ROWS
+from neurogym.trials.cursor import MOST_ROWS, has_trials
 from neurogym.trials.events import OUTCOME, TABLES
-from neurogym.trials.single import SingleTrial
 
 #: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
 _OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
@@ -62,7 +61,7 @@ class SessionEncoder:
         new = [layer for layer in _layers(env) if id(layer) not in self._met]
         self._met.update(map(id, new))
         task = env.unwrapped
-        begins = isinstance(task, SingleTrial) and any(layer is task for layer in new)
+        begins = has_trials(task) and any(layer is task for layer in new)
         if begins:
             task.settle()  # type: ignore[attr-defined]  # later the rewards may be others
         session: Data = {"layers": [self._layer(layer) for layer in new]}

@@ -11,11 +11,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from neurogym.core import TrialEnv
-from neurogym.cycle import can_make_together, make_together
+from neurogym.engine.making import make_together
 from neurogym.state import Data, capture, restore
 from neurogym.trials import Info, Trials
-from neurogym.trials.cursor import PreparedTrials
-from neurogym.trials.single import SingleTrial
+from neurogym.trials.cursor import PreparedTrials, has_trials
 from neurogym.vector.reports import finished_columns, gathered
 from neurogym.wrappers.stack import Stack
 
@@ -62,11 +61,11 @@ class GroupedTrials:
 
     def _are_alike(self) -> bool:
         """Whether all tasks have equal parameters; checked again after any change of parameters."""
-        if not can_make_together(self._tasks[0]):
+        if not self._tasks[0].groups_trials:
             return False
         if self._compared is not PreparedTrials.last_drop:
             first, *rest = self._tasks
-            self._alike = all(can_make_together(task) and task.has_parameters_of(first) for task in rest)
+            self._alike = all(task.groups_trials and task.has_parameters_of(first) for task in rest)
             self._compared = PreparedTrials.last_drop
         return self._alike
 
@@ -247,7 +246,7 @@ class LoopVectorEnv(Batch):
 
     def _shown_by(self) -> list[Stack | None]:
         """Stacks that show each environment's observations, if wrappers only use hooks; an empty list otherwise."""
-        trial_based = all(isinstance(env.unwrapped, SingleTrial) for env in self.envs)
+        trial_based = all(has_trials(env) for env in self.envs)
         if not trial_based or not all(task.next_by_itself for task in self.tasks):
             return []
         stacks = [task.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]

@@ -39,8 +39,10 @@ class Made:
     sessions: int = 4
     misses: int | None = None
     rows: int | None = None
-    options: dict[str, object] = field(default_factory=dict)
-    rises: bool = True
+    absent: tuple[str, ...] = ()
+    means: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    first_stimulus: str = ""
 
 
 def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:

@@ -191,7 +191,7 @@ def test_second_stages_of_four_choices_say_the_state():
         (b"choice,choice,reward\n1,2,1\n2,1,0\n", ["2 columns named 'choice'"]),
         (b"choice,reward\n1,1e308\n2,0\n" * 1, ["'reward'", "row 1", "finite"]),
         (b"\x00\x01\x02binary", ["binary"]),
-        (b"1,2,3\n1,2,3\n", ["numbers in the first line", "names of columns"]),
+        (b"1,2,3\n1,2,3\n", ["line 1: found numbers", "names of columns"]),
         (b"# only a comment\n", ["no rows"]),
         (b"choice,reward\n" + b"1\n" * 20 + b"1,2\n2,1\n", ["entries", "expected 2"]),
     ],
@@ -210,7 +210,10 @@ def test_comments_short_lines_latin_1_and_a_decimal_comma_are_read_with_counts(t
     (tmp_path / "t.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
     result = reading.read(tmp_path / "t.csv", {"subject": "Tier", "choice": "Wahl"})
     assert result.subjects == ("Mäuschen",) and result.join("stimuli")[0, 0] == -0.5 and result.n_trials == 60
-    assert result.reading.left_out == {"lines with 2 of 4 entries": 1, "lines of comments": 2}
+    assert result.reading.left_out == {
+        "lines (the first is line 64) with 2 of 4 entries": 1,
+        "lines of comments": 2,
+    }
 
 
 @pytest.mark.parametrize(

@@ -48,3 +48,9 @@ def test_durations_that_are_not_whole_steps_are_reported(dt, expected):
     settings = {"task": "RDM-v0", "dt": dt, "timing": {"stimulus": 500}}
     line = defaults.rounding(*defaults.resolve(from_dict(settings)))
     assert line is None if expected is None else expected in line
+
+
+def test_a_period_that_a_wrapper_moves_is_not_reported_as_rounded():
+    wrappers = ["reaction_time"]
+    settings = {"task": "RDM-v0", "dt": 50, "timing": {"decision": 100}, "wrappers": wrappers}
+    assert defaults.rounding(*defaults.resolve(from_dict(settings))) is None
