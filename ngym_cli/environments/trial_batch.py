@@ -11,9 +11,10 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from neurogym.core import TrialWrapper
+from neurogym.engine.engine import BatchStepResult
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
-from neurogym.vector.batch import Batch, BatchStepResult
+from neurogym.vector.batch import Batch
 from neurogym.wrappers.hooks import Hooks
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
@@ -88,7 +89,7 @@ class Boundaries:
 
     def _labels(self, venv: Batch, envs: np.ndarray) -> list[tuple[object, ...]]:
         """Return the entries that tell sessions or blocks apart in the present trials of environments."""
-        return labels(venv.present(envs), self.unit, len(envs))
+        return labels(venv.engine.present(envs), self.unit, len(envs))
 
 
 def labels(columns: Mapping[str, np.ndarray], unit: str, n: int) -> list[tuple[object, ...]]:
@@ -148,7 +149,7 @@ class TrialBatch:
     def reset(self) -> np.ndarray:
         """Start all environments, from the seeds given to ``seed`` if there are any."""
         seeds = None if all(seed is None for seed in self._seeds) else self._seeds
-        observations, _ = self.venv.reset(seed=seeds)  # type: ignore[arg-type]  # our batches take one for each
+        observations, _ = self.venv.reset(seed=seeds)  # one for each
         self._seeds = [None] * self.num_envs
         if self._boundaries is not None:
             self._boundaries.forget()
@@ -165,9 +166,9 @@ class TrialBatch:
         """
         if self._boundaries is not None:
             self._boundaries.look(self.venv)
-        moved = self.venv.move(actions)
+        moved = self.venv.engine.step(actions)
         _refuse_not_finite(moved.observations, moved.rewards)
-        self.finished, self.ground_truth = self.venv.finished, moved.truth
+        self.finished, self.ground_truth = self.venv.engine.finished, moved.truth
         ended, infos, self.trial_ended = moved.terminated, self._no_infos, moved.new_trial
         if moved.last_seen:  # an environment ended
             ended = moved.terminated | moved.truncated
@@ -183,7 +184,7 @@ class TrialBatch:
         listed = list(self._no_infos)
         for index, observation in moved.last_seen.items():
             cut_off = bool(moved.truncated[index] and not moved.terminated[index])
-            info: Mapping[str, object] = moved.last_infos.get(index, {})
+            info: Mapping[str, object] = moved.infos[index]
             listed[index] = {**info, "TimeLimit.truncated": cut_off, "terminal_observation": observation}
         return listed
 
