@@ -42,7 +42,6 @@ class Made:
     absent: tuple[str, ...] = ()
     means: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    first_stimulus: str = ""
 
 
 def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:
