@@ -244,9 +244,8 @@ def _settle_rewards(columns: Columns, assigned: dict[str, object]) -> None:
         assigned.setdefault("reward", assigned["gain"])
     if "loss" in assigned and "gain" not in assigned:
         assigned.pop("loss")
-    elif "gain" in assigned and "loss" in assigned:
-        if assigned.get("reward") == assigned["gain"]:
-            assigned.pop("reward")
+    elif "gain" in assigned and "loss" in assigned and assigned.get("reward") == assigned["gain"]:
+        assigned.pop("reward")
     if "loss" not in assigned:
         assigned.pop("gain", None)
     if "reward" in assigned and "correct" not in assigned and plain(str(assigned["reward"])) in ("outcome", "feedback"):
@@ -264,12 +263,11 @@ def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
     if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
         assigned.pop("state")
     cues = [name for name in columns if plain(name) in MORE["cue"] and name not in assigned.values()]
-    if cues and "reward" in assigned and "choice2" not in assigned and fits_role("cue", columns[cues[0]]):
-        if (
-            plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
-            or "correct" not in assigned
-        ):
-            assigned["cue"] = cues[0]
+    if cues and "reward" in assigned and "choice2" not in assigned and fits_role("cue", columns[cues[0]]) and (
+        plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
+        or "correct" not in assigned
+    ):
+        assigned["cue"] = cues[0]
 
 
 def _is_choice(column: Column) -> bool:
@@ -303,9 +301,9 @@ def _goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[s
             for number in (values, np.abs(values)):
                 valid = (index >= 0) & np.isfinite(number)
                 a, b = number[valid], (index[valid] == k).astype(float)
-                if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0:
-                    if abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > CLEAR:
-                        return True
+                varied = len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0
+                if varied and abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > CLEAR:
+                    return True
     return False
 
 

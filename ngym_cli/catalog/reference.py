@@ -251,7 +251,7 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "figure": (lambda: resolve_name("ngym_cli.figures.registry:FIGURES"), figure),
     "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:LAUNCHERS"), launcher),
     "analysis": (analyses, analysis),
-    "paper": (lambda: resolve_name("ngym_cli.papers.collection:ids")(), paper),
+    "paper": (resolve_name("ngym_cli.papers.collection:ids"), paper),
     "model": (lambda: resolve_name("ngym_cli.fitting.registry:MODELS"), model),
 }
 

@@ -122,8 +122,8 @@ class RunConfig(TaskSettings):
         Values,
         Flag("Hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo).", AGENT, names=("--set",)),
     ] = Field(default_factory=dict)
-    evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
-    checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
+    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
+    checkpoint: CheckpointConfig = Field(default_factory=CheckpointConfig)
 
     @model_validator(mode="before")
     @classmethod

@@ -191,7 +191,7 @@ def _value(value: Any, kind: object, key: str) -> Any:
         return value
     if Callable in {*kinds, *map(get_origin, kinds)} and value is not None and not callable(value):
         raise UserError(f"{key} is a function, which only a program can give")
-    if value is None and may_be_none or value == AUTO and key == "share_action_space" or len(kinds) > 1:
+    if (value is None and may_be_none) or (value == AUTO and key == "share_action_space") or len(kinds) > 1:
         return value
     if (get_origin(kinds[0]) or kinds[0]) in (Sequence, list, tuple):
         return value if value is None or isinstance(value, list | tuple) else [value]

@@ -167,7 +167,7 @@ def run(arguments, folder):
             app.main()
         except SystemExit as ended:
             code = ended.code or 0
-    assert code in (0, 2) or arguments[0] == "diff" and code == 1, (code, err.getvalue())
+    assert code in (0, 2) or (arguments[0] == "diff" and code == 1), (code, err.getvalue())
     if code == 2:
         lines = err.getvalue().strip().splitlines()
         assert lines and lines[-1].startswith("ngym: "), err.getvalue()

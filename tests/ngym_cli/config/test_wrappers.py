@@ -114,7 +114,7 @@ def test_a_second_task_can_have_settings_of_its_own():
     env = make_env(find_task(config.task), config)
     assert env.unwrapped.tasks[1].timing["stimulus"] == 300
     assert env.unwrapped.tasks[1].dt == 50
-    with pytest.raises(UserError, match="stimulu.*did you mean"):
+    with pytest.raises(UserError, match=r"stimulu.*did you mean"):
         bad = {**second, "timing": {"stimulu": 300}}
         make_env(find_task("RDM-v0"), from_dict({"wrappers": [{"name": "combine", "task2": bad}]}))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_the_state_resets_exactly_before_the_first_trial_of_a_session_or_block(s
     labels = [trial[column] for trial in result]
     first = [
         later == 0 if column == "session_trial" else later != earlier
-        for earlier, later in zip(labels, labels[1:], strict=False)
+        for earlier, later in pairwise(labels)
     ]
     assert any(first) and not all(first)
     assert [dones[trial["step"], 0] for trial in result[:-1]] == first

@@ -34,7 +34,7 @@ def test_a_task_whose_chance_fails_says_so_in_one_line(tmp_path):
         "class Own(GoNogo):\n    def chance(self):\n        return 1 / 0\n"
     )
     expected = inspect(from_dict({"task": f"{path}:Own"}))
-    with pytest.raises(UserError, match="own.py:Own.*division by zero"):
+    with pytest.raises(UserError, match=r"own.py:Own.*division by zero"):
         _ = expected.chance
 
 
