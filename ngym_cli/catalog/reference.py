@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli.config import docstrings, extensions
 from ngym_cli.config.options import about, is_optional, range_of
-from ngym_cli.config.tasks import find_wrapper, wrapper_names
+from ngym_cli.config.tasks import keyword_parameters
+from ngym_cli.environments.stack import find_wrapper, wrapper_names
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -311,8 +312,7 @@ def arguments(entry: Callable[..., object], without: tuple[str, ...] = ()) -> li
         without: arguments that are left out.
     """
     meaning = docstrings.arguments(entry)
-    accepted = extensions.keyword_parameters(entry) or {}
-    parameters = {name: value for name, value in accepted.items() if name not in without}
+    parameters = {name: value for name, value in (keyword_parameters(entry) or {}).items() if name not in without}
     return [
         {
             "id": name,
