@@ -296,7 +296,7 @@ class Assembler:
         first, second = self.choices.words
         if not turned:
             meaning = f"evidence for {second}"
-            self.words[name] = meaning if name not in self.words else self.words[name]
+            self.words[name] = self.words.get(name, meaning)
             return stimuli, names
         self.turned.append(name)
         new = minus(name)
@@ -320,7 +320,7 @@ class Assembler:
         elif "reward" not in self.roles:
             reward = np.full(self.n, np.nan)
         elif self.column("reward")[1].is_numeric or not is_flag(self.column("reward")[1]):
-            name, column = self.column("reward")
+            name, _column = self.column("reward")
             reward = self.numbers(name)
             self.words.setdefault(name, "amount")
         else:
@@ -371,13 +371,15 @@ class Assembler:
     def check_accuracy(self, correct: FloatArray, words: tuple[str, ...]) -> None:
         """Say that accuracy is clearly below one half."""
         valid = correct[np.isfinite(correct)]
-        if len(words) == 2 and len(valid) >= ENOUGH_TRIALS and {"correct", "ground_truth"} & set(self.roles):
-            if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
-                names = ", ".join(str(self.roles[role]) for role in ("correct", "ground_truth") if role in self.roles)
-                self.notes.append(
-                    f"accuracy is {valid.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
-                    "way round; nothing is changed"
-                )
+        roles = [role for role in ("correct", "ground_truth") if role in self.roles]
+        if len(words) != 2 or len(valid) < ENOUGH_TRIALS or not roles:
+            return
+        if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
+            names = ", ".join(str(self.roles[role]) for role in roles)
+            self.notes.append(
+                f"accuracy is {valid.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
+                "way round; nothing is changed"
+            )
 
     def conditions(self, requested: Sequence[str]) -> dict[str, np.ndarray]:
         """Return further columns with few levels, and those that are requested."""

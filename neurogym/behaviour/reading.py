@@ -243,10 +243,11 @@ def _with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
     for ending in (("l", "r"), ("left", "right")):
         for short, left in sides.items():
             right = sides.get(short.removesuffix(ending[0]) + ending[1])
-            if "reward" in short and "prob" not in short and short.endswith(ending[0]) and right is not None:
-                if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
-                    chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
-                    return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
+            if "reward" not in short or "prob" in short or not short.endswith(ending[0]) or right is None:
+                continue
+            if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
+                chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
+                return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
     return columns
 
 

@@ -71,7 +71,7 @@ STIMULUS = re.compile(
 #: Parts of names of numeric columns that hold no stimulus: times, generating probabilities, counters, judgements.
 NOT_STIMULI = re.compile(
     r"(time|onset|offset|started|stopped|prob|^p\d|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|^mu\d|"
-    r"env|this\w*n$|(^|[_.])cond|group|gender|sex|"
+    r"env|this\w*n$|fix|gaze|dwell|saccade|pupil|(^|[_.])cond|group|gender|sex|"
     r"conf|rating|(^|[_.])rt([_.]|$)|version|frame|reward|outcome|gain|loss|choice|resp|volume|period|interval|order|row|session)"
 )
 #: Parts of names of columns of words that are no choices: kinds of rows, groups of subjects, conditions.
@@ -244,9 +244,8 @@ def _settle_rewards(columns: Columns, assigned: dict[str, object]) -> None:
         assigned.setdefault("reward", assigned["gain"])
     if "loss" in assigned and "gain" not in assigned:
         assigned.pop("loss")
-    elif "gain" in assigned and "loss" in assigned:
-        if assigned.get("reward") == assigned["gain"]:
-            assigned.pop("reward")
+    elif "gain" in assigned and "loss" in assigned and assigned.get("reward") == assigned["gain"]:
+        assigned.pop("reward")
     if "loss" not in assigned:
         assigned.pop("gain", None)
     if "reward" in assigned and "correct" not in assigned and plain(str(assigned["reward"])) in ("outcome", "feedback"):
@@ -264,12 +263,11 @@ def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
     if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
         assigned.pop("state")
     cues = [name for name in columns if plain(name) in MORE["cue"] and name not in assigned.values()]
-    if cues and "reward" in assigned and "choice2" not in assigned and fits_role("cue", columns[cues[0]]):
-        if (
-            plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
-            or "correct" not in assigned
-        ):
-            assigned["cue"] = cues[0]
+    if cues and "reward" in assigned and "choice2" not in assigned and fits_role("cue", columns[cues[0]]) and (
+        plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
+        or "correct" not in assigned
+    ):
+        assigned["cue"] = cues[0]
 
 
 def _is_choice(column: Column) -> bool:
@@ -287,7 +285,7 @@ def _stimuli(columns: Columns, assigned: Mapping[str, object]) -> tuple[str, ...
     free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
     named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
     if not named:
-        named = [name for pair in _value_pairs(free, assigned) for name in pair]
+        named = [name for pair in _value_pairs(free, assigned) for name in pair] or _delayed(free)
     if not named and not {"reward", "gain"} & set(assigned) and {"correct", "ground_truth"} & set(assigned):
         rest = [name for name in free if not NOT_STIMULI.search(name.lower())]
         named = [name for name in rest if _varies_within(columns[name], columns, assigned)]
@@ -303,10 +301,15 @@ def _goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[s
             for number in (values, np.abs(values)):
                 valid = (index >= 0) & np.isfinite(number)
                 a, b = number[valid], (index[valid] == k).astype(float)
-                if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0:
-                    if abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > CLEAR:
-                        return True
+                varied = len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0
+                if varied and abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > CLEAR:
+                    return True
     return False
+
+
+def _delayed(names: Sequence[str]) -> list[str]:
+    """Return the amounts and delays of a larger later and a smaller sooner option."""
+    return [name for name in names if re.fullmatch(r"(delay|amount|reward|value)(later|sooner|ll|ss)", plain(name))]
 
 
 def _value_pairs(names: Sequence[str], assigned: Mapping[str, object]) -> list[tuple[str, str]]:

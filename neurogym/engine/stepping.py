@@ -264,7 +264,7 @@ class Stepping(BaseEnv):
         self.trial_choice = None
         hold = 0 if self.rule is None else self.rule.hold
         moved = choice != hold if type(choice) is int else np.any(np.asarray(choice) != hold)
-        responded = moved and (outcome == CORRECT or outcome == ERROR)
+        responded = moved and outcome in (CORRECT, ERROR)
         go = cursor.block.go.item(cursor.trial)  # type: ignore[union-attr]  # a trial is on, and complete
         info["new_trial"] = True
         info["trial"] = self.trial

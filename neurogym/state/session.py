@@ -196,7 +196,7 @@ def check_trial(trial: Trials, path: str) -> None:
     shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(TABLES, actions)}
     for name, values in trial.fields.items():
         expected = (total, *shapes.get(name, values.shape[1:]))
-        if name != "ob" and values.shape != expected or values.shape[:1] != (total,):
+        if (name != "ob" and values.shape != expected) or values.shape[:1] != (total,):
             raise ValueError(f"{path}.{name}: expected shape {expected}, got {values.shape}")
     event = trial.fields.get("event")
     if event is not None and (event.dtype != np.uint8 or np.any((event & OUTCOME) >= len(OUTCOMES))):

@@ -367,7 +367,7 @@ def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = N
 
 @in_python_words
 @with_keywords(ListRequest)
-def list(what: str = "tasks", *search: str, **request: Any) -> DataTable:  # noqa: A001
+def list(what: str = "tasks", *search: str, **request: Any) -> DataTable:
     """List and search tasks, wrappers, algorithms, figures and runs, as ``ngym list``.
 
     Args:

@@ -55,9 +55,9 @@ def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: b
         >>> action, state = run.act(observation, state)  # doctest: +SKIP
     """
     for kind in ("sweep", "fit"):
-        if run != runs.LATEST and (path := finding.match(kind, str(run), Path(runs_root))) is not None:
-            if finding.kind_of(path) != "run":
-                raise UserError(f"{run} is a {kind}; open it with ngym_cli.{kind.capitalize()}('{path}')")
+        path = None if run == runs.LATEST else finding.match(kind, str(run), Path(runs_root))
+        if path is not None and finding.kind_of(path) != "run":
+            raise UserError(f"{run} is a {kind}; open it with ngym_cli.{kind.capitalize()}('{path}')")
     return Run(runs.find(str(run), Path(runs_root)).path, trust)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs.registration import every_task
+from ngym_cli.agents.defaults import resolve
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import RECOMMENDED, recommended
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.errors import UserError
 
 
