@@ -170,7 +170,7 @@ class Session(Stepping):
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
         if not self._is_batched or not self._is_settled or self.render_mode is not None:
-            cursor.quiet = None  # each step has something to do
+            cursor.width = 0  # each step has something to do
         return self.trial
 
     def begin_next(self) -> None:
