@@ -70,7 +70,7 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
 @pytest.mark.parametrize(
     ("settings", "rows", "text"),
     [
-        ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": GOOD}, "--recommended does (3 of 3 seeds): --wrap"),
+        ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": GOOD}, "--recommended does (3 of 3 seeds)"),
         ({"task": "MatchingPenny-v0", "recommended": True}, {"default": BAD, "recommended": GOOD}, None),
         ({"task": "MatchingPenny-v0", "units": 16}, {"default": BAD, "recommended": GOOD}, None),
         ({"task": "MatchingPenny-v0"}, {"default": GOOD}, None),
