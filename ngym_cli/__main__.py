@@ -55,7 +55,7 @@ def of_extra(extra: str) -> set[str]:
 
 def warn_of_namesake() -> None:
     """Warn if the distribution ``neurogym``, whose package has the same name as ours, is installed too."""
-    if not any(glob.glob("neurogym-*.dist-info", root_dir=folder) for folder in sys.path):
+    if not any(glob.glob("neurogym-*.dist-info", root_dir=folder) for folder in sys.path):  # noqa: PTH207 - pathlib is slow to import
         return
     repair = "pip uninstall -y neurogym && pip install --force-reinstall --no-deps ngym"
     sys.stderr.write(f"ngym: neurogym is installed too and overwrites files of ngym; to fix this: {repair}\n")

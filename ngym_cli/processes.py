@@ -101,7 +101,7 @@ def protect_command_line() -> None:
     packages, so that a checkout that is not installed still runs.
     """
     os.environ.update(SAFE_ENVIRONMENT)
-    here = os.getcwd()
+    here = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
     if sys.path and sys.path[0] in ("", here) and not sys.flags.safe_path:
         sys.path.append(sys.path.pop(0))
     if os.path.lexists("matplotlibrc"):
@@ -122,7 +122,7 @@ def open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - open until the process ends
 
 
 @contextlib.contextmanager
@@ -167,7 +167,7 @@ def ignore_relative_paths() -> None:
 
 
 def _absolute(path: str) -> str:
-    return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))  # noqa: PTH117
 
 
 # -- threads ----------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def learning_threads() -> int:
 
 def set_learning_threads(threads: int | None) -> None:
     """Set the number of learning threads; by default ``OMP_NUM_THREADS``, else the number of cores."""
-    global _learning
+    global _learning  # noqa: PLW0603 - a setting of the process, like the threads of torch
     _learning = threads or _threads_from_user() or cores()
 
 

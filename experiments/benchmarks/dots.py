@@ -57,7 +57,7 @@ class RandomDots(VecEnv):
         self.finished = None
 
     def _new_trials(self, env: np.ndarray) -> None:
-        fixation, stimulus, _ = self.periods
+        fixation, _stimulus, _ = self.periods
         n = len(env)
         coherence = self.rng.choice(COHERENCES, n) / 200
         self.side[env] = self.rng.integers(2, size=n)

@@ -25,7 +25,7 @@ Truths = dict[str, tuple[Estimate, float]]  #: by parameter, estimate and true v
 Generator = np.random.Generator
 
 COHERENCES = np.array([0, 3.2, 6.4, 12.8, 25.6, 51.2])
-BOOT = 200
+BOOT = 100
 
 
 def fields(result: Any, **truth: float) -> Truths:
@@ -78,7 +78,7 @@ def diffusion_trials(
     sensitivity: float = 0.25,
     bound: float = 0.7,
     residual_time: float = 350.0,
-    dt: float = 1e-3,
+    dt: float = 2e-3,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return strength, reaction time (ms) and correctness of a drift-diffusion to symmetric bounds."""
     strength = np.repeat(COHERENCES, n)
@@ -99,7 +99,7 @@ def chronometric(rng: Generator, share: float = 1.0) -> Truths:
     """Diffusion to a bound from reaction times."""
     truth = {"sensitivity": 0.25, "bound": 0.7, "residual_time": 350.0}
     fit = analysis.fit_chronometric(
-        *diffusion_trials(rng, int(120 * share), **truth), n_boot=100, seed=int(rng.integers(1e6))
+        *diffusion_trials(rng, int(120 * share), **truth), n_boot=BOOT, seed=int(rng.integers(1e6))
     )
     return fields(fit, **truth)
 
@@ -312,7 +312,7 @@ def weak_weights(rng: Generator, share: float = 1.0) -> Truths:
 
 def drifting_weight(rng: Generator, share: float = 1.0) -> Truths:
     """Mean of drifting weights, a constant weight of 3."""
-    table = Behaviour((_choices(rng, int(400 * share), 3.0, 0.0, 0.0),), ("0", "1"), ("x",))
+    table = Behaviour((_choices(rng, int(320 * share), 3.0, 0.0, 0.0),), ("0", "1"), ("x",))
     found = Drifting(0).fit([Problem(table)])[0].parameters
     return {"bias": (found["bias"], 0.0), "x": (found["x"], 3.0)}
 
@@ -334,19 +334,3 @@ OBSERVERS: dict[str, Callable[..., Truths]] = {
         weak_weights, drifting_weight, sessions,
     )
 }  # fmt: skip
-
-
-def coverage(observer: str, repetitions: int, seed: int = 0, share: float = 1.0) -> dict[str, np.ndarray]:
-    """Return, by parameter, the share of repetitions whose interval holds the truth, mean estimate and truth.
-
-    Args:
-        observer: name of an observer.
-        repetitions: number of experiments.
-        seed: of the experiments.
-        share: of the usual number of trials.
-    """
-    inside: dict[str, list[tuple[bool, float, float]]] = {}
-    for rng in np.random.default_rng(seed).spawn(repetitions):
-        for name, (estimate, truth) in OBSERVERS[observer](rng, share).items():
-            inside.setdefault(name, []).append((truth in estimate, estimate.value, truth))
-    return {name: np.mean(rows, axis=0) for name, rows in inside.items()}

@@ -15,7 +15,7 @@ from experiments.records.drawing import Drawing, as_numbers
 from experiments.records.record import Row
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli import runs
-from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import DEFAULTS, recommended, usual_algorithm

@@ -106,9 +106,8 @@ def of_trainings(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def training(settings: Mapping[str, Any]) -> list[Any]:
     """Return numbers of a few updates of a run and of a short evaluation."""
-    from ngym_cli.agents.from_config import complete
+    from ngym_cli.agents.defaults import complete, resolve
     from ngym_cli.config import from_dict
-    from ngym_cli.environments.defaults import resolve
     from ngym_cli.training import main_loop
 
     config, facts = resolve(from_dict({**settings, "seed": SEED}))

@@ -54,7 +54,7 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    process = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    process = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     return process.stdout.strip() if process.returncode == 0 else ""
 
 
@@ -77,7 +77,7 @@ def task_digest(*tasks: str) -> str:
 
 def task_part(digest: str) -> str:
     """Return the part of a digest that `task_digest` gives; empty in a digest of an earlier form."""
-    return (digest.split("-") + ["", ""])[1]
+    return ([*digest.split("-"), "", ""])[1]
 
 
 def _run_digest(runs: list[Mapping[str, Any]]) -> str:
@@ -118,9 +118,9 @@ def plain(path: Path) -> str:
         return text
     tree = ast.parse(text)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node) is not None:
-                node.body = node.body[1:] or [ast.Pass()]
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
     return ast.dump(_NumberedLocals().visit(tree))
 
 

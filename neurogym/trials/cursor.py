@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
 
 from neurogym.spaces import Action
@@ -172,6 +173,11 @@ class PreparedTrials:
     @sizes.setter
     def sizes(self, sizes: tuple[int, int]) -> None:
         self._size, self._most = sizes
+
+
+def has_trials(env: gym.Env) -> bool:
+    """Whether the innermost environment is made of trials."""
+    return isinstance(getattr(env.unwrapped, "cursor", None), Cursor)
 
 
 def _trials_that_fit(block: Trials) -> int:

@@ -144,6 +144,9 @@ def network_class(name: str) -> type | None:
         return None
     if not (isinstance(cls, type) and any(base.__module__.startswith("torch.nn") for base in cls.__mro__)):
         raise UserError(f"network {name}: expected {parts.KINDS['network'].base}, a subclass of ngym_cli.Cell")
+    if any(base.__name__ == "RNNBase" and base.__module__.startswith("torch.nn") for base in cls.__mro__):
+        cell = f"torch.nn.{cls.__name__}Cell"
+        raise UserError(f"network {name}: {cls.__name__} runs over whole sequences; expected {cell}")
     if not callable(getattr(cls, "step", None)) and not _takes_state(cls):
         raise UserError(
             f"network {name}: {cls.__name__} has no step(self, x, state), see ngym_cli.Cell, and no "

@@ -82,7 +82,7 @@ def parse(kind: str, text: str) -> Perturbation:
     pieces = sorted(text.replace(":", " ").split(), key=lambda piece: "=" in piece)
     call = parse_call(":".join([kind, *pieces]), "perturbation")
     for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:
-        check_known(f"word of --{kind}", key, KEYS[kind])
+        check_known(f"entry of {kind}", key, KEYS[kind])
         if key in values:  # as a positional argument and by name
             raise UserError(f"--{kind}: '{key}' is given twice")
         values[key] = _read(kind, key, value)

@@ -47,6 +47,8 @@ def _written(option: Option, value: Any) -> Any:
     """Return a value in the form of a request: parts as references, sequences as texts with commas."""
     if option.table:
         return settings.plain(option, value)
+    if option.entry == "where" and isinstance(value, Mapping):
+        value = [f"{column}={settings.simple(entry)}" for column, entry in value.items()]
     if option.kind == "word" and isinstance(value, builtins.list | tuple):
         return ",".join(map(str, value))
     return value
@@ -353,7 +355,8 @@ def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = N
     from ngym_cli.figures.trial import conditions_wanted, record
     from ngym_cli.figures.trial_drawing import trials_figure
 
-    read = read_keywords(WatchRequest, {"run": reference(run), "trials": trials, "out": out, **request})
+    arguments = {"run": reference(run), "trials": trials, "out": out, **request}
+    read = read_keywords(WatchRequest, arguments, convert=_written)
     source = Source(runs.find(read.run, read.runs), read.trust)
     views = record(source, read.trials, read.seed, conditions_wanted(read.where), read.stochastic)
     if read.out is not None:
@@ -364,7 +367,7 @@ def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = N
 
 @in_python_words
 @with_keywords(ListRequest)
-def list(what: str = "tasks", *search: str, **request: Any) -> DataTable:  # noqa: A001
+def list(what: str = "tasks", *search: str, **request: Any) -> DataTable:
     """List and search tasks, wrappers, algorithms, figures and runs, as ``ngym list``.
 
     Args:

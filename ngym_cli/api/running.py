@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Sequence
@@ -34,20 +35,26 @@ def start(
     return _folder(main_loop.train(config, root, name, overwrite, hooks(progress, tags, callbacks)), progress)
 
 
-def require_callbacks(callbacks: Sequence[object]) -> None:
-    """Refuse objects that are not callbacks, and warn that a resumed run does not have callbacks that are objects.
+def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
+    """Return callbacks that are objects; functions of (locals, globals) become callbacks, as in Stable-Baselines3.
+
+    Warns that a resumed run does not have callbacks that are objects.
 
     Raises:
-        UserError: names the first object that is not a callback of Stable-Baselines3.
+        UserError: names the first object that is not a callback.
     """
-    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.callbacks import BaseCallback, ConvertCallback
 
-    for callback in callbacks:
+    callbacks = []
+    for each in objects:
+        callback = ConvertCallback(each) if inspect.isfunction(each) else each
         if not isinstance(callback, BaseCallback):
-            raise UserError(f"callbacks: expected Stable-Baselines3 callbacks, not {callback!r}")
-    names = ", ".join(type(callback).__name__ for callback in callbacks)
+            raise UserError(f"callbacks: expected Stable-Baselines3 callbacks, not {each!r}")
+        callbacks.append(callback)
+    names = ", ".join(getattr(each, "__name__", type(each).__name__) for each in objects)
     text = f"callbacks that are objects ({names}) are not in the record of the run: run.resume() continues without them"
-    warnings.warn(text, UserWarning, stacklevel=4)
+    warnings.warn(text, UserWarning, stacklevel=5)
+    return callbacks
 
 
 def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import LEARNERS, LineResult, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import from_dict

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli.config import docstrings, parts
 from ngym_cli.config.options import about, is_optional, range_of
-from ngym_cli.config.tasks import find_wrapper, wrapper_names
+from ngym_cli.config.tasks import keyword_parameters
+from ngym_cli.environments.stack import find_wrapper, wrapper_names
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "figure": (lambda: resolve_name("ngym_cli.figures.registry:FIGURES"), figure),
     "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:LAUNCHERS"), launcher),
     "analysis": (analyses, analysis),
-    "paper": (lambda: resolve_name("ngym_cli.papers.collection:ids")(), paper),
+    "paper": (resolve_name("ngym_cli.papers.collection:ids"), paper),
     "model": (lambda: resolve_name("ngym_cli.fitting.registry:MODELS"), model),
 }
 
@@ -311,7 +312,7 @@ def arguments(entry: Callable[..., object], without: tuple[str, ...] = ()) -> li
         without: arguments that are left out.
     """
     meaning = docstrings.arguments(entry)
-    parameters = {name: value for name, value in (parts.keyword_parameters(entry) or {}).items() if name not in without}
+    parameters = {name: value for name, value in (keyword_parameters(entry) or {}).items() if name not in without}
     return [
         {
             "id": name,

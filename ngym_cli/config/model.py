@@ -1,7 +1,7 @@
 """Typed configuration of a run, made from command-line flags, a TOML file and defaults.
 
-``environments.defaults.resolve`` spells out the defaults of the task and ``agents.from_config.complete`` those of the
-agent. The complete configuration is written to ``config.toml`` in the run folder.
+``agents.defaults`` spells out the defaults of the task (``resolve``) and of the agent (``complete``). The complete
+configuration is written to ``config.toml`` in the run folder.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class RunConfig(TaskSettings):
         Values,
         Flag("Hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo).", AGENT, names=("--set",)),
     ] = Field(default_factory=dict)
-    evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
-    checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
+    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
+    checkpoint: CheckpointConfig = Field(default_factory=CheckpointConfig)
 
     @model_validator(mode="before")
     @classmethod

@@ -18,7 +18,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -271,35 +271,3 @@ def faulty_reference(error: BaseException, references: Iterable[str]) -> str:
 def _ours(filename: str) -> bool:
     root = Path(__file__).resolve().parents[2]
     return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
-
-
-def check_arguments(
-    entry: Callable[..., object], names: Iterable[str], subject: str, without: Sequence[str] = ()
-) -> None:
-    """Refuse arguments that a class or function does not take.
-
-    Args:
-        entry: the class or function.
-        names: names of arguments.
-        subject: subject of the message.
-        without: parameters that are not set by users.
-
-    Raises:
-        UserError: names the argument and the nearest valid name.
-    """
-    parameters = keyword_parameters(entry)
-    if parameters is None:
-        return
-    valid = [name for name in parameters if name not in without]
-    for name in names:
-        if name not in valid:
-            raise unknown(f"argument of {subject}", name, valid)
-
-
-@functools.cache
-def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
-    """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
-    parameters = inspect.signature(entry).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}

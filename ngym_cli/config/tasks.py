@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
 from ngym_cli.config import parts
-from ngym_cli.config.parts import check_arguments, keyword_parameters
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -251,61 +250,33 @@ def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, ob
     return {**settings.settings, **data, **tables}
 
 
-# -- wrappers ---------------------------------------------------------------------------------------------------------
+def check_arguments(
+    entry: Callable[..., object], names: Iterable[str], subject: str, without: Sequence[str] = ()
+) -> None:
+    """Refuse arguments that a class or function does not take.
 
-
-#: Wrappers that only a program can use, with the reason.
-FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
-
-AUTO = "auto"
-
-#: Defaults on the command line where those of the class leave the choice to a program.
-ALWAYS: dict[str, dict[str, str]] = {
-    "ScheduleEnvs": {"schedule": "random"},
-    "Combine": {"share_action_space": AUTO},  # true if both tasks have equally many actions
-}
-
-
-def wrapper_names() -> list[str]:
-    """Return the names of all wrappers on the command line, including wrappers of other packages."""
-    from neurogym import wrappers
-
-    return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *parts.offered("wrapper")]
-
-
-def find_wrapper(name: str) -> Any:
-    """Return the class of a wrapper: built in, a user's own, or offered by another package.
+    Args:
+        entry: the class or function.
+        names: names of arguments.
+        subject: subject of the message.
+        without: parameters that are not set by users.
 
     Raises:
-        UserError: if no wrapper has this name, with the nearest one, or the user's class is not a wrapper.
+        UserError: names the argument and the nearest valid name.
     """
-    from neurogym import wrappers
-
-    with contextlib.suppress(ValueError):
-        return wrappers.wrapper_class(name)
-    own = parts.find_own("wrapper", name)
-    if own is None:
-        raise unknown("wrapper", name, wrapper_names())
-    if not (isinstance(own, type) and issubclass(own, gym.Wrapper)):
-        raise UserError(f"wrapper {name}: expected {parts.KINDS['wrapper'].base}")
-    return own
+    parameters = keyword_parameters(entry)
+    if parameters is None:
+        return
+    valid = [name for name in parameters if name not in without]
+    for name in names:
+        if name not in valid:
+            raise unknown(f"argument of {subject}", name, valid)
 
 
 @functools.cache
-def argument_types(cls: type) -> dict[str, object]:
-    """Return the types of a class's arguments, from annotations or defaults.
-
-    Names that only a type checker imports count as ``Any``.
-    """
-    unknown_names: dict[str, object] = {}
-    while True:
-        try:
-            hints = get_type_hints(cls.__init__, localns=unknown_names)  # type: ignore[misc]
-        except NameError as error:
-            unknown_names[str(error.name)] = Any
-            continue
-        defaults = {
-            name: Any if default in (inspect.Parameter.empty, None) else type(default)
-            for name, default in (keyword_parameters(cls) or {}).items()
-        }
-        return {name: kind for name, kind in {**defaults, **hints}.items() if name not in ("env", "return")}
+def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
+    """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
+    parameters = inspect.signature(entry).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}

@@ -178,7 +178,8 @@ def _key() -> bytes | None:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileExistsError):  # another process may have written the record first
-                with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                with os.fdopen(descriptor, "wb") as file:
                     file.write(secrets.token_bytes(32))
         key = path.read_bytes()
         return key if len(key) == 32 else None

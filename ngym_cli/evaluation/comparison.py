@@ -21,8 +21,7 @@ from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.reading import TableError, from_columns
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
-from ngym_cli.figures import wording
-from ngym_cli.figures.behaviour import STRENGTH, chronometric_axes, psychometric_axes
+from ngym_cli.figures.behaviour import STRENGTH, accuracy_axes, chronometric_axes, psychometric_axes
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import COLOURS, Unavailable, guide, new_figure, styled
@@ -75,6 +74,8 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         ours = replace(ours, pse=None, threshold=None, slope=None)  # on other axes
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
+    if ours is not None and any(row.name == "PSE" for row in comparisons):
+        ours = replace(ours, pse=None)  # one number for one thing
     rows = [*comparisons, *(() if ours is None else _rows(ours, described))]
     figure = run.path / "figures" / f"beside-{data.stem}.png"
     with styled():
@@ -219,7 +220,7 @@ def _rows(ours: SubjectDescription, animal: SubjectDescription) -> list[Statisti
         "bias (logit)": (ours.bias, animal.bias),
         "point of subjective equality": (ours.pse, animal.pse),
         "threshold (75 %)": (ours.threshold, animal.threshold),
-        "slope": (ours.slope, animal.slope),
+        "logistic slope (logit per unit)": (ours.slope, animal.slope),
         "lapses, low end": (ours.lapse_low, animal.lapse_low),
         "lapses, high end": (ours.lapse_high, animal.lapse_high),
     }
@@ -246,13 +247,17 @@ def draw_side_by_side(tables: Mapping[str, Table]) -> Figure:
     ]
     if not graded:
         raise Unavailable("neither has trials of graded strength")
-    figure, (choices, times, accuracy) = new_figure(1, 3, width=3.9, height=3.9)
+    timed = [each_series for each_series in graded if "rt" in each_series.table]
+    figure, panels = new_figure(1, 3 if timed else 2, width=3.9, height=3.9)
+    choices, accuracy = panels[0], panels[-1]
     psychometric_axes(choices, graded, draws=60, legend=False)
-    chronometric_axes(times, accuracy, [each_series for each_series in graded if "rt" in each_series.table])
-    accuracy.set(title="accuracy", xlabel=wording.axis(STRENGTH))
     handles, labels = choices.get_legend_handles_labels()
-    more, words = times.get_legend_handles_labels()
-    figure.legend([*handles, *more], [*labels, *words], loc="outside lower left", ncols=2, handlelength=1.5)
+    accuracy_axes(accuracy, graded)
+    if timed:
+        chronometric_axes(panels[1], accuracy, timed)
+        more, words = panels[1].get_legend_handles_labels()
+        handles, labels = [*handles, *more], [*labels, *words]
+    figure.legend(handles, labels, loc="outside lower left", ncols=2, handlelength=1.5)
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -101,7 +102,7 @@ def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[
     observations, _ = view.recorded_of(source).recording.first("observations", n)
     observations = observations.reshape(len(observations), -1).astype(float)
     offsets = activity.offsets[: n + 1]
-    full = [slice(a, b) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    full = [slice(a, b) for a, b in itertools.pairwise(offsets)]
     pieces = {"": (np.asarray(activity.values, float), full)}
     if view.comparison.across == "period":
         pieces = {

@@ -8,10 +8,9 @@ import tomllib
 import numpy as np
 import pytest
 
-from ngym_cli.agents.from_config import complete
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.training.main_loop import resume, train
 from tests.ngym_cli.conftest import configuration, interrupt
 from tests.ngym_cli.sameness import assert_same_run

@@ -13,139 +13,19 @@ import numpy as np
 from scipy.special import expit
 
 from neurogym.analysis.regression import fit_weights
-from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
+from neurogym.behaviour.models.chain_estimates import ChainTrials, chain_estimates
+from neurogym.behaviour.models.chains import Chain, Posterior, emission, expected_states, improve, next_states
 from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.models.transitions import (
-    TransitionInputs,
-    improve_transitions,
-    transition_probabilities,
-)
+from neurogym.behaviour.models.transitions import TransitionInputs
 from neurogym.behaviour.table import Behaviour, padded
 
 #: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.
 STARTS, FIRST, MOST, GAIN, PRIOR = 6, 12, 150, 0.02, 2.0
-#: Share of the trials below which a state is empty; weights of inputs of transitions that depend on none.
-EMPTY, NO_INPUTS = 0.01, np.zeros((0, 0))
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Parameters of the model.
-
-    Attributes:
-        weights: shape (states, predictors).
-        transitions: probability of each state after each, shape (states, states); row: before.
-        start: probability of each state in the first trial of a session, shape (states,).
-        inputs: weights of inputs of the transitions, shape (states, inputs); see `transitions`.
-    """
-
-    weights: FloatArray
-    transitions: FloatArray
-    start: FloatArray
-    inputs: FloatArray = field(default_factory=lambda: NO_INPUTS)
-
-    def after(self, inputs: FloatArray) -> FloatArray:
-        """Return the transitions after trials with inputs (..., inputs), shape (..., states, states)."""
-        if not self.inputs.size:
-            return self.transitions
-        return transition_probabilities(self.transitions, self.inputs, inputs)
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Expected states.
-
-    Attributes:
-        states: probability of each state given all choices, shape (sessions, trials, states).
-        pairs: expected numbers of transitions, shape (states, states).
-        log_likelihood: of all choices.
-        after: expected transitions after each trial, shape (trials, sessions, states, states); empty without inputs.
-    """
-
-    states: FloatArray
-    pairs: FloatArray
-    log_likelihood: float
-    after: FloatArray = field(default_factory=lambda: NO_INPUTS)
-
-
-def emission(chain: Chain, x: FloatArray, choice: np.ndarray) -> FloatArray:
-    """Return the likelihood of each choice in each state, 1 for misses, shape (..., states)."""
-    p = expit(x @ chain.weights.T)
-    out = np.where(choice[..., None] == 1, p, 1 - p)
-    return np.where(choice[..., None] < 0, 1.0, np.clip(out, 1e-12, 1))
-
-
-def expected_states(chain: Chain, x: FloatArray, choice: np.ndarray, inputs: FloatArray = NO_INPUTS) -> Posterior:
-    """Return the states given all choices by the forward-backward algorithm.
-
-    Args:
-        chain: parameters.
-        x: predictors, shape (sessions, trials, predictors).
-        choice: shape (sessions, trials), -1 for misses and padding.
-        inputs: of the transitions after each trial, shape (sessions, trials, inputs).
-    """
-    likelihood = emission(chain, x, choice)
-    sessions, trials, states = likelihood.shape
-    forward, scale = np.empty((trials, sessions, states)), np.empty((trials, sessions))
-    varies = bool(chain.inputs.size)
-    transitions = chain.after(inputs.swapaxes(0, 1)) if varies else chain.transitions
-    now = np.tile(chain.start, (sessions, 1))
-    for t in range(trials):
-        joint = now * likelihood[:, t]
-        scale[t] = joint.sum(1)
-        forward[t] = joint / scale[t][:, None]
-        now = _moved(forward[t], transitions, t)
-    last = (np.arange(trials)[None] * (choice >= 0)).max(1)
-    backward = np.ones((sessions, states))
-    smoothed, pairs = forward.copy(), np.zeros((states, states))
-    after = np.zeros((trials, sessions, states, states)) if varies else NO_INPUTS
-    for t in range(trials - 2, -1, -1):
-        ahead = likelihood[:, t + 1] * backward / scale[t + 1][:, None]
-        counted = forward[t] * (t < last)[:, None]
-        if varies:
-            after[t] = counted[..., None] * transitions[t] * ahead[:, None]
-            backward = np.einsum("sij,sj->si", transitions[t], ahead)
-        else:
-            pairs += chain.transitions * (counted.T @ ahead)
-            backward = ahead @ chain.transitions.T
-        smoothed[t] = forward[t] * backward
-    total = after.sum((0, 1)) if varies else pairs
-    return Posterior(smoothed.transpose(1, 0, 2), total, float(np.log(scale).sum()), after)
-
-
-def _moved(state: FloatArray, transitions: FloatArray, t: int) -> FloatArray:
-    """Return the distribution of states after the transitions of trial ``t``."""
-    if transitions.ndim == 2:
-        return np.asarray(state @ transitions)
-    return np.einsum("si,sij->sj", state, transitions[t])
-
-
-def improve(
-    chain: Chain, posterior: Posterior, x: FloatArray, choice: np.ndarray, precision: FloatArray,
-    inputs: FloatArray = NO_INPUTS,
-) -> Chain:  # fmt: skip
-    """Update the parameters: a step of Newton's method for the weights, expected counts for the chain."""
-    valid = choice >= 0
-    rows, chosen = x[valid], choice[valid]
-    weights = chain.weights.copy()
-    for k, w in enumerate(weights):
-        responsible = posterior.states[valid][:, k]
-        p = expit(rows @ w)
-        slope = rows.T @ (responsible * (chosen - p)) - precision * w
-        curvature = (rows * (responsible * p * (1 - p))[:, None]).T @ rows + np.diag(precision)
-        step = np.linalg.solve(curvature, slope)
-        weights[k] = w + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-9))
-    pairs = posterior.pairs + 1.0
-    start = posterior.states[:, 0].sum(0) + 1.0
-    if not chain.inputs.size:
-        return Chain(weights, pairs / pairs.sum(1, keepdims=True), start / start.sum(), chain.inputs)
-    k = len(weights)
-    rows = inputs.swapaxes(0, 1).reshape(-1, inputs.shape[-1])
-    base, slopes = improve_transitions(chain.transitions, chain.inputs, posterior.after.reshape(-1, k, k), rows)
-    return Chain(weights, base, start / start.sum(), slopes)
+#: Share of the trials below which a state is empty.
+EMPTY = 0.01
 
 
 @dataclass
@@ -177,7 +57,7 @@ class ChainPolicy:
         joint = state[1] * emission(self.chain, self.features.now(state[0], trial.stimuli), trial.choice)
         now = joint / joint.sum(1, keepdims=True)
         transitions = self.chain.after(self.inputs.of_trial(trial))
-        return self.features.after(state[0], trial), _moved(
+        return self.features.after(state[0], trial), next_states(
             now, transitions[None] if transitions.ndim == 3 else transitions, 0
         )
 
@@ -224,7 +104,7 @@ class GlmHmm(OneByOne):
         return Fitted(
             self.name,
             ChainPolicy(features, chain, source),
-            _estimates(chain, posterior, features, x, choice, precision),
+            chain_estimates(chain, features.names, ChainTrials(x, choice, inputs), precision),
             posterior.log_likelihood,
             {
                 "states": posterior.states,
@@ -292,20 +172,3 @@ def _transition_notes(chain: Chain, source: TransitionInputs) -> list[str]:
         for name, value in zip(source.names, row, strict=True)
         if k
     ]
-
-
-def _estimates(
-    chain: Chain, posterior: Posterior, features: Features, x: FloatArray, choice: np.ndarray, precision: FloatArray
-) -> dict[str, Estimate]:
-    """Return weights and transitions with intervals, given the expected states."""
-    valid = choice >= 0
-    estimates = {}
-    for k, w in enumerate(chain.weights):
-        p = expit(x[valid] @ w)
-        each = posterior.states[valid][:, k] * p * (1 - p)
-        covariance = np.linalg.inv((x[valid] * each[:, None]).T @ x[valid] + np.diag(precision))
-        for name, value, se in zip(features.names, w, np.sqrt(np.diag(covariance)), strict=True):
-            estimates[f"state {k + 1}: {name}"] = Estimate.normal(float(value), float(se))
-    for k, row in enumerate(posterior.pairs):
-        estimates[f"state {k + 1}: stay"] = Estimate.proportion(float(row[k]), float(row.sum()))
-    return estimates

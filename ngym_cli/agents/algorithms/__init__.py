@@ -22,7 +22,7 @@ from ngym_cli.agents.algorithms.hyperparameters import (
     SupervisedSettings,
     TRPOSettings,
 )
-from ngym_cli.agents.networks import NETWORKS, find_network
+from ngym_cli.agents.networks import NETWORKS, NetworkSpec
 from ngym_cli.config import options, parts
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
@@ -74,6 +74,13 @@ class AlgorithmSpec:
     def recurrent(self) -> bool:
         """Whether the algorithm trains networks with memory."""
         return self.networks[0] in RECURRENT
+
+    @property
+    def knows_final_rate(self) -> bool:
+        """Whether the class itself lets the learning rate fall, by an argument ``final_rate``."""
+        if self.own_class is None:
+            return self.supervised
+        return any(parameter.name == "final_rate" for parameter in own.constructor_parameters(self.own_class)[0])
 
     def rollout_for(self, trial_steps: int) -> dict[str, int]:
         """Defaults for the length of a rollout and the size of a minibatch, so that a rollout holds a whole trial.
@@ -247,13 +254,13 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
 
 
 def check_pairing(
-    algorithm: str, network: str | None, observation_space: Space[object], action_space: Space[object]
+    algorithm: AlgorithmSpec, network: NetworkSpec | None, observation_space: Space[object], action_space: Space[object]
 ) -> None:
     """Refuse incompatible combinations of algorithm, network and task before anything is built.
 
     Args:
-        algorithm: a name in `ALGORITHMS` or a user's own.
-        network: a name in `NETWORKS` or a user's own; None for the algorithm's default.
+        algorithm: entry of the algorithm.
+        network: entry of the network; None for the algorithm's default.
         observation_space: of one environment (Gymnasium).
         action_space: of one environment (Gymnasium).
 
@@ -262,14 +269,13 @@ def check_pairing(
     """
     from gymnasium.spaces import Box, Discrete
 
-    spec = find_algorithm(algorithm)
-    if network is not None and find_network(network).recurrent != spec.recurrent:
-        raise UserError(f"{algorithm} does not train {network!r}; it trains {', '.join(spec.networks)}")
+    if network is not None and network.recurrent != algorithm.recurrent:
+        raise UserError(f"{algorithm.name} does not train {network.name!r}; it trains {', '.join(algorithm.networks)}")
     kind = type(action_space).__name__.lower()
-    if kind not in spec.actions:
+    if kind not in algorithm.actions:
         fitting = [other.name for other in ALGORITHMS.values() if kind in other.actions]
         advice = f"use one of {', '.join(fitting)}" if fitting else "no algorithm takes them"
-        raise UserError(f"{algorithm} does not take {type(action_space).__name__} actions; {advice}")
+        raise UserError(f"{algorithm.name} does not take {type(action_space).__name__} actions; {advice}")
     if isinstance(action_space, Discrete) and action_space.start != 0:
         raise UserError(f"discrete actions must count from 0, not from {action_space.start}")
     if not isinstance(observation_space, Box | Discrete):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -151,7 +152,7 @@ class CompiledAgent:
         self.functions["prepare"](shape=self._shape, weights=self.weights, packed=self._packed[0])
         n = min(len(self.workspaces), processes.useful_threads(n_envs * len(self.weights), n_envs))
         bounds = [n_envs * k // n for k in range(n + 1)]
-        self.shares = list(zip(bounds, bounds[1:], strict=False))  # environments of each thread
+        self.shares = list(itertools.pairwise(bounds))  # environments of each thread
         arguments = {**self._dimensions, **columns, "packed": self._packed[0]}
         self._acting: list[Arguments] = [
             {**arguments, "work": work, "begin": begin, "end": end}

@@ -9,6 +9,7 @@ weights, which are found in pieces of the same size however many threads there a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from math import exp, prod, sqrt
 from types import ModuleType
@@ -91,7 +92,7 @@ def shares(counts: np.ndarray, products: int) -> list[tuple[int, int]]:
     steps = np.count_nonzero(counts[:, None] > np.arange(sequences), axis=0).cumsum()  # of a sequence and all before
     ends = np.searchsorted(steps, steps[-1] * np.arange(1, n) / n) + 1
     bounds = [0, *ends.tolist(), sequences]
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(itertools.pairwise(bounds))
 
 
 def _call(name: str, loop: PackedLoop, tensors: Sequence[Tensor | None], matrix: tuple[int, int]) -> None:

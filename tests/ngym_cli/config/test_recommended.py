@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs.registration import every_task
+from ngym_cli.agents.defaults import resolve
 from ngym_cli.agents.per_task import measured
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import DEFAULTS, RECOMMENDED, WITHOUT_HISTORY, recommended
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.errors import UserError
 
 

@@ -10,6 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
+from ngym_cli.evaluation.comparison import draw_side_by_side
+from ngym_cli.figures.style import styled
 from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.trial_table import read_trials
 
@@ -211,6 +213,21 @@ def test_beside_the_monkeys(ngym, run):
     assert result["distance"] > 0
 
 
+def test_a_comparison_without_reaction_times_has_no_empty_panel():
+    coherence = np.tile([0.0, 12.8, 51.2], 60)
+    table = {
+        "coh": coherence,
+        "ground_truth": np.tile([1.0, 2.0], 90),
+        "choice": np.where(coherence > 0, np.tile([1.0, 2.0], 90), 1.0),
+        "outcome": np.where((coherence > 0) | (np.arange(180) % 2 == 0), "correct", "error"),
+    }
+    with styled():
+        figure = draw_side_by_side({"network": table, "animal": table})
+    titles = [axes.get_title(loc="left").split(",")[0] for axes in figure.axes]
+    assert titles == ["psychometric curve", "accuracy"]
+    assert all(axes.containers for axes in figure.axes)  # points with intervals in each
+
+
 def test_an_evaluation_that_holds_more_is_not_replaced(ngym, run):
     """A second evaluation of the same name used to delete the recording without a word."""
     assert ngym("eval", run, "--trials", "20", "--record", "activity").code == 0
@@ -262,5 +279,5 @@ def test_a_table_without_correctness_leaves_accuracy_out(ngym, run, tmp_path):
 def test_a_table_that_cannot_be_compared_gets_one_line(ngym, run, tmp_path):
     (tmp_path / "a.csv").write_text("choice,correct\nleft,1\nright,perhaps\n")
     refused = ngym("eval", run, "--trials", "20", "--compare", tmp_path / "a.csv")
-    assert refused.code == 2 and "column 'correct', row 2: found 'perhaps', expected 0 or 1" in refused.err
+    assert refused.code == 2 and "column 'correct', row 2 (line 3): found 'perhaps', expected 0 or 1" in refused.err
     assert ngym("eval", run, "--columns", tmp_path / "a.toml").code == 2

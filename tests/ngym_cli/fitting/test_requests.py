@@ -282,7 +282,7 @@ def test_models_without_second_stage_choices_are_simulated_in_a_two_step_task(tm
 
 
 @pytest.mark.parametrize(
-    "settings, words",
+    ("settings", "words"),
     [
         ({"model": "grue"}, "did you mean 'gru'"),
         ({"model": "glm-hmm:state=2"}, "did you mean 'states'"),

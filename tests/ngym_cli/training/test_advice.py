@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ngym_cli.agents import per_task
-from ngym_cli.agents.from_config import complete
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.training.progress import advance_notice, advice, shortfall
 
 

@@ -74,7 +74,7 @@ def test_every_default_is_spelled_out_in_the_config(run_folder):
 
 
 def test_tensorboard_equals_the_trial_table(run_folder):
-    result, tags = curves(run_folder)
+    result, _tags = curves(run_folder)
     table = read_trials(run_folder / "trials")
     names = summary.condition_names(inspect(runs.RunFolder(run_folder).config()).conditions, table)
     assert names == ["coh"]
@@ -115,7 +115,7 @@ def test_tensorboard_shows_losses_speed_evaluations_and_a_figure(run_folder):
 def test_tensorboard_has_one_chart_for_the_values_of_a_condition(run_folder):
     from tensorboard.plugins.custom_scalar import layout_pb2
 
-    result, tags = curves(run_folder)
+    result, _tags = curves(run_folder)
     events = EventAccumulator(str(run_folder)).Reload()
     layout = layout_pb2.Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
     charts = {chart.title: chart.multiline.tag for category in layout.category for chart in category.chart}

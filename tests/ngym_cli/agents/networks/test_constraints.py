@@ -10,12 +10,11 @@ import torch
 from neurogym import kernels
 from ngym_cli.agents.algorithms.objective import participation, silent_units
 from ngym_cli.agents.algorithms.rollout import cut
-from ngym_cli.agents.from_config import build_model, complete, make_model
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv, make_model
 from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from tests.ngym_cli.agents.conftest import Recall
 

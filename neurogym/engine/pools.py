@@ -10,7 +10,7 @@ environment. Three environments whose blocks have 7, 5 and 6 rows, each at the r
     first         0, 8 + 0, 16 + 2     where their trials begin
 
 Actions earn the same in most rows. ``rows["_code"]`` is therefore the number of an entry in short ``tables`` of each
-environment (:func:`neurogym.vector.step.distinct`): reward of action 2 = ``tables["reward"][env, code, 2]``. When an
+environment (:func:`neurogym.engine.step.distinct`): reward of action 2 = ``tables["reward"][env, code, 2]``. When an
 environment has stepped through its block, :meth:`Pools.load` overwrites its line with the next block.
 """
 
@@ -21,9 +21,9 @@ from collections.abc import Mapping
 import gymnasium as gym
 import numpy as np
 
+from neurogym.engine.columns import RecordColumns, Selection, widened
+from neurogym.engine.step import CODE, KINDS, BatchPositions, RuleTables, distinct
 from neurogym.trials import Trials
-from neurogym.vector.columns import RecordColumns, Selection, widened
-from neurogym.vector.step import CODE, KINDS, BatchPositions, RuleTables, distinct
 
 #: Entries of the tables that there is room for at first.
 FEWEST_ENTRIES = 16
@@ -39,7 +39,7 @@ class Pools:
     Attributes:
         rows: Everything with one row per step but the tables, name to array (environment, row, ...); ``_code`` is the
             entry of the tables that holds for a row.
-        tables: What actions earn and mean and what is right (see :mod:`neurogym.vector.step`), name to array
+        tables: What actions earn and mean and what is right (see :mod:`neurogym.engine.step`), name to array
             (environment, entry, ...).
         records: What describes each trial.
         offset: The row at which each trial begins in its block, (environment, trial); ``go`` its go cue, in steps.

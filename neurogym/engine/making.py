@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.cycle.definition import TaskDefinition
+from neurogym.engine.stepping import Stepping
 from neurogym.sampling.generator import Generators
 from neurogym.trials import Trials
 from neurogym.trials.block import condition_column, varies
 
 
-def make_trials(task: TaskDefinition, n: int, conditions: Mapping[str, Any], answered: bool = True) -> Trials:
+def make_trials(task: Stepping, n: int, conditions: Mapping[str, Any], answered: bool = True) -> Trials:
     """Make trials that are not stepped by the task, wrappers included.
 
     Args:
@@ -41,14 +41,14 @@ def make_trials(task: TaskDefinition, n: int, conditions: Mapping[str, Any], ans
     return trials
 
 
-def _check(task: TaskDefinition, n: int, conditions: Mapping[str, Any]) -> None:
+def _check(task: Stepping, n: int, conditions: Mapping[str, Any]) -> None:
     """Check each different value of conditions."""
     for name, value in conditions.items():
         for single in np.unique(value) if varies(value, n) and np.ndim(value) == 1 else [value]:
             task.check_conditions({name: single})
 
 
-def sample(task: TaskDefinition, rng: np.random.Generator, n: int, conditions: Mapping[str, Any]) -> Trials:
+def sample(task: Stepping, rng: np.random.Generator, n: int, conditions: Mapping[str, Any]) -> Trials:
     """Trials of a task without wrappers; a copy of the task describes them, so that the session is not touched."""
     _check(task, n, conditions)
     twin = copy.copy(task)
@@ -59,13 +59,13 @@ def sample(task: TaskDefinition, rng: np.random.Generator, n: int, conditions: M
     return trials
 
 
-def conditions_of_wrappers(task: TaskDefinition) -> set[str]:
+def conditions_of_wrappers(task: Stepping) -> set[str]:
     """Conditions that the wrappers of a task take for themselves."""
     accepts = task.stack.accepts
     return accepts.difference(task.conditions) if accepts else accepts
 
 
-def make_checked(task: TaskDefinition, n: int, conditions: dict[str, np.ndarray], answered: bool = True) -> Trials:
+def make_checked(task: Stepping, n: int, conditions: dict[str, np.ndarray], answered: bool = True) -> Trials:
     """:func:`make_trials` with conditions that have been checked, each an array (n,)."""
     stack, of_wrappers = task.stack, conditions_of_wrappers(task)
     plan = {name: value for name, value in conditions.items() if name in of_wrappers}
@@ -75,19 +75,11 @@ def make_checked(task: TaskDefinition, n: int, conditions: dict[str, np.ndarray]
     return trials
 
 
-def can_make_together(task: TaskDefinition) -> bool:
-    """Whether the next trials of several such tasks with equal parameters can be described at once."""
-    is_declared = type(task).next_trial_depends_on is not TaskDefinition.next_trial_depends_on
-    if not is_declared or task.one_by_one or not task.stack.only_shows:
-        return False
-    return not any(callable(spec) for spec in task.timing.values())  # these may draw from generators of their own
-
-
-def make_together(tasks: Sequence[TaskDefinition]) -> Trials:
+def make_together(tasks: Sequence[Stepping]) -> Trials:
     """Next trial of each of several tasks with equal parameters, described jointly.
 
     Args:
-        tasks: Tasks that are equal in :meth:`TaskDefinition.next_trial_depends_on` and in all parameters.
+        tasks: Tasks that are equal in :meth:`Stepping.next_trial_depends_on` and in all parameters.
 
     Returns:
         A block with one trial for each, the one that it would have made by itself.
@@ -98,7 +90,7 @@ def make_together(tasks: Sequence[TaskDefinition]) -> Trials:
     return trials
 
 
-def _fill(task: TaskDefinition, trials: Trials, answered: bool) -> None:
+def _fill(task: Stepping, trials: Trials, answered: bool) -> None:
     """Describe trials, apply the wrappers' changes, and compute the consequences of actions."""
     task.describe(trials)
     trials.rows()
@@ -107,7 +99,7 @@ def _fill(task: TaskDefinition, trials: Trials, answered: bool) -> None:
     _complete(task, trials, answered)
 
 
-def _complete(task: TaskDefinition, trials: Trials, answered: bool) -> None:
+def _complete(task: Stepping, trials: Trials, answered: bool) -> None:
     """Compute the consequences of actions, and the onset of reaction times."""
     trials.rows()
     if task.rule is not None and answered:
@@ -117,7 +109,7 @@ def _complete(task: TaskDefinition, trials: Trials, answered: bool) -> None:
     trials.set_default_go()
 
 
-def trial_lengths(task: TaskDefinition, n: int) -> np.ndarray:
+def trial_lengths(task: Stepping, n: int) -> np.ndarray:
     """Lengths of ``n`` new trials (of 8, if all are alike), in steps; the session of the task is not disturbed."""
     task = copy.deepcopy(task)
     try:
