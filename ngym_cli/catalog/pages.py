@@ -22,7 +22,7 @@ from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
-from ngym_cli.config.parts import is_reference, user_errors
+from ngym_cli.config.extensions import is_reference, user_errors
 from ngym_cli.config.tasks import DEFAULTS, Task, find_task, keyword_parameters, recommended, task_names
 from ngym_cli.environments.properties import properties_of
 from ngym_cli.environments.stack import inner_task, make_env

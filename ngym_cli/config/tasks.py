@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from ngym_cli.config import parts
+from ngym_cli.config import extensions
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def find_task(name: str) -> Task:
     Raises:
         UserError: if no task has this name, with the nearest one, or if the user's code cannot be imported.
     """
-    if parts.is_reference(name) or name.endswith(".py"):
-        entry: Any = parts.find_own("task", name)
+    if extensions.is_reference(name) or name.endswith(".py"):
+        entry: Any = extensions.find_extension("task", name)
         return Task(name, name, entry, own=True)
     import gymnasium as gym
 
@@ -82,7 +82,7 @@ def find_task(name: str) -> Task:
     try:
         id_ = registration.resolve(name)
     except (gym.error.Error, ValueError):
-        entry = parts.find_own("task", name)
+        entry = extensions.find_extension("task", name)
         if entry is not None:
             return Task(name, name, entry, own=True)
         raise unknown("task", name, task_names()) from None
@@ -128,7 +128,7 @@ def task_names() -> list[str]:
     from neurogym.compat.changes import ALIASES
     from neurogym.envs import registration
 
-    return sorted({*registration.every_task(), *ALIASES, *parts.offered("task")})
+    return sorted({*registration.every_task(), *ALIASES, *extensions.offered("task")})
 
 
 #: Configuration key that asks for the recommended settings; a complete configuration has the settings in its place.
