@@ -1,8 +1,10 @@
-"""Draw the figure of README.md from the run of ``make demo``.
+"""Draw the figures of README.md: training, the inside of a network, and a comparison with monkeys.
 
-    make demo && python docs/demo.py
+    make demo
+    ngym run --config experiments/papers/roitman2002/reaction_time.toml --name reaction-time
+    python docs/demo.py
 
-Writes ``docs/static/demo.png``: the learning curve and the psychometric curve of the run, next to each other.
+Writes ``train.png`` and ``understand.png`` from the first run and ``compare.png`` from the second to ``docs/static/``.
 """
 
 from __future__ import annotations
@@ -16,39 +18,61 @@ from PIL import Image
 
 import ngym_cli as nc
 
-RUN = "runs/RDM-v0/recurrent_ppo/demo"
-OUT = Path(__file__).with_name("static") / "demo.png"
-WIDTH, HEIGHT, DPI = 4.4, 3.9, 150  # inches, inches, dots per inch
+STATIC = Path(__file__).with_name("static")
+DATA = Path(__file__).parents[1] / "experiments" / "data" / "roitman_shadlen_2002.csv"
+WIDTH, HEIGHT, DPI = 4.0, 3.6, 150  # inches, inches, dots per inch
 COLOURS = 64  # enough for few lines and letters, and half the size of the file
 
 
-def picture(figure: Figure) -> Image.Image:
-    """Return a figure as pixels."""
-    figure.set_size_inches(WIDTH, HEIGHT)
-    written = io.BytesIO()
-    figure.savefig(written, format="png", dpi=DPI, bbox_inches=None)
-    return Image.open(written).convert("RGB")
+def first_panel(figure: Figure, title: str, labels: dict[str, str]) -> Figure:
+    """Keep the first panel of a figure, in the whole width, with a short legend.
 
-
-def first_panel(figure: Figure) -> Figure:
-    """Keep the first panel of a figure and its legend, in the whole width."""
-    for axes, legend in zip(figure.axes[1:], figure.legends[1:], strict=True):
-        axes.remove()
+    Args:
+        figure: figure with several panels.
+        title: title of the panel.
+        labels: words of the legend by the beginning of the label that they replace.
+    """
+    axes = figure.axes[0]
+    for panel in figure.axes[1:]:
+        panel.remove()
+    for legend in list(figure.legends):
         legend.remove()
-    figure.axes[0].set_subplotspec(GridSpec(1, 1, figure=figure)[0])
+    axes.set_subplotspec(GridSpec(1, 1, figure=figure)[0])
+    handles, names = axes.get_legend_handles_labels()
+    entries = {
+        text: next(handle for handle, name in zip(handles, names, strict=True) if name.startswith(start))
+        for start, text in labels.items()
+    }
+    axes.set_title(title, loc="left")
+    figure.legend(entries.values(), entries.keys(), loc="outside lower left", ncols=2, fontsize="small", frameon=False)
     return figure
 
 
+def write(figure: Figure, name: str) -> None:
+    """Write a figure to the folder of pictures."""
+    figure.set_size_inches(WIDTH, HEIGHT)
+    written = io.BytesIO()
+    figure.savefig(written, format="png", dpi=DPI, bbox_inches=None)
+    path = STATIC / f"{name}.png"
+    Image.open(written).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
 def main() -> None:
-    """Draw both panels and write them as one picture."""
-    run = nc.load(RUN)
-    panels = [first_panel(run.plot("learning")), run.plot("psychometric")]
-    pictures = [picture(panel) for panel in panels]
-    whole = Image.new("RGB", (sum(each.width for each in pictures), pictures[0].height))
-    for number, each in enumerate(pictures):
-        whole.paste(each, (number * each.width, 0))
-    whole.quantize(COLOURS).save(OUT, optimize=True)
-    print(f"{OUT}: {OUT.stat().st_size / 1000:.0f} kB")
+    """Draw the three figures."""
+    trained = nc.load("demo")
+    along_training = {name: name for name in ("training", "evaluation", "ceiling", "chance")}
+    write(first_panel(trained.plot("learning"), "performance along training", along_training), "train")
+    directions = {
+        "choice 1 is right, coherence 51.2": "left, coherence 51.2 %",
+        "choice 2 is right, coherence 51.2": "right, coherence 51.2 %",
+        "choice 1 is right, coherence 6.4": "left, coherence 6.4 %",
+        "choice 2 is right, coherence 6.4": "right, coherence 6.4 %",
+    }
+    write(first_panel(trained.plot("trajectories"), "population activity", directions), "understand")
+    compared = nc.load("reaction-time").evaluate(6000, compare=DATA, columns=DATA.with_suffix(".toml"))
+    subjects = {"reaction-time": "network", "roitman": "two monkeys"}
+    write(first_panel(compared.comparison.plot(), "choices of a network and of monkeys", subjects), "compare")
 
 
 if __name__ == "__main__":

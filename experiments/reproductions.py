@@ -19,8 +19,7 @@ from typing import Any
 
 from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
-from ngym_cli import runs
-from ngym_cli.agents import threads
+from ngym_cli import processes, runs
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.papers import collection, engine, measuring, results
 from ngym_cli.papers.reproduction import claim_row
@@ -39,7 +38,7 @@ def make(item: str, seed: int) -> Row:
     Raises:
         RuntimeError: if a network is not trained.
     """
-    threads.in_worker()
+    processes.limit_in_worker()
     paper = collection.load(collection.library() / item)
     training_digest = stamp.digest(tasks(item), trained(item), trainings(item))
     folder = ROOT / training_digest / f"{item}-s{seed}"  # runs of code with the same behaviour only

@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv
-from neurogym.cycle import make_trials
+from neurogym.engine.making import make_trials
 from neurogym.spaces import Action
 from neurogym.state import Data
 from neurogym.trials import Trials

@@ -1,22 +1,29 @@
-"""Child processes that import neither modules of the current folder nor the main script, and that end with the parent.
+"""This process, its threads and its children: safe import paths, signals, programs, numbers of threads.
+
+Child processes import neither modules of the current folder nor the main script, and end with the parent.
 
 Python puts the current folder first on the import path of a process started with ``-c`` or ``-m``. A file called
 ``multiprocessing.py`` next to a run would then be executed by every worker. Two measures prevent this: the environment
 variable ``PYTHONSAFEPATH`` for all children of the command line, and ``spawn_context`` for children of any program.
+
+Numerical libraries use a single thread, the fastest choice at our sizes; gradients use several.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import context, parent_process
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 #: Environment of children: no current folder on the import path, and (on Windows) none on the search path of programs.
 SAFE_ENVIRONMENT = {"PYTHONSAFEPATH": "1", "NoDefaultCurrentDirectoryInExePath": "1"}
@@ -94,8 +101,8 @@ def protect_command_line() -> None:
     packages, so that a checkout that is not installed still runs.
     """
     os.environ.update(SAFE_ENVIRONMENT)
-    here = os.getcwd()
-    if sys.path and sys.path[0] in ("", here) and not sys.flags.safe_path:
+    folder = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
+    if sys.path and sys.path[0] in ("", folder) and not sys.flags.safe_path:
         sys.path.append(sys.path.pop(0))
     if os.path.lexists("matplotlibrc"):
         # Matplotlib prefers settings of the current folder, and settings can name programs and modules to run.
@@ -115,7 +122,7 @@ def open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - open until the process ends
 
 
 @contextlib.contextmanager
@@ -160,4 +167,105 @@ def ignore_relative_paths() -> None:
 
 
 def _absolute(path: str) -> str:
-    return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))  # noqa: PTH117
+
+
+# -- threads ----------------------------------------------------------------------------------------------------------
+
+
+Share = TypeVar("Share")
+
+#: Environment variables that NumPy's, SciPy's and torch's libraries read when loaded.
+VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+WORTH_SHARING = 4_000_000  #: products for each thread; handing fewer over takes longer than they take
+
+
+def limit_libraries() -> None:
+    """Limit libraries that are not loaded yet to a single thread, unless the user has set another number."""
+    limit_blas()
+    if os.environ.get(VARIABLES[1]) == "1":
+        os.environ.setdefault(VARIABLES[0], "1")
+
+
+def limit_blas() -> None:
+    """Limit matrix libraries that are not loaded yet to a single thread, unless the user has set another number.
+
+    Their threads wait for work by keeping their cores busy, which makes a fit of a few numbers thirty times slower.
+    """
+    if not any(name in os.environ for name in VARIABLES):
+        os.environ.update(dict.fromkeys(VARIABLES[1:], "1"))
+
+
+def limit_torch() -> None:
+    """Limit torch to a single thread unless the user has set another number; small networks only get slower."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        import torch
+
+        torch.set_num_threads(1)
+
+
+def limit_in_worker() -> None:
+    """Limit torch and matrix libraries to a single thread, because every core has a worker."""
+    limit_libraries()
+    import torch
+
+    torch.set_num_threads(_threads_from_user() or 1)
+
+
+def _threads_from_user() -> int:
+    """Number of threads that the user has set for libraries; of a list, one for each nested level, the first."""
+    first = os.environ.get(VARIABLES[0], "").partition(",")[0].strip()
+    return int(first) if first.isdecimal() else 0
+
+
+_learning = 1
+
+
+def learning_threads() -> int:
+    """Number of threads that compute a gradient; the result does not depend on this number."""
+    return _learning
+
+
+def set_learning_threads(threads: int | None) -> None:
+    """Set the number of learning threads; by default ``OMP_NUM_THREADS``, else the number of cores."""
+    global _learning  # noqa: PLW0603 - a setting of the process, like the threads of torch
+    _learning = threads or _threads_from_user() or cores()
+
+
+def useful_threads(products: int, n_parts: int) -> int:
+    """Number of threads, at least 1, that are worth using for a number of products and parts."""
+    return max(1, min(_learning, products // WORTH_SHARING, n_parts))
+
+
+def share_work(work: Callable[[Share], object], shares: Sequence[Share]) -> None:
+    """Do the work for each part in the threads that share a gradient; each takes part after part.
+
+    Faster only for work that releases Python's global lock: calls of compiled functions and of torch.
+    """
+    todo, n = iter(shares), min(_learning, len(shares))
+
+    def take() -> None:
+        for item in todo:
+            work(item)
+
+    futures = [_pool(os.getpid(), _learning).submit(take) for _ in range(n - 1)]
+    take()
+    for future in futures:
+        if not future.cancel():  # a thread that has not begun has nothing left to do
+            future.result()
+
+
+@functools.cache
+def _pool(process: int, n: int) -> ThreadPoolExecutor:  # threads do not live on in a process that was forked
+    return ThreadPoolExecutor(n, f"learning in {process}")
+
+
+def cores() -> int:
+    """Number of physical cores that this process may use."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    shared = set()
+    for processor in os.sched_getaffinity(0):
+        path = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+        shared.add(path.read_text() if path.exists() else str(processor))
+    return len(shared)

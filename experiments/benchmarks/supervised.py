@@ -27,9 +27,9 @@ from torch import nn
 import neurogym
 from neurogym.envs.multi import make_multi
 from neurogym.vector import make_vec
-from ngym_cli.agents import threads
+from ngym_cli import processes
+from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.supervised.learner import Supervised
-from ngym_cli.environments.sb3_batch import TrialVecEnv
 
 Make = Callable[[], gym.Env]
 CASES: dict[str, tuple[Make, int, int, int]] = {  # environment, sequences, steps of each, units
@@ -151,7 +151,7 @@ def ours(
 
 def clock() -> float:
     """Seconds of CPU time, or where threads share the work of the clock."""
-    return time.process_time() if threads.learning() == 1 else time.perf_counter()
+    return time.process_time() if processes.learning_threads() == 1 else time.perf_counter()
 
 
 def measure(case: str, rounds: int, updates: int) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    threads.learn_with(arguments.threads)
+    processes.set_learning_threads(arguments.threads)
     results = {case: measure(case, arguments.rounds, arguments.updates) for case in CASES}
     if arguments.json:
         json.dump(results, sys.stdout, indent=2)

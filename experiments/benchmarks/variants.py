@@ -19,17 +19,17 @@ import torch
 import neurogym as ngym
 from experiments.benchmarks.learner import ours, race, settings, spread, turn
 from neurogym import kernels
-from ngym_cli.agents import threads
+from ngym_cli import processes
 
 
 def learning(name: str, n_threads: int = 1) -> Callable[[], int]:
     """A function that trains for two rollouts with a variant and returns the number of steps."""
     with kernels.use(name):
-        threads.learn_with(n_threads)
+        processes.set_learning_threads(n_threads)
         train = turn(ours(settings(reset=True)), 2)
 
     def run() -> int:
-        threads.learn_with(n_threads)
+        processes.set_learning_threads(n_threads)
         with kernels.use(name):
             return train()
 

@@ -12,6 +12,7 @@ from experiments import (
     defaults,
     dynamics,
     fitting,
+    guide,
     main_job,
     recipes,
     reproductions,
@@ -26,6 +27,7 @@ RECORDS: dict[str, Record] = {
     for record in (
         main_job.RECORD, defaults.RECORD, defaults.OTHER, supervised.RECORD, recipes.RECORD, reproductions.RECORD,
         bandit.RECORD, dynamics.RECORD, stories.RECORD, fitting.RECORD, coverage.RECORD,
+        guide.RECORD,
     )
 }  # fmt: skip
 

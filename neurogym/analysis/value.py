@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.intervals import mean_interval, proportion_curve, resampled, rows_of
+from neurogym.analysis.intervals import count_groups, mean_interval, proportion_curve, resampled, rows_of
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.results import Curve, Estimate, Result
 
@@ -78,7 +78,12 @@ def wagering(
         proportion_curve(levels, index, right, groups, level, waived),
         proportion_curve(levels, index, right, groups, level, forced),
         mean_interval(took, groups, level, among=was_offered),
-        Estimate.percentile(advantage(slice(None)), resampled(advantage, len(index), groups, n_boot, seed), level),
+        Estimate.percentile(
+            advantage(slice(None)),
+            resampled(advantage, len(index), groups, n_boot, seed),
+            level,
+            len(index) if groups is None else count_groups(groups),
+        ),
     )
 
 

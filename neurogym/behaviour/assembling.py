@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ from neurogym.behaviour.codings import BadEntry, Times
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
 from neurogym.behaviour.orientation import ENOUGH_TRIALS, falls, minus, within_states
-from neurogym.behaviour.roles import MISSED, MOST_CHOICES, STIMULUS_OR_TRUTH, is_flag
+from neurogym.behaviour.roles import MOST_CHOICES, STIMULUS_OR_TRUTH, is_flag, missed_words
 from neurogym.behaviour.table import Session
 
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
@@ -53,12 +53,15 @@ class Assembler:
         named: roles that the user named, which are not dropped.
         settings: order of the options, codes of misses, unit of times, and stimuli to turn.
         rows: number of each row in the source, for messages.
+        locate: returns the number of a row of the source in words.
     """
 
     def __init__(
-        self, columns: Columns, roles: dict[str, object], named: Sequence[str], settings: ColumnMap, rows: IntArray
-    ):
-        self.columns, self.roles, self.named, self.settings, self.rows = columns, roles, named, settings, rows
+        self, columns: Columns, roles: dict[str, object], named: Sequence[str], settings: ColumnMap, rows: IntArray,
+        locate: Callable[[int], str],
+    ):  # fmt: skip
+        self.columns, self.roles, self.named, self.settings = columns, roles, named, settings
+        self.rows, self.locate = rows, locate
         self.n = rows_of(columns)
         self.words: dict[str, str] = {}
         self.left_out: dict[str, int] = {}
@@ -105,9 +108,9 @@ class Assembler:
 
     def bad(self, name: str, error: BadEntry) -> TableError:
         """Return the error of an entry with column, row in the source, and a way on."""
-        row = int(self.rows[error.row]) + 1
+        row = self.locate(int(self.rows[error.row]))
         cure = f"--where '{name} != {error.entry}' leaves such rows out"
-        return TableError(f"column {name!r}, row {row}: found {error.entry!r}, expected {error.expected}; {cure}")
+        return TableError(f"column {name!r}, {row}: found {error.entry!r}, expected {error.expected}; {cure}")
 
     def numbers(self, name: object) -> FloatArray:
         """Return a column as numbers, nan for missing entries; all nan without a column."""
@@ -149,8 +152,8 @@ class Assembler:
         for name in names:
             column = self.columns[name]
             if column.codes is not None:
-                words = [k for k, word in enumerate(column.words) if plain(word) in MISSED]
-                gone |= np.isin(column.codes, words)
+                missed = missed_words(column.words)
+                gone |= np.isin(column.codes, [k for k, word in enumerate(column.words) if word in missed])
         return gone
 
     def witness(self, correct: FloatArray) -> Witness:
@@ -293,7 +296,7 @@ class Assembler:
         first, second = self.choices.words
         if not turned:
             meaning = f"evidence for {second}"
-            self.words[name] = meaning if name not in self.words else self.words[name]
+            self.words[name] = self.words.get(name, meaning)
             return stimuli, names
         self.turned.append(name)
         new = minus(name)
@@ -317,7 +320,7 @@ class Assembler:
         elif "reward" not in self.roles:
             reward = np.full(self.n, np.nan)
         elif self.column("reward")[1].is_numeric or not is_flag(self.column("reward")[1]):
-            name, column = self.column("reward")
+            name, _column = self.column("reward")
             reward = self.numbers(name)
             self.words.setdefault(name, "amount")
         else:
@@ -368,13 +371,15 @@ class Assembler:
     def check_accuracy(self, correct: FloatArray, words: tuple[str, ...]) -> None:
         """Say that accuracy is clearly below one half."""
         valid = correct[np.isfinite(correct)]
-        if len(words) == 2 and len(valid) >= ENOUGH_TRIALS and {"correct", "ground_truth"} & set(self.roles):
-            if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
-                names = ", ".join(str(self.roles[role]) for role in ("correct", "ground_truth") if role in self.roles)
-                self.notes.append(
-                    f"accuracy is {valid.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
-                    "way round; nothing is changed"
-                )
+        roles = [role for role in ("correct", "ground_truth") if role in self.roles]
+        if len(words) != 2 or len(valid) < ENOUGH_TRIALS or not roles:
+            return
+        if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
+            names = ", ".join(str(self.roles[role]) for role in roles)
+            self.notes.append(
+                f"accuracy is {valid.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
+                "way round; nothing is changed"
+            )
 
     def conditions(self, requested: Sequence[str]) -> dict[str, np.ndarray]:
         """Return further columns with few levels, and those that are requested."""

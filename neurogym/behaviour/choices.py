@@ -13,6 +13,7 @@ from neurogym.behaviour.columns import Column, TableError, label, parse_number, 
 from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
 
 RARE = 0.02  #: share of all answers below which keys other than the usual ones count as hit by mistake
+CONTRARY = 0.05  #: share of trials in which correctness and the correct choice may contradict each other by mistake
 #: Words of which the first comes first as an option, whatever the alphabet says.
 ORDERED = (("left", "right"), ("l", "r"), ("arrowleft", "arrowright"), ("leftarrow", "rightarrow"), ("no", "yes"),
            ("false", "true"), ("down", "up"), ("arrowdown", "arrowup"), ("absent", "present"), ("old", "new"),
@@ -143,9 +144,9 @@ def _missed_numbers(
     values = set(numbers)
     if values == {-1.0, 0.0, 1.0}:
         return _among_three(numbers, index, counts, witness)
-    if len(values) > 1 and min(values) < 0 and {v for v in values if v >= 0} and values != {-1.0, 1.0}:
-        if min(v for v in values if v >= 0) >= 0 and not any(-v in values for v in values if v < 0 and v != -1):
-            return [k for k, number in enumerate(numbers) if number < 0], ""
+    codes = len(values) > 1 and min(values) < 0 <= max(values) and values != {-1.0, 1.0}
+    if codes and not any(-v in values for v in values if v < 0 and v != -1):
+        return [k for k, number in enumerate(numbers) if number < 0], ""
     regular = [v for v in values if v not in (9, 99, 999, 9999)]
     if len(regular) >= 2 and max(regular) < 8 and len(regular) < len(values):
         return [k for k, number in enumerate(numbers) if number not in regular], ""
@@ -237,7 +238,8 @@ def map_truth(column: Column, choices: Choices, correct: FloatArray) -> tuple[In
     matched = counts[(lookup[:-1] >= 0)].sum() if len(words) else 0
     distinct = set(lookup[:-1][counts > 0].tolist())
     if matched > 0.9 * counts.sum() and (distinct >= set(range(len(choices.words))) or len(distinct) == len(words)):
-        return lookup[index].astype(np.int64), "the correct choice"
+        truth = lookup[index].astype(np.int64)
+        return _by_correctness(truth, choices, correct, words, lookup)
     real = [k for k in range(len(words)) if counts[k] and not is_missed_word(words[k])]
     if len(real) != 2 or len(choices.words) != 2:
         return None
@@ -259,6 +261,24 @@ def map_truth(column: Column, choices: Choices, correct: FloatArray) -> tuple[In
     named = ", ".join(f"{words[k]} = {choices.words[at]}" for k, at in zip(real, pairs, strict=True))
     reason = "by the column of correctness" if judged else "by what goes together"
     return lookup[index].astype(np.int64), f"the correct choice: {named}, {reason}"
+
+
+def _by_correctness(
+    truth: IntArray, choices: Choices, correct: FloatArray, words: Sequence[str], lookup: np.ndarray
+) -> tuple[IntArray, str]:
+    """Return the correct choices and the reading, turned round if a column of correctness says the contrary."""
+    judged = (truth >= 0) & (choices.index >= 0) & np.isfinite(correct)
+    if len(choices.words) != 2 or not judged.any():
+        return truth, "the correct choice"
+    agreement = float(np.mean((truth == choices.index)[judged] == (correct[judged] > 0.5)))
+    if agreement < CONTRARY:
+        turned = np.where(truth < 0, -1, 1 - truth)
+        pairs = [(word, int(lookup[k])) for k, word in enumerate(words) if lookup[k] >= 0]
+        named = ", ".join(f"{word} = {choices.words[1 - at]}" for word, at in pairs)
+        return turned, f"the correct choice: {named}, by the column of correctness"
+    if agreement < 1 - CONTRARY:
+        return truth, f"the correct choice; contradicted by the column of correctness in {1 - agreement:.0%} of trials"
+    return truth, "the correct choice"
 
 
 def _abbreviated(word: str, options: Sequence[str]) -> int | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
-from neurogym.behaviour.roles import MISSED, NO, YES
+from neurogym.behaviour.roles import DETECTION, MISSED, NO, YES, is_detection
 
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
@@ -41,7 +41,11 @@ def read_flags(column: Column) -> tuple[FloatArray, str]:
         row = int(np.flatnonzero(np.isfinite(values) & ((values < 0) | (values > 1)))[0])
         raise _Entry(row, column.entry(row), "0 or 1")
     lookup = np.full(len(column.words) + 1, np.nan)
+    detection = is_detection(column.words)
     for k, word in enumerate(column.words):
+        if detection and plain(word) in DETECTION:
+            lookup[k] = DETECTION[plain(word)]
+            continue
         number = parse_number(word)
         small = label(number) if number is not None else word.lower()
         if small in YES or small in NO:

@@ -349,6 +349,9 @@ def from_source(source: Any) -> Columns | None:
     if hasattr(source, "column_names") and hasattr(source, "schema"):
         return from_arrow(source)
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
+        named = [name for name in getattr(getattr(source, "index", None), "names", ()) if name is not None]
+        if named and hasattr(source, "reset_index"):
+            source = source.reset_index([name for name in named if name not in source.columns])
         return from_mapping({str(name): np.asarray(source[name].to_numpy()) for name in source.columns})
     if isinstance(source, list | tuple) and source and all(isinstance(row, Mapping) for row in source):
         return from_records(source)

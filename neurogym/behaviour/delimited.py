@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from neurogym.behaviour.columns import Columns, TableError, from_arrow, is_missing, with_decimal_points
 
@@ -17,6 +19,7 @@ HEAD, LINES = 400_000, 40  #: bytes and lines from which a file is judged
 LARGEST = 4 * 2**30  #: bytes of the largest file
 NULLS = ("NA", "NaN", "nan", "na", "n/a", "N/A", "null", "NULL", "None", "none", "<NA>")
 MOST_ROWS = 10_000_000
+MOST_TITLES = 3  #: lines above the names of columns
 MOST_DAMAGED = 0.05  #: largest share of damaged lines
 
 
@@ -30,6 +33,7 @@ class TextForm:
         header: names of the columns.
         skipped: lines before the data.
         comments: number of lines that begin with ``#`` or ``%``.
+        titles: number of lines above the header, such as the path in an export of E-Prime.
         damaged: number of lines with another number of entries than the header, by that number.
         decimals: columns that hold many different decimal numbers, as far as the first lines show.
         decimal_comma: whether numbers are written with a decimal comma.
@@ -40,6 +44,7 @@ class TextForm:
     header: list[str]
     skipped: int
     comments: int = 0
+    titles: int = 0
     damaged: dict[int, int] = field(default_factory=dict)
     decimals: tuple[str, ...] = ()
     decimal_comma: bool = False
@@ -54,6 +59,11 @@ class TextForm:
         return ", ".join(words)
 
 
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file, packed by gzip or not, to read bytes."""
+    return cast("BinaryIO", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
 def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
     """Read a file of separated values.
 
@@ -65,10 +75,12 @@ def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
     """
     if path.stat().st_size > LARGEST:
         raise TableError(f"found {path.stat().st_size >> 30} GB, expected at most 4 GB; split the file by subject")
-    with path.open("rb") as file:
+    with open_binary(path) as file:
         head = file.read(HEAD)
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise TableError("found a binary file, expected CSV, TSV, Parquet, Feather, MATLAB, NWB or JSON")
+        raise TableError(
+            "found a binary file, expected CSV, TSV, Parquet, Feather, MATLAB, NWB or JSON; write the table as CSV"
+        )
     encoding = _encoding(head)
     try:
         form = _form(head.decode(encoding, "replace"), encoding)
@@ -76,7 +88,11 @@ def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
         raise TableError(f"an entry of the first lines cannot be read ({error}); leave such columns out") from None
     source: Any = path
     if form.separator == " " or encoding == "utf-16":
-        text = path.read_text(encoding=encoding)
+        with open_binary(path) as file:
+            packed = file.read(LARGEST + 1)
+        if len(packed) > LARGEST:
+            raise TableError("found more than 4 GB, expected at most 4 GB; split the file by subject")
+        text = packed.decode(encoding)
         if form.separator == " ":
             text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)
             text = re.sub(r"[ \t]+", " ", text)
@@ -95,22 +111,55 @@ def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
         fixed = {name: with_decimal_points(column) for name, column in columns.items()}
         form.decimal_comma = any(fixed[name] is not columns[name] for name in columns)
         columns = fixed
-    return columns, form, _left_out(columns, form)
+    return columns, form, _left_out(path, columns, form)
 
 
-def _left_out(columns: Columns, form: TextForm) -> dict[str, int]:
+def entries_by_line(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]]]:
+    """Yield number, from 1, and entries of each line below the names of columns, without blank lines and comments."""
+    with open_binary(path) as packed, io.TextIOWrapper(packed, form.encoding, "replace", newline="") as text:
+        lines: Iterator[str] = itertools.islice(text, form.skipped, None)
+        if form.separator == " ":
+            lines = (re.sub(r"[ \t]+", " ", line.strip(" \t")) for line in lines)
+        reader = csv.reader(lines, delimiter=form.separator)
+        for entries in reader:
+            if any(entries) and not entries[0].lstrip().startswith(("#", "%")):
+                yield form.skipped + reader.line_num, entries
+
+
+def line_of(path: Path, form: TextForm, row: int) -> int | None:
+    """Return the number of the line, from 1, that holds a row of the table, from 0; None if it is not found."""
+    try:
+        fitting = (line for line, entries in entries_by_line(path, form) if len(entries) == len(form.header))
+        return next(itertools.islice(fitting, row, None), None)
+    except (csv.Error, OSError):
+        return None
+
+
+def _left_out(path: Path, columns: Columns, form: TextForm) -> dict[str, int]:
     n = len(next(iter(columns.values()), ()))
     if (bad := sum(form.damaged.values())) > MOST_DAMAGED * (n + bad):
         entries_found, count = max(form.damaged.items(), key=lambda item: item[1])
+        first = _first_line(path, form, entries_found)
         raise TableError(
-            f"found {count:,} lines with {entries_found} entries separated by {SEPARATORS[form.separator]}, expected "
-            f"{len(form.header)} as in the first line ({', '.join(form.header[:6])}); remove or complete the lines"
+            f"found {count:,} lines{first} with {entries_found} entries separated by {SEPARATORS[form.separator]}, "
+            f"expected {len(form.header)} as in line {form.skipped} ({', '.join(form.header[:6])}); remove or complete "
+            "the lines"
         )
     reasons = {
-        f"lines with {entries_found} of {len(form.header)} entries": count
-        for entries_found, count in form.damaged.items()
+        f"lines{_first_line(path, form, n)} with {n} of {len(form.header)} entries": count
+        for n, count in form.damaged.items()
     }
-    return {**reasons, **({"lines of comments": form.comments} if form.comments else {})}
+    extra = {"lines of comments": form.comments, "lines above the names of columns": form.titles}
+    return reasons | {reason: count for reason, count in extra.items() if count}
+
+
+def _first_line(path: Path, form: TextForm, n: int) -> str:
+    """Return the number of the first line with a number of entries, in words; empty if it is not found."""
+    try:
+        line = next((line for line, entries in entries_by_line(path, form) if len(entries) == n), None)
+    except (csv.Error, OSError):
+        return ""
+    return "" if line is None else f" (the first is line {line})"
 
 
 def _encoding(head: bytes) -> str:
@@ -127,10 +176,7 @@ def _form(text: str, encoding: str) -> TextForm:
     """Return the form of a file from its beginning."""
     text = text.removeprefix("\ufeff")
     lines = re.split(r"\r\n|\n|\r", text)
-    skipped = comments = 0
-    while skipped < len(lines) and (not lines[skipped].strip() or lines[skipped].lstrip()[0] in "#%"):
-        comments += bool(lines[skipped].strip())
-        skipped += 1
+    skipped, comments, titles = _above_header(lines)
     body = [line for line in lines[skipped : skipped + LINES] if line.strip() and line.lstrip()[0] not in "#%"]
     if len(text) >= HEAD // 2 and len(body) > 1:
         body = body[:-1] if len(lines) <= skipped + LINES else body
@@ -149,20 +195,54 @@ def _form(text: str, encoding: str) -> TextForm:
     doubled = sorted({name for name in header if name and header.count(name) > 1})
     if doubled:
         raise TableError(
-            f"found {header.count(doubled[0])} columns named {doubled[0]!r}, expected one; rename the rest"
+            f"line {skipped + 1}: found {header.count(doubled[0])} columns named {doubled[0]!r}, expected one; rename "
+            "the rest"
         )
     names = [name or f"column {k}" for k, name in enumerate(header, 1)]
-    if names and all(_is_number(name) for name in header):
-        raise TableError(f"found numbers in the first line ({', '.join(header[:4])}), expected names of columns")
+    if names and all(map(_is_entry, header)):
+        raise TableError(
+            f"line {skipped + 1}: found numbers ({', '.join(header[:4])}), expected names of columns; write a line of "
+            "names above, as in subject,trial,choice,reward"
+        )
     wide = [row[: len(names)] for row in rows[1:] if len(row) == len(names)]
     decimals = [name for name, entries in zip(names, zip(*wide, strict=True), strict=False) if _is_decimal(entries)]
-    return TextForm(separator, encoding, names, skipped + 1, comments, decimals=tuple(decimals))
+    return TextForm(separator, encoding, names, skipped + 1, comments, titles, decimals=tuple(decimals))
+
+
+def _above_header(lines: Sequence[str]) -> tuple[int, int, int]:
+    """Return the number of lines above the names of columns, and how many of these are comments and titles."""
+    skipped = comments = titles = 0
+    while skipped < len(lines):
+        line = lines[skipped].strip()
+        following = [each for each in lines[skipped + 1 : skipped + LINES] if each.strip()]
+        if line[:1] in ("#", "%"):
+            comments += 1
+        elif re.fullmatch(r"(?i)\"?sep=.\"?", line) or (titles < MOST_TITLES and _is_title(line, following)):
+            titles += 1
+        elif line:
+            break
+        skipped += 1
+    return skipped, comments, titles
+
+
+def _is_title(line: str, following: Sequence[str]) -> bool:
+    """Return whether a line is a single entry above lines that a tab, semicolon or comma cuts into the same number."""
+    for separator in "\t;,":
+        counts = [len(row) for row in csv.reader(following, delimiter=separator)]
+        if len(counts) > 1 and counts[0] > 1 and counts.count(counts[0]) > 0.9 * len(counts):
+            return len(next(csv.reader([line], delimiter=separator), ())) == 1 and separator not in line
+    return False
 
 
 def _is_decimal(entries: Sequence[str]) -> bool:
     """Return whether entries are different decimal numbers, or missing."""
     present = [entry for entry in entries if not is_missing(entry)]
     return len(set(present)) > 15 and all(map(_is_number, present)) and any("." in entry for entry in present)
+
+
+def _is_entry(word: str) -> bool:
+    """Return whether a word is a number or a time, as names of columns are not."""
+    return _is_number(word) or bool(re.fullmatch(r"\d{4}-\d\d-\d\d[T ][\d:.,+Z-]+", word))
 
 
 def _is_number(word: str) -> bool:

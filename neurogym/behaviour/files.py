@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +23,13 @@ from neurogym.behaviour.columns import (
     plain,
     rows_of,
 )
-from neurogym.behaviour.delimited import read_text
+from neurogym.behaviour.delimited import line_of, open_binary, read_text
 
 #: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.
 _ENTITY = re.compile(r"(?:^|_)([a-zA-Z]+)-([a-zA-Z0-9+.]+)")
 ALF = "_ibl_trials."
 ALF_FOLDER = re.compile(r"(?:([^/\\]+)[/\\]Subjects[/\\])?([^/\\]+)[/\\](\d{4}-\d\d-\d\d)[/\\](\d+)$")
+REVISION = re.compile(r"#[^#/\\\\]+#")
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat")
 ARROW = (".parquet", ".pq", ".pqt", ".feather", ".arrow", ".ft")
 HDF5 = (".nwb", ".h5", ".hdf5")
@@ -46,6 +48,8 @@ class Source:
         left_out: number of lines that were left out, by reason.
         notes: remarks for the user.
         names: subject and session that the names of the files say, by column.
+        line_of: number of the line that holds a row, from 0, and its file if there are several; None if files have no
+            lines.
     """
 
     columns: Columns
@@ -53,6 +57,16 @@ class Source:
     left_out: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     names: tuple[str, ...] = ()
+    line_of: Callable[[int], str] | None = None
+
+    def locate(self, row: int) -> str:
+        """Return the number of a row, and of its line, in words.
+
+        Args:
+            row: number of the row, from 0.
+        """
+        line = "" if self.line_of is None else self.line_of(row)
+        return f"row {row + 1} ({line})" if line else f"row {row + 1}"
 
 
 def read_source(path: Path | Sequence[Path]) -> Source:
@@ -71,10 +85,10 @@ def read_source(path: Path | Sequence[Path]) -> Source:
 def _files(path: Path) -> list[Path]:
     """Return the tables of a folder, or the file itself; a folder in the format ALF counts as one table."""
     if path.is_file():
-        return [path.parent] if path.name.startswith(ALF) and path.suffix == ".npy" else [path]
+        return [_alf_folder(path)] if path.name.startswith(ALF) and path.suffix == ".npy" else [path]
     if not path.is_dir():
         raise TableError(f"no such table of trials: {path}")
-    alf = sorted({file.parent for file in path.rglob(f"{ALF}*") if file.suffix in (".npy", ".pqt")})
+    alf = sorted({_alf_folder(file) for file in path.rglob(f"{ALF}*") if file.suffix in (".npy", ".pqt")})
     if alf:
         return alf
     bids = sorted(path.rglob("*_beh.tsv")) or sorted(path.rglob("*_events.tsv"))
@@ -82,9 +96,9 @@ def _files(path: Path) -> list[Path]:
         return bids
     every = sorted(
         file for file in path.rglob("*")
-        if file.suffix.lower() in FORMATS and file.is_file() and not file.name.startswith((".", "participants."))
+        if suffix_of(file) in FORMATS and file.is_file() and not file.name.startswith((".", "participants."))
     )  # fmt: skip
-    kinds = {file.suffix.lower() for file in every}
+    kinds = {suffix_of(file) for file in every}
     if not every:
         raise TableError(f"{path}: found no table, expected files such as .csv, .tsv, .parquet, .mat, .nwb or .json")
     if len(kinds) > 1 and kinds != {".csv", ".tsv"}:
@@ -92,23 +106,36 @@ def _files(path: Path) -> list[Path]:
     return every
 
 
+def _alf_folder(file: Path) -> Path:
+    """Return the folder of a session in the format ALF, above folders of revisions such as ``#2025-03-03#``."""
+    return file.parent.parent if REVISION.fullmatch(file.parent.name) else file.parent
+
+
 def _read(path: Path, alone: bool) -> Source:
     try:
         source = _read_folder(path) if path.is_dir() else _READERS[_kind(path)](path)
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
-    except (OSError, KeyError, ValueError, RuntimeError, MemoryError, RecursionError) as error:
+    except (OSError, KeyError, ValueError, RuntimeError, MemoryError, RecursionError, EOFError, zlib.error) as error:
         message = " ".join(str(error).split()) or type(error).__name__
-        raise TableError(f"{path}: cannot be read: {message}") from None
+        raise TableError(f"{path}: cannot be read: {message}; the file is damaged or incomplete") from None
     if not source.columns or not rows_of(source.columns):
         raise TableError(f"{path}: found no rows, expected one for each trial")
     _add_names(source, path, alone)
     return source
 
 
+def suffix_of(path: Path) -> str:
+    """Return the ending of the name of a file in lower case, without that of gzip."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
 def _kind(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_binary(path) as file:
         start = file.read(8)
+    packed = path.suffix.lower() == ".gz"
+    if packed and (start.startswith((b"\x89HDF", b"PAR1", b"ARROW1", b"FEA1", b"MATLAB")) or suffix_of(path) == ".mat"):
+        raise TableError("found a packed file of a binary format, expected CSV, TSV or JSON in .gz; unpack it (gunzip)")
     if start.startswith(b"\x89HDF"):
         return "hdf5" if path.suffix.lower() != ".mat" else "matlab"
     if start.startswith(b"PAR1"):
@@ -117,7 +144,7 @@ def _kind(path: Path) -> str:
         return "feather"
     if start.startswith(b"MATLAB") or path.suffix.lower() == ".mat":
         return "matlab"
-    if path.suffix.lower() in (".json", ".jsonl") or start.lstrip()[:1] in (b"[", b"{"):
+    if suffix_of(path) in (".json", ".jsonl") or start.lstrip()[:1] in (b"[", b"{"):
         return "json"
     if path.suffix.lower() in (".xlsx", ".xls", ".ods") or start.startswith(b"PK"):
         raise TableError("found a spreadsheet or archive, expected a table; save the sheet as CSV")
@@ -128,7 +155,12 @@ def _kind(path: Path) -> str:
 
 def _text(path: Path) -> Source:
     columns, form, left_out = read_text(path)
-    return Source(columns, form.describe(), left_out)
+
+    def words(row: int) -> str:
+        line = line_of(path, form, row)
+        return "" if line is None else f"line {line}"
+
+    return Source(columns, form.describe(), left_out, line_of=words)
 
 
 def _arrow(path: Path) -> Source:
@@ -140,13 +172,15 @@ def _arrow(path: Path) -> Source:
             return Source(from_arrow(parquet.read_table(path)), "Parquet")
         return Source(from_arrow(feather.read_table(path)), "Feather")
     except pa.ArrowException as error:
-        raise TableError(" ".join(str(error).split())) from None
+        raise TableError(f"{' '.join(str(error).split())}; the file is damaged or incomplete") from None
 
 
 def _json(path: Path) -> Source:
-    if path.stat().st_size > LARGEST_JSON:
+    with open_binary(path) as file:
+        content = file.read(LARGEST_JSON + 1)
+    if len(content) > LARGEST_JSON:
         raise TableError("found more than 1 GB of JSON; write the table as CSV or Parquet")
-    text = path.read_text(encoding="utf-8-sig")
+    text = content.decode("utf-8-sig")
     try:
         data = json.loads(text)
     except json.JSONDecodeError:
@@ -161,7 +195,7 @@ def _from_json(data: Any) -> Columns:
     if isinstance(data, list) and data and all(isinstance(row, list) for row in data):
         data = [row for rows in data for row in rows]
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
-        if len(data) and all("trials" in row or "data" in row for row in data):
+        if data and all("trials" in row or "data" in row for row in data):
             key = "trials" if "trials" in data[0] else "data"
             data = [{**{k: v for k, v in row.items() if k != key}, **trial} for row in data for trial in row[key]]
         return from_records(data)
@@ -190,15 +224,17 @@ _READERS: dict[str, Callable[[Path], Source]] = {
 
 
 def _read_folder(folder: Path) -> Source:
-    """Read a session in the format ALF: one Parquet table, or an array for each column."""
-    tables = sorted(folder.glob(f"{ALF}table*.pqt"))
+    """Read a session in the format ALF: one Parquet table, or an array for each column; the last revision of each."""
+    revisions = sorted((each for each in folder.iterdir() if REVISION.fullmatch(each.name)), reverse=True)
+    folders = [*revisions, folder]
+    tables = [file for each in folders for file in sorted(each.glob(f"{ALF}table*.pqt"))]
     if tables:
         source = _arrow(tables[0])
         source.form = "ALF, Parquet"
         columns = dict(source.columns)
     else:
         source, columns = Source({}, "ALF, arrays"), {}
-    for file in sorted(folder.glob(f"{ALF}*.npy")):
+    for file in (file for each in folders for file in sorted(each.glob(f"{ALF}*.npy"))):
         name = file.name.removeprefix(ALF).split(".")[0]
         values = np.load(file, allow_pickle=False)
         if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):
@@ -216,7 +252,7 @@ def _constant(word: str, n: int) -> Column:
 def _add_names(source: Source, path: Path, alone: bool) -> None:
     """Add subject and session that the name of a file says, where the table does not say them."""
     n = rows_of(source.columns)
-    folder = path if path.is_dir() else path.parent if path.name.startswith(ALF) else None
+    folder = path if path.is_dir() else _alf_folder(path) if path.name.startswith(ALF) else None
     labels: dict[str, str] = {}
     if folder is not None:
         where = folder.resolve()
@@ -276,7 +312,14 @@ def _joined(read: list[tuple[Path, Source]]) -> Source:
     naming = dict.fromkeys(name for source in sources for name in source.names)
     lacking = [name for name in names if any(name not in source.columns for source in sources)]
     notes = [f"columns that some files lack: {', '.join(lacking[:8])}"] if lacking else []
-    return Source(columns, f"{len(read)} files, {'; '.join(forms)}", left_out, notes, tuple(naming))
+    ends = np.cumsum(counts)
+
+    def words(row: int) -> str:
+        k = int(np.searchsorted(ends, row, side="right"))
+        line = "" if (find := sources[k].line_of) is None else find(row - int(ends[k]) + counts[k])
+        return f"{line} of {read[k][0]}" if line else str(read[k][0])
+
+    return Source(columns, f"{len(read)} files, {'; '.join(forms)}", left_out, notes, tuple(naming), words)
 
 
 def _concatenated(entries: Sequence[Column | None], counts: Sequence[int]) -> Column:
@@ -302,7 +345,8 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
     """Return the stems of files, with the folders above where stems are not distinct."""
     deepest = max(len(path.parts) for path in paths)
     for depth in range(1, deepest + 1):
-        names = ["/".join(path.with_suffix("").parts[-depth:]) for path in paths]
+        plain_paths = [path.with_name(path.name.removesuffix(".gz")).with_suffix("") for path in paths]
+        names = ["/".join(path.parts[-depth:]) for path in plain_paths]
         if len(set(names)) == len(names):
             return names
     return [str(path) for path in paths]

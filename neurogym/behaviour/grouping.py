@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from neurogym.array_types import IntArray
-from neurogym.behaviour.columns import Columns, TableError, plain, rows_of
+from neurogym.behaviour.columns import Columns, TableError, label, plain, rows_of
 from neurogym.behaviour.files import FILE
 from neurogym.behaviour.roles import fits_role
 
@@ -34,13 +35,14 @@ class Groups:
     notes: list[str] = field(default_factory=list)
 
 
-def group(columns: Columns, roles: dict[str, object], rows: IntArray) -> Groups:
+def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str]) -> Groups:
     """Return the sessions of a table; a file is a subject or session where the table says neither.
 
     Args:
         columns: the table.
         roles: column of each role; ``subject`` and ``session`` are added where files say them.
         rows: number of each row in the source, for messages.
+        locate: returns the number of a row of the source in words.
 
     Raises:
         TableError: if a trial number occurs twice in a session.
@@ -73,7 +75,14 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray) -> Groups:
     restarted = 0
     for members in np.split(order, np.cumsum(counts)[:-1]):
         who, name = subjects[subject[members[0]]], names[session[members[0]]]
-        ordered, again = _in_order(members, trial, rows, who, name, str(roles.get("trial")))
+        ordered, doubled = _in_order(members, trial)
+        if doubled is not None:
+            number = float(trial[doubled])
+            raise TableError(
+                f"column {roles['trial']!r}, {locate(int(rows[doubled]))}: found {label(number)} again, expected each "
+                f"trial number once in session {name} of {who}; --trial none takes the order of the rows"
+            )
+        again = ordered is members and _falls(trial[members])
         restarted += again
         groups.sessions.append((who, name, ordered))
     groups.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
@@ -168,26 +177,20 @@ def _say_blocks(
             return
 
 
-def _in_order(
-    rows: np.ndarray, trial: np.ndarray, numbers: IntArray, who: str, name: str, column: str
-) -> tuple[np.ndarray, bool]:
-    """Return the rows of a session in the order of the trials, and whether trial numbers begin anew within it.
+def _in_order(rows: np.ndarray, trial: np.ndarray) -> tuple[np.ndarray, int | None]:
+    """Return the rows of a session in the order of the trials, and the first row that repeats a number at once.
 
-    Raises:
-        TableError: if a trial number occurs twice in a row.
+    Rows stay in their order where numbers are missing or begin anew.
     """
     if not np.isfinite(trial[rows]).all():
-        return rows, False
+        return rows, None
     order = rows[np.argsort(trial[rows], kind="stable")]
     if not np.any(np.diff(trial[order]) == 0):
-        return order, False
+        return order, None
     doubled = np.flatnonzero(np.diff(trial[rows]) == 0)
-    if len(doubled):
-        row = int(rows[doubled[0] + 1])
-        number = float(trial[row])
-        written = int(number) if number.is_integer() else number
-        raise TableError(
-            f"column {column!r}, row {int(numbers[row]) + 1}: found {written} again, expected each trial number once "
-            f"in session {name} of {who}; --trial none takes the order of the rows"
-        )
-    return rows, True
+    return rows, int(rows[doubled[0] + 1]) if len(doubled) else None
+
+
+def _falls(numbers: np.ndarray) -> bool:
+    """Return whether trial numbers begin anew."""
+    return bool(np.isfinite(numbers).all() and len(np.unique(numbers)) < len(numbers))

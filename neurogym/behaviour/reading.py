@@ -127,15 +127,19 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     assigned, given = _assigned(columns, options.roles, mapped)
     if "choice" not in assigned:
         listed = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
-        raise TableError(f"found no column of choices among {listed}; expected --choice COLUMN")
+        reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
+        raise TableError(
+            f"found no column of choices among {listed}{reasons}; expected --choice COLUMN in a table with a row for "
+            "each trial"
+        )
     if "stimuli" not in given:
         columns, assigned = _with_differences(columns, assigned, chosen, notes)
     for name in options.keep:
         if name not in columns:
             raise TableError(unknown("column", name, columns))
-    assembler = assembling.Assembler(columns, assigned, given, chosen, rows)
+    assembler = assembling.Assembler(columns, assigned, given, chosen, rows, source.locate)
     trials = assembler.assemble()
-    groups = grouping.group(columns, assigned, rows)
+    groups = grouping.group(columns, assigned, rows, source.locate)
     if groups.rows_left_out:
         left_out["rows without a subject or session"] = groups.rows_left_out
     conditions = assembler.conditions(options.keep)
@@ -239,10 +243,11 @@ def _with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
     for ending in (("l", "r"), ("left", "right")):
         for short, left in sides.items():
             right = sides.get(short.removesuffix(ending[0]) + ending[1])
-            if "reward" in short and "prob" not in short and short.endswith(ending[0]) and right is not None:
-                if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
-                    chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
-                    return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
+            if "reward" not in short or "prob" in short or not short.endswith(ending[0]) or right is None:
+                continue
+            if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
+                chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
+                return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
     return columns
 
 
@@ -302,9 +307,16 @@ def _same(a: Column, b: Column) -> bool:
 
 def _offers(columns: Columns, assigned: Mapping[str, Any]) -> list[str]:
     pairs = roles.numbered_pairs(columns, assigned["stimuli"])
-    return [
+    notes = [
         f"{a} and {b} are two stimuli; --derive difference={b}-{a} --stimuli difference makes one" for a, b in pairs
     ]
+    offered = [name for name in roles.offers(columns, {"choice": assigned["choice"]}) if name in assigned["stimuli"]]
+    if len(offered) > 1:
+        notes.append(
+            f"{', '.join(offered)} are read as offers that {assigned['choice']} is about; --gain COLUMN --loss COLUMN "
+            "if they are what came of the choice"
+        )
+    return notes
 
 
 def column_map_of(chosen: ColumnMap, assigned: Mapping[str, Any], assembler: assembling.Assembler) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.columns import Column, Columns, plain, rows_of
 
 Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the columns of stimuli, or to none
@@ -18,19 +19,26 @@ NAMES: dict[str, tuple[str, ...]] = {
                 "monkey", "monkeyname", "bird", "fish", "participant", "participantid", "participantnumber",
                 "uniqueparticipant", "prolificid", "prolificpid", "workerid", "ppt", "pid", "person", "player",
                 "nickname", "id", "runid"),
-    "session": ("session", "sessionid", "sessionnumber", "sessionnum", "sessnum", "sessid", "sess", "ses", "eid",
-                "day", "date", "visit", "episode", "run", "env", "element", "game"),
-    "trial": ("trial", "trialnumber", "trialnum", "trialnr", "trialno", "trialid", "trialindex", "ntrial",
-              "trialsthisn", "trialcount"),
+    "session": ("session", "sessionid", "sessionnumber", "sessionnum", "sessionnr", "sessionno", "sessionindex",
+                "sessionidx", "sessionname", "sessnum", "sessid", "sess", "ses", "eid", "sessiondate", "sessdate",
+                "day", "daynumber", "daynum", "date", "visit", "episode", "run", "env", "element", "game"),
+    "trial": ("trial", "trialnumber", "trialnum", "trialnr", "trialno", "trialid", "trialindex", "trialidx", "ntrial",
+              "trialn", "trialsthisn", "trialcount"),
     "choice2": ("choice2", "level2choice", "secondchoice", "secondstagechoice", "stage2choice", "choicestage2",
                 "action2", "response2", "a2"),
-    "state": ("state2", "state", "secondstate", "secondstagestate", "stage2state", "finalstate"),
+    "state": ("state2", "state", "secondstate", "secondstagestate", "secondstepstate", "secondstep", "stage2state",
+              "step2state", "finalstate"),
     "choice": ("choice", "choice1", "level1choice", "firstchoice", "stage1choice", "choicestage1", "response",
                "response1", "responseside", "responsekey", "choiceside", "chosenside", "animalresponse",
                "animalchoice", "ratchoice", "mousechoice", "subjectchoice", "chosen", "resp", "action", "action1",
                "keypressed", "keypress", "keyrespkeys", "respkeys", "key", "button", "buttonpressed", "side",
-               "leftright", "trgchoice", "targetchoice", "decision", "port", "arm", "a1", "choose", "wentright",
-               "choseright", "choserighttarget"),
+               "leftright", "trgchoice", "targetchoice", "targcho", "targchoice", "decision", "port", "arm", "deck",
+               "a1", "choose", "chosenoption", "chosenarm", "chosentarget", "chosenport", "selected", "selection",
+               "selectedoption", "gamble", "gambled", "accept", "accepted", "wentright", "pokedright", "pokedr",
+               "choseright", "choserighttarget", "choiceright", "rightchoice", "rightward", "wentleft", "choseleft",
+               "lick", "licked", "report", "reported", "judgment", "judgement", "participantresponse",
+               "participantchoice", "subjectresponse", "userresponse", "userchoice", "buttonpress", "respkey",
+               "answergiven"),
     "correct": ("correct", "iscorrect", "correctness", "performance", "hit", "accuracy", "acc", "keyrespcorr",
                 "respcorr", "wascorrect", "feedbacktype", "success", "errordirectionjudgment"),
     "gain": ("gain", "gains", "win", "wins", "won", "winamount"),
@@ -38,12 +46,15 @@ NAMES: dict[str, tuple[str, ...]] = {
     "reward": ("reward", "rewarded", "rewards", "isrewarded", "rewardamount", "payoff", "points", "outcome", "win",
                "money", "gain", "rewardvolume", "r", "feedback"),
     "ground_truth": ("groundtruth", "correctside", "correctchoice", "correctresponse", "correctanswer", "correctresp",
-                     "corrans", "correctans", "corrresp", "correctkey", "target", "rewardedside", "answer", "truth",
-                     "stimulusside", "stimside", "correctport", "stimulus", "stim", "category", "stimuluscategory",
-                     "side", "direction", "motiondirection"),
+                     "corrans", "correctans", "corrresp", "correctkey", "corrkey", "targcor", "correcttarget",
+                     "correctoption", "target", "rewardedside", "answer", "truth", "stimulusside", "stimside",
+                     "correctport", "stimulus", "stim", "category", "stimuluscategory", "side", "direction",
+                     "motiondirection"),
     "rt": ("rt", "rtdec", "reactiontime", "responsetime", "rts", "rtms", "reactiontimems", "responsetimems",
-           "reactiontimes", "keyresprt", "resprt", "latency", "decisiontime", "responselatency", "rt1", "rtdecconf"),
-    "confidence": ("confidence", "conf", "confidencerating", "confrating", "wager"),
+           "reactiontimes", "keyresprt", "resprt", "latency", "decisiontime", "responselatency", "rxtime", "rxntime",
+           "decisionlatency", "choicelatency", "choicert", "rt1", "rtdecconf"),
+    "confidence": ("confidence", "conf", "confidencerating", "confrating", "confidencejudgment",
+                   "confidencejudgement", "wager"),
 }  # fmt: skip
 #: Roles besides these that can be named: a cue before the choice, and whether a second stage was the common one.
 MORE = {"cue": ("cue", "cueid"), "common": ("common", "iscommon", "transition")}
@@ -53,14 +64,20 @@ ENDINGS = {"choice": ("keys", "resp"), "rt": ("rt",), "correct": ("corr", "acc")
 
 STIMULUS = re.compile(
     r"^(s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
-    r"click|clicks|duration|angle|orientation|level|amplitude|difference|delta|diff|signed|signal|cue|offer|"
-    r"left|right|morph|ratio|f)\d*([ab]|left|right|l|r|db|ms|hz|strength|level|contrast|coherence|evidence|diff|"
+    r"click|clicks|duration|angle|orientation|ori|tilt|motion|level|amplitude|difference|delta|diff|signed\w*|signal|"
+    r"cue|offer|left|right|morph|ratio|dotcoh|f)\d*([ab]|left|right|l|r|db|ms|hz|strength|level|contrast|coherence|evidence|diff|"
     r"difference|intensity|freq|frequency|value|clicks)?\d*$"
 )
 #: Parts of names of numeric columns that hold no stimulus: times, generating probabilities, counters, judgements.
 NOT_STIMULI = re.compile(
-    r"(time|onset|offset|prob|^p\d|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|^mu\d|env|thisn|"
+    r"(time|onset|offset|started|stopped|prob|^p\d|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|^mu\d|"
+    r"env|this\w*n$|fix|gaze|dwell|saccade|pupil|(^|[_.])cond|group|gender|sex|"
     r"conf|rating|(^|[_.])rt([_.]|$)|version|frame|reward|outcome|gain|loss|choice|resp|volume|period|interval|order|row|session)"
+)
+#: Parts of names of columns of words that are no choices: kinds of rows, groups of subjects, conditions.
+NOT_CHOICES = re.compile(
+    r"(type|kind|event|phase|block|task|stage|screen|sex|gender|group|cond|hand|version|lang|browser|strain|genotype|"
+    r"species|treatment|drug|session|date|day|status|stim|cue|context|environment|room|site|device|difficulty)"
 )
 #: Names of ground truth that may as well name a graded stimulus.
 STIMULUS_OR_TRUTH = ("stimulus", "stim", "category", "target", "stimuluscategory", "side", "direction",
@@ -73,8 +90,28 @@ NO = {"0", "-1", "false", "no", "n", "error", "incorrect", "wrong", "unrewarded"
       "false alarm"}  # fmt: skip
 MISSED = ("miss", "missed", "omission", "omitted", "noresponse", "nochoice", "noanswer", "timeout", "abort",
           "aborted", "invalid", "toolate", "tooslow", "late", "ignore", "ignored", "skip", "skipped")  # fmt: skip
+#: Outcomes of signal detection: beside these, a miss is an error and not a trial without an answer.
+DETECTION = {"hit": True, "cr": True, "correctrejection": True, "correctreject": True, "miss": False, "fa": False,
+             "falsealarm": False}  # fmt: skip
+#: Choices for or against an offer, whose gains and losses are what is offered.
+OFFER_CHOICES = ("gamble", "gambled", "accept", "accepted")
+CLOCKS = {"time", "timestamp", "timestamps", "times"}
+SAFE = ("cert", "certain", "sure", "safe")
+CLEAR = 4.0  #: standard errors from which a correlation shows that a number without a telling name is a stimulus
 MOST_CHOICES = 12
 MOST_LETTERS = 40  #: of a word for a choice
+
+
+def is_detection(words: Sequence[str]) -> bool:
+    """Return whether words are the outcomes of signal detection, as hit, miss, FA and CR."""
+    short = {plain(word) for word in words}
+    return "miss" in short and len(short & set(DETECTION)) >= 3
+
+
+def missed_words(words: Sequence[str]) -> list[str]:
+    """Return the words among the entries of a column that mean no answer."""
+    detection = is_detection(words)
+    return [word for word in words if plain(word) in MISSED and not (detection and plain(word) in DETECTION)]
 
 
 def guess(columns: Columns) -> dict[str, object]:
@@ -101,13 +138,22 @@ def guess(columns: Columns) -> dict[str, object]:
             assigned[role] = fits[0]
     _settle_correct(columns, assigned)
     _settle_rewards(columns, assigned)
-    if "choice" not in assigned:
+    if "choice" not in assigned and not (set(short.values()) & CLOCKS and not assigned):  # a log of events
         rest = [name for name in columns if name not in assigned.values() and _is_choice(columns[name])]
+        rest = [name for name in rest if not NOT_CHOICES.search(name.lower())]
         if rest:
             assigned["choice"] = rest[0]
     _settle_two_stages(columns, assigned)
     assigned["stimuli"] = () if "choice2" in assigned else _stimuli(columns, assigned)
     return assigned
+
+
+def offers(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
+    """Return the columns of gains and losses that are offers, because the choice is for or against these."""
+    if plain(str(assigned.get("choice", ""))) not in OFFER_CHOICES:
+        return []
+    return [name for name in columns if plain(name) in (*NAMES["gain"], *NAMES["loss"], *SAFE) and
+            name not in assigned.values() and columns[name].is_numeric]  # fmt: skip
 
 
 def fits_role(role: str, column: Column, short: str = "") -> bool:
@@ -135,6 +181,16 @@ def fits_role(role: str, column: Column, short: str = "") -> bool:
     return column.is_numeric or n <= 4
 
 
+def unfit(role: str, columns: Columns) -> list[str]:
+    """Return why columns that are named like a role do not suit it, in words."""
+    reasons = []
+    for name, column in columns.items():
+        if plain(name) in NAMES[role] and not fits_role(role, column, plain(name)):
+            n = len(column.distinct)
+            reasons.append(f"{name} is empty" if not n else f"{name} has {n:,} different entries")
+    return reasons[:2]
+
+
 def _is_label(column: Column) -> bool:
     """Return whether a column holds few labels, or many of which a few are frequent (keys that were hit by mistake)."""
     if len(column.distinct) > 1000:
@@ -157,6 +213,8 @@ def is_flag(column: Column, fractions: bool = False) -> bool:
             return True
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
+    if is_detection(column.words):
+        return all(plain(word) in (*DETECTION, *MISSED) for word in column.words)
     return all(word.lower() in YES | NO or plain(word) in MISSED for word in column.words)
 
 
@@ -178,18 +236,21 @@ def _settle_correct(columns: Columns, assigned: dict[str, object]) -> None:
 
 def _settle_rewards(columns: Columns, assigned: dict[str, object]) -> None:
     """Keep gains and losses only together, and read outcomes such as ``error`` as correctness."""
+    if plain(str(assigned.get("choice", ""))) in OFFER_CHOICES and {"gain", "loss"} <= set(assigned):
+        offers = assigned.pop("gain"), assigned.pop("loss")
+        if assigned.get("reward") in offers:
+            assigned.pop("reward")
     if "gain" in assigned and "loss" not in assigned:
         assigned.setdefault("reward", assigned["gain"])
     if "loss" in assigned and "gain" not in assigned:
         assigned.pop("loss")
-    elif "gain" in assigned and "loss" in assigned:
-        if assigned.get("reward") == assigned["gain"]:
-            assigned.pop("reward")
+    elif "gain" in assigned and "loss" in assigned and assigned.get("reward") == assigned["gain"]:
+        assigned.pop("reward")
     if "loss" not in assigned:
         assigned.pop("gain", None)
     if "reward" in assigned and "correct" not in assigned and plain(str(assigned["reward"])) in ("outcome", "feedback"):
-        words = {word.lower() for word in columns[str(assigned["reward"])].words}
-        if words & {"correct", "error", "incorrect", "wrong"}:
+        entries = columns[str(assigned["reward"])].words
+        if {word.lower() for word in entries} & {"correct", "error", "incorrect", "wrong"} or is_detection(entries):
             assigned["correct"] = assigned.pop("reward")
 
 
@@ -202,34 +263,65 @@ def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
     if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
         assigned.pop("state")
     cues = [name for name in columns if plain(name) in MORE["cue"] and name not in assigned.values()]
-    if cues and "reward" in assigned and "choice2" not in assigned and fits_role("cue", columns[cues[0]]):
-        if (
+    if (
+        cues
+        and "reward" in assigned
+        and "choice2" not in assigned
+        and fits_role("cue", columns[cues[0]])
+        and (
             plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
             or "correct" not in assigned
-        ):
-            assigned["cue"] = cues[0]
+        )
+    ):
+        assigned["cue"] = cues[0]
 
 
 def _is_choice(column: Column) -> bool:
-    """Return whether a column without a telling name holds two to four words."""
-    return not column.is_numeric and 2 <= len(column.distinct) <= 4 and _is_label(column) and not is_flag(column)
+    """Return whether a column without a telling name holds two to four words, each several times."""
+    if column.is_numeric or not 2 <= len(column.distinct) <= 4 or not _is_label(column) or is_flag(column):
+        return False
+    index = column.levels[1]
+    return int(np.bincount(index[index >= 0]).min()) > 1
 
 
 def _stimuli(columns: Columns, assigned: Mapping[str, object]) -> tuple[str, ...]:
+    if offered := offers(columns, assigned):
+        return tuple(offered)
     free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
     free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
     named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
     if not named:
-        named = [name for pair in _value_pairs(free) for name in pair]
-    if not named and not {"reward", "gain"} & set(assigned) and "correct" in assigned:
+        named = [name for pair in _value_pairs(free, assigned) for name in pair] or _delayed(free)
+    if not named and not {"reward", "gain"} & set(assigned) and {"correct", "ground_truth"} & set(assigned):
         rest = [name for name in free if not NOT_STIMULI.search(name.lower())]
         named = [name for name in rest if _varies_within(columns[name], columns, assigned)]
+        named = [name for name in named if _goes_with_answers(columns[name].numbers, columns, assigned)]
     return tuple(named)
 
 
-def _value_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs of columns such as ``value_1`` and ``value_2``."""
+def _goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[str, object]) -> bool:
+    """Return whether a number, or its size, correlates with an answer or with correctness beyond chance."""
+    for role in ("choice", "correct", "ground_truth"):
+        words, index = columns[str(assigned[role])].levels if role in assigned else ((), np.zeros(0))
+        for k in range(min(len(words), MOST_CHOICES)):
+            for number in (values, np.abs(values)):
+                valid = (index >= 0) & np.isfinite(number)
+                a, b = number[valid], (index[valid] == k).astype(float)
+                varied = len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0
+                if varied and abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > CLEAR:
+                    return True
+    return False
+
+
+def _delayed(names: Sequence[str]) -> list[str]:
+    """Return the amounts and delays of a larger later and a smaller sooner option."""
+    return [name for name in names if re.fullmatch(r"(delay|amount|reward|value)(later|sooner|ll|ss)", plain(name))]
+
+
+def _value_pairs(names: Sequence[str], assigned: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return the pairs of columns such as ``value_1`` and ``value_2``; payoffs of all arms of a bandit are none."""
     bases = [name[:-1] for name in names if name.endswith("1") and VALUE.match(plain(name[:-1]))]
+    bases = [base for base in bases if f"{base}3" not in names and plain(base) != plain(str(assigned.get("reward")))]
     return [(f"{base}1", f"{base}2") for base in bases if f"{base}2" in names]
 
 

@@ -48,7 +48,7 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 #: Class or function to older argument and present one.
 ARGUMENTS: dict[str, dict[str, str]] = _TABLE["arguments"]
-#: Older member of an environment to what it is here; :mod:`neurogym.trials.single` has them all.
+#: Older member of an environment to what it is here; :mod:`neurogym.compat.one_trial` and ``programmed`` have them all.
 MEMBERS: dict[str, str] = _TABLE["members"]
 #: Class or function that makes a task to the differences of the task, a sentence each.
 DIFFERENCES: dict[str, list[str]] = _TABLE["differences"]

@@ -1,4 +1,4 @@
-"""Members of environments that old tasks and scripts use; :class:`neurogym.trials.single.SingleTrial` has them."""
+"""Members of environments that old tasks and scripts use; :class:`neurogym.compat.one_trial.OneTrial` has them."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.compat.attributes import ConditionValues, without_periods
+from neurogym.compat.programmed import NOW
 from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
@@ -19,7 +20,6 @@ from neurogym.sampling.distributions import Distribution, Patterns, Vectors
 from neurogym.scores import Score
 from neurogym.spaces import Action
 from neurogym.trials import Info, Period, Rows, StepResult, Trials
-from neurogym.trials.single import NOW
 
 __all__ = [
     "Action",

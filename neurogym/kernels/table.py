@@ -25,22 +25,22 @@ _COMPILED = "ngym_cli/agents/compiled"
 _AGENT = "ngym_cli.agents.compiled.agent:CompiledAgent"
 _LOOP = "ngym_cli.agents.compiled.loops:run"
 _PPO = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
-_ACT = "ngym_cli.agents.algorithms.rollout_agent:RolloutAgent"
+_ACT = "ngym_cli.agents.algorithms.compiled_learner:RolloutAgent"
 _NETWORK = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
 _PASSES_TEST = "tests/ngym_cli/agents/compiled/test_passes.py"
 _LOOPS_TEST = "tests/ngym_cli/agents/compiled/test_loops.py"
 
 KERNELS: Mapping[str, Kernel] = {
     "advance": Kernel(
-        "neurogym/vector/step.c",
-        "neurogym.vector.step:in_numpy",
-        "neurogym.vector.step:advance",
+        "neurogym/engine/step.c",
+        "neurogym.engine.step:in_numpy",
+        "neurogym.engine.step:advance",
         "tests/neurogym/vector/test_arrays.py",
     ),
     "distinct": Kernel(
-        "neurogym/vector/step.c",
-        "neurogym.vector.step:distinct",
-        "neurogym.vector.step:distinct",
+        "neurogym/engine/step.c",
+        "neurogym.engine.step:distinct",
+        "neurogym.engine.step:distinct",
         "tests/neurogym/vector/test_distinct.py",
     ),
     "rows": Kernel(_ROWS, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),
@@ -50,7 +50,7 @@ KERNELS: Mapping[str, Kernel] = {
     "run_out": Kernel(_ROWS, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST),
     "forward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
     "backward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
-    "packed_size": Kernel(f"{_COMPILED}/loops.c", _NETWORK, "ngym_cli.agents.compiled.steps:packed_size", _LOOPS_TEST),
+    "packed_size": Kernel(f"{_COMPILED}/loops.c", _NETWORK, "ngym_cli.agents.compiled.loops:packed_size", _LOOPS_TEST),
     "sizes": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.reserve", _PASSES_TEST),
     "prepare": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.prepare", _PASSES_TEST),
     "act": Kernel(f"{_COMPILED}/python.c", _ACT, f"{_AGENT}.act", _PASSES_TEST),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from neurogym.plotting.runs import draw_actions, draw_observations, draw_rewards
 from neurogym.plotting.training import SETTINGS
 from neurogym.spaces import Action
-from neurogym.trials.single import SingleTrial
 
 
 @dataclass
@@ -34,7 +34,7 @@ class TrialSoFar:
 
     @classmethod
     def after(
-        cls, seen: TrialSoFar | None, env: SingleTrial, row: int, action: Action, reward: float, ended: bool
+        cls, seen: TrialSoFar | None, env: Any, row: int, action: Action, reward: float, ended: bool
     ) -> TrialSoFar:
         """Add a step to the trial so far, or to a new trial after the last step of a trial.
 
@@ -59,7 +59,7 @@ class TrialSoFar:
         return seen
 
 
-def picture(seen: TrialSoFar | None, env: SingleTrial) -> np.ndarray:
+def picture(seen: TrialSoFar | None, env: Any) -> np.ndarray:
     """Draw the current trial of a task so far, or the trial that has just ended; see :func:`frame`.
 
     Raises:
@@ -74,7 +74,7 @@ def picture(seen: TrialSoFar | None, env: SingleTrial) -> np.ndarray:
     return frame(seen, env)
 
 
-def frame(seen: TrialSoFar, env: SingleTrial) -> np.ndarray:
+def frame(seen: TrialSoFar, env: Any) -> np.ndarray:
     """Draw a trial so far: inputs, choices and rewards; of image tasks the image itself.
 
     Args:

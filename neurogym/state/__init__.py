@@ -34,7 +34,7 @@ import gymnasium as gym
 
 from neurogym.state.plain import CannotSave, Data
 from neurogym.state.session import SessionDecoder, SessionEncoder
-from neurogym.trials.single import SingleTrial
+from neurogym.trials.cursor import has_trials
 
 __all__ = ["CannotSave", "Data", "capture", "check", "restore", "snapshot"]
 
@@ -76,7 +76,7 @@ def restore(env: gym.Env, state: Data) -> None:
             "(begin a new session, with the weights of the old one)"
         )
     task: Any = env.unwrapped
-    if isinstance(task, SingleTrial) and task.cursor.block is None:
+    if has_trials(task) and task.cursor.block is None:
         env.reset()  # what the constructor leaves to the first reset is there then
     name = type(task).__name__
     try:

@@ -179,7 +179,7 @@ class Decoder:
         self._made: dict[int, Any] = {}
         self._filled: set[int] = set()
 
-    def decode(self, data: Any, present: Any, path: str) -> Any:
+    def decode(self, data: Any, present: Any, path: str) -> Any:  # noqa: C901, PLR0912 - one branch per kind of value
         """Decode a value.
 
         Args:

@@ -10,9 +10,8 @@ import numpy as np
 from neurogym.rules import OUTCOMES
 from neurogym.state.plain import CannotSave, Data, Decoder, Encoder, has_state
 from neurogym.trials import Trials
-from neurogym.trials.cursor import MOST_ROWS
+from neurogym.trials.cursor import MOST_ROWS, has_trials
 from neurogym.trials.events import OUTCOME, TABLES
-from neurogym.trials.single import SingleTrial
 
 #: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
 _OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
@@ -62,7 +61,7 @@ class SessionEncoder:
         new = [layer for layer in _layers(env) if id(layer) not in self._met]
         self._met.update(map(id, new))
         task = env.unwrapped
-        begins = isinstance(task, SingleTrial) and any(layer is task for layer in new)
+        begins = has_trials(task) and any(layer is task for layer in new)
         if begins:
             task.settle()  # type: ignore[attr-defined]  # later the rewards may be others
         session: Data = {"layers": [self._layer(layer) for layer in new]}
@@ -197,7 +196,7 @@ def check_trial(trial: Trials, path: str) -> None:
     shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(TABLES, actions)}
     for name, values in trial.fields.items():
         expected = (total, *shapes.get(name, values.shape[1:]))
-        if name != "ob" and values.shape != expected or values.shape[:1] != (total,):
+        if (name != "ob" and values.shape != expected) or values.shape[:1] != (total,):
             raise ValueError(f"{path}.{name}: expected shape {expected}, got {values.shape}")
     event = trial.fields.get("event")
     if event is not None and (event.dtype != np.uint8 or np.any((event & OUTCOME) >= len(OUTCOMES))):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.spaces import Action
 from neurogym.trials import Info, Trials
-from neurogym.trials.single import SingleTrial
+from neurogym.trials.cursor import has_trials
 from neurogym.wrappers.base import Field, Reward, TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.tasks import Traits, TrialTask
@@ -153,7 +153,7 @@ def _with_more(ob: np.ndarray, width: int, values: list[tuple[ArrayLike, slice]]
 
 def traits(env: gym.Env) -> Traits:
     """Capabilities of a stack: the capabilities shared by the task and each of its wrappers."""
-    if not isinstance(env.unwrapped, SingleTrial):
+    if not has_trials(env):
         return Traits(False, False, False)
     ahead, batched, history_dependent = cast(TrialTask, env.unwrapped).traits
     for layer in layers(env):

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult, Trials
-from neurogym.trials.row_arrays import TaskLike
-from neurogym.trials.single import SingleTrial
+from neurogym.trials.cursor import has_trials
+from neurogym.trials.types import TaskLike
 
 
 class Traits(NamedTuple):
@@ -99,7 +99,7 @@ def task_of(env: gym.Env, wrapper: str) -> TrialTask:
     Raises:
         TypeError: If it is not trial-based.
     """
-    if not isinstance(env.unwrapped, SingleTrial):
+    if not has_trials(env):
         raise TypeError(f"{wrapper} needs a trial-based task, not {env.unwrapped}")
     return cast(TrialTask, env.unwrapped)
 

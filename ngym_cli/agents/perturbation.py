@@ -13,9 +13,9 @@ from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole
 from ngym_cli.errors import UserError, check_known
 
 if TYPE_CHECKING:
-    from ngym_cli.agents.compiled.steps import ArrayState
+    from ngym_cli.agents.compiled.loops import ArrayState
 
-KINDS = ("lesion", "silence", "clamp", "noise")
+PERTURBATIONS = ("lesion", "silence", "clamp", "noise")
 
 #: Arguments of each kind; a bare number stands for the first.
 KEYS = {
@@ -82,7 +82,7 @@ def parse(kind: str, text: str) -> Perturbation:
     pieces = sorted(text.replace(":", " ").split(), key=lambda piece: "=" in piece)
     call = parse_call(":".join([kind, *pieces]), "perturbation")
     for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:
-        check_known(f"word of --{kind}", key, KEYS[kind])
+        check_known(f"entry of {kind}", key, KEYS[kind])
         if key in values:  # as a positional argument and by name
             raise UserError(f"--{kind}: '{key}' is given twice")
         values[key] = _read(kind, key, value)

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli import runs, terminal
-from ngym_cli.agents import threads
+from ngym_cli import processes, runs, terminal
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation
 from ngym_cli.api.references import reference_of
@@ -48,6 +47,8 @@ def _written(option: Option, value: Any) -> Any:
     """Return a value in the form of a request: parts as references, sequences as texts with commas."""
     if option.table:
         return settings.plain(option, value)
+    if option.entry == "where" and isinstance(value, Mapping):
+        value = [f"{column}={settings.simple(entry)}" for column, entry in value.items()]
     if option.kind == "word" and isinstance(value, builtins.list | tuple):
         return ",".join(map(str, value))
     return value
@@ -107,7 +108,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Any) -> Figures:
     from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     references = [reference(word) for word in words] or [runs.LATEST]
     read = read_keywords(PlotRequest, {"words": references, "overwrite": overwrite, **request}, convert=_written)
     files = FigureFiles(read.format, read.style, read.out, read.overwrite)
@@ -293,7 +294,7 @@ def export(run: Result = "latest", to: str | None = None, **request: Any) -> Pat
     Raises:
         UserError: if the run or the format does not exist, or the file exists.
     """
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.agents import formats
     from ngym_cli.fitting import folder as fits
 
@@ -347,14 +348,15 @@ def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = N
     Raises:
         UserError: if the run does not exist, no trial fits, or the file exists.
     """
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.figures import watch as drawing
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.style import styled
     from ngym_cli.figures.trial import conditions_wanted, record
     from ngym_cli.figures.trial_drawing import trials_figure
 
-    read = read_keywords(WatchRequest, {"run": reference(run), "trials": trials, "out": out, **request})
+    arguments = {"run": reference(run), "trials": trials, "out": out, **request}
+    read = read_keywords(WatchRequest, arguments, convert=_written)
     source = Source(runs.find(read.run, read.runs), read.trust)
     views = record(source, read.trials, read.seed, conditions_wanted(read.where), read.stochastic)
     if read.out is not None:
@@ -365,7 +367,7 @@ def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = N
 
 @in_python_words
 @with_keywords(ListRequest)
-def list(what: str = "tasks", *search: str, **request: Any) -> DataTable:  # noqa: A001
+def list(what: str = "tasks", *search: str, **request: Any) -> DataTable:
     """List and search tasks, wrappers, algorithms, figures and runs, as ``ngym list``.
 
     Args:

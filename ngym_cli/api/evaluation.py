@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Names of columns, as a list or separated by commas.
+Columns = str | Sequence[str]
+
 
 class WithFigures:
     """Figures of a run or an evaluation."""
@@ -37,14 +40,19 @@ class WithFigures:
 
     @in_python_words
     def plot(
-        self, figure: FigureChoice | None = None, *, by: str | None = None, style: str = "screen", **options: Any
+        self,
+        figure: FigureChoice | None = None,
+        *,
+        by: Columns | None = None,
+        style: str = "screen",
+        **options: Any,
     ) -> Figure:
         """Draw a figure.
 
         Args:
             figure: name of a figure (see ``figures``), a reference to one of your own, or the function itself; by
                 default the most informative figure for the task.
-            by: columns to split by, separated by commas.
+            by: columns to split by, as a list or separated by commas.
             style: ``screen`` or ``paper``.
             **options: ``input`` and ``axes`` of figures of dynamics, as in ``ngym plot``; ``input`` may be a list.
 
@@ -74,12 +82,12 @@ class WithFigures:
         return next((name for name in names if requests.drawn(view, find_figure(name)).figure), "learning")
 
     @in_python_words
-    def table(self, figure: FigureChoice, *, by: str | None = None, **options: object) -> settings.DataTable:
+    def table(self, figure: FigureChoice, *, by: Columns | None = None, **options: object) -> settings.DataTable:
         """Return the numbers behind a figure, such as ``fixed-points``, as a pandas.DataFrame (else a pyarrow.Table).
 
         Args:
             figure: name of a figure that ``ngym plot`` writes together with a Parquet file.
-            by: columns to split by, separated by commas.
+            by: columns to split by, as a list or separated by commas.
             **options: see `plot`.
 
         Raises:
@@ -90,7 +98,9 @@ class WithFigures:
             raise UserError(f"figure {figure} has no table; the trials are in .trials")
         return settings.frame_of_trials(found)
 
-    def _draw(self, figure: FigureChoice, by: str | None, style: str, options: dict[str, Any]) -> tuple[Figure, Table]:
+    def _draw(
+        self, figure: FigureChoice, by: Columns | None, style: str, options: dict[str, Any]
+    ) -> tuple[Figure, Table]:
         """Return a figure and its table."""
         from ngym_cli.figures.registry import find_figure
 
@@ -100,14 +110,23 @@ class WithFigures:
         view = self._view(by, **options)
         return _figure(view, spec, style), view.table
 
-    def _view(self, by: str | None = None, quick: bool = False, input: Any = (), axes: str | None = None) -> View:
+    def _view(
+        self,
+        by: Columns | None = None,
+        quick: bool = False,
+        input: Any = (),
+        axes: Columns | None = None,
+    ) -> View:
         """Return the data for figures."""
         from ngym_cli.evaluation.service import recorder
         from ngym_cli.figures import requests
 
         run = self.folder if self._evaluation is None else self.folder.parent.parent
         inputs = [str(each) for each in (input if isinstance(input, list | tuple) else [input])]
-        view = requests.view([str(run)], runs.ROOT, by, None, self._evaluation, self._trust, held=inputs, axes=axes)
+        view = requests.view(
+            [str(run)], runs.ROOT, settings.with_commas(by), None, self._evaluation, self._trust, held=inputs,
+            axes=settings.with_commas(axes),
+        )  # fmt: skip
         view.recorder, view.quick = recorder(runs.ROOT, self._trust, logger.info), quick
         return view
 
@@ -227,7 +246,7 @@ def compare(
     metric: str | Sequence[str] = (),
     *,
     across: str | None = None,
-    by: str | None = None,
+    by: Columns | None = None,
     runs_root: str | Path = ROOT,
     trust: bool = False,
 ) -> Comparison:
@@ -239,7 +258,7 @@ def compare(
         runs: runs (objects, folders, names or ``latest``) and recordings in files (NWB, HDF5, npz).
         metric: names in ``neurogym.dynamics.METRICS``, as a list or separated by commas; by default four of them.
         across: ``period`` or ``layer`` to compare the parts of each run.
-        by: columns that define conditions, separated by commas.
+        by: columns that define conditions, as a list or separated by commas.
         runs_root: folder of all runs, where a run is given by name.
         trust: accept user code named in the runs' records.
 
@@ -255,10 +274,9 @@ def compare(
 
     several = runs if isinstance(runs, list | tuple) else [runs]
     words = [str(getattr(each, "path", each)) for each in several]
-    names = metric if isinstance(metric, str) else ",".join(metric)
-    references, asked = requests.comparison(words, names, across)
-    seen = requests.view(references, Path(runs_root), by, trust=trust)
-    seen.comparison, seen.recorder = asked, recorder(Path(runs_root), trust, logger.info)
+    references, request = requests.comparison(words, settings.with_commas(metric), across)
+    seen = requests.view(references, Path(runs_root), settings.with_commas(by), trust=trust)
+    seen.comparison, seen.recorder = request, recorder(Path(runs_root), trust, logger.info)
     return Comparison(seen)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ngym_cli.api import running, settings
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
-from ngym_cli.runs.recordings import Recording
+from ngym_cli.runs.recordings import QUANTITIES, Recording
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
@@ -108,8 +108,11 @@ class Activity:
         Raises:
             UserError: if nothing was recorded, or not this quantity.
         """
+        check_known("recorded quantity", name, QUANTITIES)
         recording = cls._recording(folder, name)
-        check_known("recorded quantity", name, recording.quantities)
+        if name not in recording.quantities:
+            recorded = ", ".join(recording.quantities)
+            raise UserError(f"{name} was not recorded, only {recorded}; evaluate with record='{name}'")
         rows, lengths = recording[name], np.diff(recording.offsets)
         steps = int(lengths.max(initial=0))
         values = np.full((steps, len(lengths), *rows.shape[1:]), np.nan)

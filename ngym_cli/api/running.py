@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngym_cli import runs, terminal
-from ngym_cli.agents import threads
+from ngym_cli import processes, runs, terminal
 from ngym_cli.errors import UserError
 from ngym_cli.runs import managing
 from ngym_cli.training.progress import Display, LiveDisplay
@@ -35,20 +35,26 @@ def start(
     return _folder(main_loop.train(config, root, name, overwrite, hooks(progress, tags, callbacks)), progress)
 
 
-def require_callbacks(callbacks: Sequence[object]) -> None:
-    """Refuse objects that are not callbacks, and warn that a resumed run does not have callbacks that are objects.
+def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
+    """Return callbacks that are objects; functions of (locals, globals) become callbacks, as in Stable-Baselines3.
+
+    Warns that a resumed run does not have callbacks that are objects.
 
     Raises:
-        UserError: names the first object that is not a callback of Stable-Baselines3.
+        UserError: names the first object that is not a callback.
     """
-    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.callbacks import BaseCallback, ConvertCallback
 
-    for callback in callbacks:
+    callbacks = []
+    for each in objects:
+        callback = ConvertCallback(each) if inspect.isfunction(each) else each
         if not isinstance(callback, BaseCallback):
-            raise UserError(f"callbacks: expected Stable-Baselines3 callbacks, not {callback!r}")
-    names = ", ".join(type(callback).__name__ for callback in callbacks)
+            raise UserError(f"callbacks: expected Stable-Baselines3 callbacks, not {each!r}")
+        callbacks.append(callback)
+    names = ", ".join(getattr(each, "__name__", type(each).__name__) for each in objects)
     text = f"callbacks that are objects ({names}) are not in the record of the run: run.resume() continues without them"
-    warnings.warn(text, UserWarning, stacklevel=4)
+    warnings.warn(text, UserWarning, stacklevel=5)
+    return callbacks
 
 
 def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
@@ -60,8 +66,8 @@ def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
 
 
 def _prepare(threads_for_learning: int | None = None) -> None:
-    threads.learn_with(threads_for_learning)
-    threads.limit_libraries()
+    processes.set_learning_threads(threads_for_learning)
+    processes.limit_libraries()
 
 
 def _folder(outcome: RunResult, progress: bool) -> Path:
@@ -86,7 +92,7 @@ def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCall
         if tags:
             managing.tag(run, tags)
 
-    return Hooks(lambda resolved, facts: threads.one_in_torch(), display, begun=begun, callbacks=callbacks)
+    return Hooks(lambda resolved, facts: processes.limit_torch(), display, begun=begun, callbacks=callbacks)
 
 
 def in_notebook() -> bool:

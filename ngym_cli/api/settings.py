@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 from ngym_cli.api.references import reference_of
 from ngym_cli.config import nest
 from ngym_cli.config.fields import Option
-from ngym_cli.config.keywords import find_option, keyword_options
+from ngym_cli.config.keywords import ALIASES, find_option, keyword_options
 from ngym_cli.config.values import parse_wrappers
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import to_arrow
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 #: Kinds of parts by the name of the argument.
 PARTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
-#: Other words for arguments.
-ALSO = {"algorithm": "alg", "set": "hyperparameters"}
-
 #: Table of results; the second where pandas is not installed.
 DataTable: TypeAlias = "pd.DataFrame | pa.Table"
 Part = str | type
@@ -46,7 +43,7 @@ def flat(given: Mapping[str, Any], convert: Callable[[Option, Any], Any] | None 
     """
     options = {name: each for name, each in keyword_options(RunRequest).items() if each.table == "settings."}
     values: dict[str, Any] = {}
-    for name, value in ((ALSO.get(word, word), value) for word, value in given.items() if value is not None):
+    for name, value in ((ALIASES.get(word, word), value) for word, value in given.items() if value is not None):
         if name == "stages":
             stages = value if isinstance(value, list | tuple) else [value]
             values[name] = [nested(dictionary(name, stage)) for stage in stages]
@@ -81,8 +78,7 @@ def _entries_of_tables(task: object) -> Iterator[tuple[str, Collection[str]]]:
     from ngym_cli.agents.algorithms import HYPERPARAMETERS
     from ngym_cli.agents.networks import NETWORKS
     from ngym_cli.config.model import RunConfig
-    from ngym_cli.config.parts import keyword_parameters
-    from ngym_cli.config.tasks import find_task
+    from ngym_cli.config.tasks import find_task, keyword_parameters
 
     yield "hyperparameters", HYPERPARAMETERS
     yield "network_args", {name for network in NETWORKS.values() for name in network.options}
@@ -129,6 +125,11 @@ def dictionary(what: str, value: object) -> ValuesByName:
     if not isinstance(value, Mapping):
         raise UserError(f"{what}: expected a dictionary, not {value!r}")
     return value
+
+
+def with_commas(names: str | Iterable[str] | None) -> str | None:
+    """Return names as a text with commas; a text and None as they are."""
+    return names if names is None or isinstance(names, str) else ",".join(map(str, names))
 
 
 def path(given: str | Path | None) -> Path | None:
@@ -185,10 +186,27 @@ def frame_of_trials(table: Mapping[str, np.ndarray]) -> DataTable:
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, object]]) -> DataTable:
-    """Return rows as a pandas.DataFrame, or as a pyarrow.Table without pandas."""
+    """Return rows as a pandas.DataFrame, or as a pyarrow.Table without pandas, where values of mixed types are text."""
     import pyarrow as pa
 
-    return frame_of_table(pa.Table.from_pylist([dict(row) for row in rows]))
+    columns: dict[str, list[object]] = {name: [] for name in dict.fromkeys(key for row in rows for key in row)}
+    for name, values in columns.items():
+        values += [row.get(name) for row in rows]
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        return pa.table({name: _arrow_column(values) for name, values in columns.items()})
+    return pd.DataFrame(columns)
+
+
+def _arrow_column(values: list[object]) -> pa.Array:
+    """Return a column of a pyarrow.Table; values without a common type as text."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values])
 
 
 def frame_of_table(table: pa.Table) -> DataTable:

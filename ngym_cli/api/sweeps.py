@@ -9,15 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.api import running, settings
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
 from ngym_cli.api.wording import in_python_words
+from ngym_cli.config import checked
 from ngym_cli.config.fields import Option
+from ngym_cli.config.keywords import ALIASES, keyword_options, with_keywords
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.runs import MANIFEST
+from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,12 +33,26 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+#: Arguments of `ngym_cli.train` that runs of a sweep do not take.
+NOT_VARIED = (
+    "config", "name", "overwrite", "resume", "runs_root", "tag", "threads", "trust",
+)  # fmt: skip
+
+
+def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
+    """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
+    base = arguments.get("base")
+    task = arguments.get("task") or (base.get("task") if isinstance(base, Mapping) else None)
+    settings.refuse_entry_of_table(name, value, keyword_options(RunRequest), task)
+
+
 @in_python_words
+@with_keywords(RunRequest, NOT_VARIED, _refuse_entry)
 def sweep(
     base: Mapping[str, object] | Run | str | Path | None = None,
     *,
     zip: Iterable[Iterable[str]] = (),
-    search: Mapping[str, object] | None = None,
+    search: Mapping[str, object] | int | None = None,
     on: str | None = None,
     workers: int | None = None,
     slurm: Mapping[str, object] | None = None,
@@ -49,8 +67,8 @@ def sweep(
         base: settings that all runs share: a dictionary with the arguments of `train`, a run, or a recipe (TOML file).
         zip: groups of arguments that change together, as in ``[("units", "timesteps")]``; entries of dictionaries by
             dotted name, as in ``timing.stimulus``.
-        search: settings of a search with Optuna: ``trials``, ``space`` (as in ``{"learning_rate": "log:1e-4:1e-2"}``),
-            ``maximize``, ``sampler``, ``pruner``, ``seed``.
+        search: settings of a search with Optuna: ``trials``, ``space`` (as in ``{"learning_rate": "log:1e-4:1e-2",
+            "network": ["lstm", "gru"]}``), ``maximize``, ``sampler``, ``pruner``, ``seed``.
         on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm (as in the recipe, else local).
         workers: largest number of runs at a time (one per core).
         slurm: options of sbatch.
@@ -69,15 +87,16 @@ def sweep(
     from ngym_cli.sweeps.recipe import zip_groups
 
     refuse_while_importing()
-    threads.limit_libraries()
+    processes.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
     given: dict[str, object] = {}
-    if groups := zip_groups([settings.ALSO.get(word, word) for word in group] for group in zip):
+    if groups := zip_groups([ALIASES.get(word, word) for word in group] for group in zip):
         given["zip"] = groups
     if search is not None:
-        given["search"] = settings.simple(search)
+        given["search"] = _search(search)
     launch = {"on": on, "workers": workers, "slurm": settings.simple(slurm) if slurm else None}
     given["launch"] = {key: value for key, value in launch.items() if value is not None}
+    checked(LaunchSettings, settings.dictionary("launch", given["launch"]), spelling="python")
     if isinstance(base, Run):
         given["run"] = tomllib.loads(base.config.to_toml())
     elif base is not None and file is None:
@@ -89,6 +108,18 @@ def sweep(
     if interrupted:
         raise KeyboardInterrupt(f"sweep {made.path} was interrupted; the same call continues")
     return Sweep(made.path)
+
+
+def _search(search: Mapping[str, object] | int) -> dict[str, object]:
+    """Return the settings of a search in the form of a recipe; a list of values in the space is a choice."""
+    table: Mapping[str, object] = {"trials": search} if isinstance(search, int) else search
+    values = dict(settings.simple(settings.dictionary("search", table)))
+    if isinstance(space := values.get("space"), Mapping):
+        values["space"] = {
+            name: f"choice:{':'.join(map(str, choice))}" if isinstance(choice, list) else choice
+            for name, choice in space.items()
+        }
+    return values
 
 
 def _values(varied: Mapping[str, object]) -> dict[str, list[object]]:
@@ -116,14 +147,16 @@ class Sweep:
     """Sweep with runs and results.
 
     Args:
-        path: folder of the sweep.
+        path: folder of the sweep, its name, or ``latest``.
 
     Attributes:
         path: folder of the sweep.
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        from ngym_cli.sweeps import folder
+
+        self.path = folder.find(str(path)).path
 
     @cached_property
     def _rows(self) -> tuple[SweepFolder, list[RunRow]]:
@@ -189,13 +222,19 @@ class Sweep:
         return [*figures.FIGURE_NAMES, figures.DEGENERACY]
 
     @in_python_words
-    def plot(self, figure: str | None = None, *, by: str | None = None, style: str = "screen",
-             outside: Sequence[str] = ()) -> Figure:  # fmt: skip
+    def plot(
+        self,
+        figure: str | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+        style: str = "screen",
+        outside: Sequence[str] = (),
+    ) -> Figure:
         """Draw a figure.
 
         Args:
             figure: performance (the default), learning, search (its default) or degeneracy.
-            by: parameters to draw by, separated by commas; by default all that differ.
+            by: parameters to draw by, as a list or separated by commas; by default all that differ.
             style: ``screen`` or ``paper``.
             outside: conditions outside of training, for ``degeneracy``.
 
@@ -208,7 +247,7 @@ class Sweep:
         folder, _ = self._rows
         name = figure or ("performance" if folder.recipe.search is None else "search")
         conditions = OutsideTraining(list(outside), True, logger.info)
-        return running.shown(figures.figure_of(folder, name, by, style, conditions))
+        return running.shown(figures.figure_of(folder, name, settings.with_commas(by), style, conditions))
 
     def __repr__(self) -> str:
         """Return the states of the runs and the best setting in one line."""
@@ -273,8 +312,7 @@ def reproduce(
         UserError: if the paper does not exist, or no network could be trained.
         KeyboardInterrupt: if interrupted; the same call continues.
     """
-    threads.limit_libraries()
-    from ngym_cli.config import checked
+    processes.limit_libraries()
     from ngym_cli.papers import collection, reproduction
     from ngym_cli.papers.request import ReproduceRequest
     from ngym_cli.sweeps import control

@@ -15,7 +15,7 @@ from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of
-from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ranked
+from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, find, ranked
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.stored_tables import paths_of, stored_table
 
@@ -61,14 +61,14 @@ class Fit(Mapping[str, Any]):
     """Models fitted to a table of behaviour; also the record in ``fit.json``, as a mapping.
 
     Args:
-        path: folder of the fit.
+        path: folder of the fit, its name, or ``latest``.
 
     Attributes:
         path: folder of the fit.
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        self.path = Path(path) if Path(path).is_dir() else find(str(path), runs.ROOT).path
 
     @cached_property
     def record(self) -> FitRecord:
@@ -120,12 +120,19 @@ class Fit(Mapping[str, Any]):
         """Trials with the held-out probability of the choices by each model."""
         return settings.frame_of_table(read_parquet(self.path / TRIALS))
 
+    @property
+    def figures(self) -> list[str]:
+        """Names of the figures of fits."""
+        from ngym_cli.fitting.figures import FIGURES
+
+        return list(FIGURES)
+
     @in_python_words
     def plot(self, figure: str = "likelihood") -> Figure:
         """Return a figure of the fit.
 
         Args:
-            figure: name of a figure of fits (``ngym list figures``).
+            figure: name of a figure of fits, see ``figures``.
 
         Raises:
             UserError: if the figure does not exist or cannot be drawn, with the reason.

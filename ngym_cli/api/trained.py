@@ -16,7 +16,7 @@ from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
-from ngym_cli.runs import records
+from ngym_cli.runs import finding, records
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 
@@ -54,7 +54,18 @@ def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: b
         >>> observation, _ = env.reset(seed=0)  # doctest: +SKIP
         >>> action, state = run.act(observation, state)  # doctest: +SKIP
     """
+    for kind in ("sweep", "fit"):
+        path = None if run == runs.LATEST else finding.match(kind, str(run), Path(runs_root))
+        if path is not None and finding.kind_of(path) != "run":
+            raise UserError(f"{run} is a {kind}; open it with ngym_cli.{kind.capitalize()}('{path}')")
     return Run(runs.find(str(run), Path(runs_root)).path, trust)
+
+
+def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
+    """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
+    run = arguments.get("self")
+    task = run.config.task if isinstance(run, Run) else None
+    settings.refuse_entry_of_table(name, value, keyword_options(EvalRequest, OF_THE_COMMAND), task)
 
 
 class Run(WithFigures):
@@ -71,6 +82,8 @@ class Run(WithFigures):
     def __init__(self, path: str | Path, trust: bool = False):
         self.path, self._trust = Path(path), trust
         self.folder = self.path
+        if not (self.path / runs.MANIFEST).is_file():
+            runs.find(str(path))  # refuses a folder that is not a run
         self.manifest()
 
     @property
@@ -115,7 +128,7 @@ class Run(WithFigures):
         return None if found is None else float(found)
 
     @in_python_words
-    @with_keywords(EvalRequest, OF_THE_COMMAND)
+    @with_keywords(EvalRequest, OF_THE_COMMAND, _refuse_entry)
     def evaluate(self, trials: int | None = None, **request: Any) -> Any:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
 
@@ -135,9 +148,6 @@ class Run(WithFigures):
         from ngym_cli.evaluation.service import evaluate
         from ngym_cli.fitting.stored_tables import stored_table
 
-        arguments = keyword_options(EvalRequest, OF_THE_COMMAND)
-        for name, value in request.items():
-            settings.refuse_entry_of_table(name, value, arguments, self.config.task)
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.ROOT)
         made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", OF_THE_COMMAND, eval_value)

@@ -13,7 +13,7 @@ from ngym_cli.api.references import reference_of, refuse_while_importing
 from ngym_cli.api.settings import Part, ValuesByName, Wrappers
 from ngym_cli.api.trained import Run, eval_value
 from ngym_cli.api.wording import in_python_words
-from ngym_cli.config.keywords import read_keywords, with_keywords
+from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
 from ngym_cli.training.request import RunRequest
 
@@ -21,8 +21,13 @@ from ngym_cli.training.request import RunRequest
 OF_THE_COMMAND = ("resume",)
 
 
+def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
+    """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
+    settings.refuse_entry_of_table(name, value, keyword_options(RunRequest), arguments.get("task"))
+
+
 @in_python_words
-@with_keywords(RunRequest, OF_THE_COMMAND)
+@with_keywords(RunRequest, OF_THE_COMMAND, _refuse_entry)
 def train(
     task: Part | None = None,
     wrappers: Wrappers | None = None,
@@ -71,7 +76,7 @@ def train(
     several = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
     objects = [each for each in several if not isinstance(each, str | type)]
     if objects:
-        running.require_callbacks(objects)
+        objects = running.callbacks_of(objects)
         more = {**more, "callback": None, "callbacks": [each for each in several if isinstance(each, str | type)]}
     given = settings.nested({"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more})
     loaded = configuration.load(settings.path(config), given, trust, "python")

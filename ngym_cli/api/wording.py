@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 from ngym_cli.config.fields import Option, Request, options_of
 from ngym_cli.config.keywords import OF_THE_SHELL, RENAMED
-from ngym_cli.errors import FULL_TRACEBACK, UserError
+from ngym_cli.errors import FULL_TRACEBACK, UserError, check_known
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -48,15 +49,34 @@ def _options() -> dict[str, Option]:
     return found
 
 
+def _check_arguments(name: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuse arguments that a function does not take, and missing ones.
+
+    Raises:
+        UserError: on an unknown name, with the nearest.
+    """
+    parameters = signature.parameters
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        names = {each.name for each in parameters.values() if each.kind is not each.VAR_POSITIONAL} - {"self"}
+        for keyword in kwargs:
+            check_known("argument", keyword, names)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise UserError(f"{name}: {error}") from None
+
+
 def in_python_words(function: Function) -> Function:
     """Decorate a function so that errors of the user are in the words of Python and have a short traceback.
 
     The environment variable ``NGYM_TRACEBACK=1`` keeps the full traceback.
     """
+    signature = inspect.signature(inspect.unwrap(function))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
+            _check_arguments(function.__name__, signature, args, kwargs)
             return function(*args, **kwargs)
         except UserError as error:
             error.args = (in_python(str(error)), *error.args[1:])

@@ -7,10 +7,9 @@ from ngym_cli.evaluation.request import EvalRequest
 
 def execute(request: EvalRequest) -> None:
     """Evaluate runs and print a summary of each."""
-    from ngym_cli import terminal
-    from ngym_cli.agents import threads
+    from ngym_cli import processes, terminal
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.evaluation import service, summary_text
 
     rows = []

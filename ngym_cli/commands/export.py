@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
+from ngym_cli.commands.app import RunName, RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Request
 
 
@@ -30,10 +30,9 @@ class ExportRequest(Request):
 
 def execute(request: ExportRequest) -> None:
     """Export a trained agent or a fit."""
-    from ngym_cli import runs, terminal
-    from ngym_cli.agents import threads
+    from ngym_cli import processes, runs, terminal
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.agents import formats
     from ngym_cli.fitting import folder as fits
 

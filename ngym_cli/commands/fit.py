@@ -7,10 +7,9 @@ from ngym_cli.fitting.request import FitRequest
 
 def execute(request: FitRequest) -> None:
     """Fit models and print the scores."""
-    from ngym_cli import terminal
-    from ngym_cli.agents import threads
+    from ngym_cli import processes, terminal
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.fitting import printing, requests
 
     err = terminal.console(stderr=True)

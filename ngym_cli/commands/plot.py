@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ngym_cli.commands.shell import RunsFolder, TrustRecord
+from ngym_cli.commands.app import RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Request, Texts
 
 if TYPE_CHECKING:
@@ -62,10 +62,9 @@ class PlotRequest(Request):
 
 def execute(request: PlotRequest) -> None:
     """Draw figures and print their files."""
-    from ngym_cli import terminal
-    from ngym_cli.agents import threads
+    from ngym_cli import processes, terminal
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
     from ngym_cli.figures.files import FigureFiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
+from ngym_cli.commands.app import RunName, RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Request, Texts
 
 
@@ -28,10 +28,9 @@ class ReportRequest(Request):
 
 def execute(request: ReportRequest) -> None:
     """Write the page of a run or a fit."""
-    from ngym_cli import terminal
-    from ngym_cli.agents import threads
+    from ngym_cli import processes, terminal
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.fitting import folder as fits
 
     if (fit := fits.named(request.run, request.runs)) is not None:

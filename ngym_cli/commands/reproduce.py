@@ -7,9 +7,9 @@ from ngym_cli.papers.request import ReproduceRequest
 
 def execute(request: ReproduceRequest) -> int:
     """List papers or reproduce one, and return the exit code."""
-    from ngym_cli.agents import threads
+    from ngym_cli import processes
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.papers import reproduction
 
     return reproduction.show(request.as_json) if request.paper is None else reproduction.reproduce(request)

@@ -7,9 +7,9 @@ from ngym_cli.sweeps.recipe import SweepRequest
 
 def execute(request: SweepRequest) -> int:
     """Run, plan, resume or show a sweep and return the exit code."""
-    from ngym_cli.agents import threads
+    from ngym_cli import processes
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.sweeps import control
 
     return control.execute(request)

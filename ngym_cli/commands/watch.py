@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from pydantic import Field
 
-from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
+from ngym_cli.commands.app import RunName, RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Request
 
 
@@ -38,10 +38,9 @@ class WatchRequest(Request):
 
 def execute(request: WatchRequest) -> None:
     """Draw or print trials of a run."""
-    from ngym_cli import runs, terminal
-    from ngym_cli.agents import threads
+    from ngym_cli import processes, runs, terminal
 
-    threads.limit_libraries()
+    processes.limit_libraries()
     from ngym_cli.figures import watch
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.trial import conditions_wanted, record

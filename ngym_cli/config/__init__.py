@@ -4,9 +4,7 @@ Imports no torch.
 """
 
 from ngym_cli.config.fields import Section, checked
-from ngym_cli.config.loading import from_dict, load, read_toml
 from ngym_cli.config.model import STREAMS, ResetState, ResolvedConfig, ResolvedEvaluation, RunConfig, streams
-from ngym_cli.config.nested import flatten, leaves, lookup, merge, nest, plain_text
 from ngym_cli.config.sections import (
     CheckpointConfig,
     EvaluationConfig,
@@ -14,6 +12,8 @@ from ngym_cli.config.sections import (
     TaskSettings,
     WrapperConfig,
 )
+from ngym_cli.config.trust import from_dict, load, read_toml
+from ngym_cli.config.values import flatten, leaves, lookup, merge, nest, plain_text
 
 __all__ = [
     "CheckpointConfig",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
 from ngym_cli.config.fields import AnyRequest, Option, Request, checked, options_of
-from ngym_cli.config.nested import merge, nest
+from ngym_cli.config.options import refused
+from ngym_cli.config.values import merge, nest
 from ngym_cli.errors import UserError, did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -23,7 +25,12 @@ MEANT = {
     "model": "network", "hidden_size": "units", "num_envs": "n_envs", "callback_list": "callbacks",
     "policy_kwargs": "network_args", "env_kwargs": "task_args", "tracker": "track", "n_eval_episodes": "eval_trials",
     "eval_freq": "eval_every", "save_freq": "checkpoint_every", "verbose": "progress", "cells": "units",
+    "runs": "runs_root", "sweeps": "sweeps_root", "models": "model", "figure": "words", "n_jobs": "workers",
+    "random_state": "seed", "lr": "hyperparameters",
+    "checkpoint": "checkpoints",
 }  # fmt: skip
+#: Other names of arguments.
+ALIASES = {"algorithm": "alg", "set": "hyperparameters"}
 #: Fields of requests that are only of use in the shell.
 OF_THE_SHELL = ("as_json", "dry_run", "print_config", "smoke", "checkpoint")
 
@@ -39,18 +46,32 @@ def keyword_options(request: type[Request], without: Collection[str] = ()) -> di
     return {name: option for name, option in options.items() if name not in (*OF_THE_SHELL, *without)}
 
 
-def with_keywords(request: type[Request], without: Collection[str] = ()) -> Callable[[Function], Function]:
+#: Refuses, in words of its own, a keyword that is not an argument: name, value, all arguments by name.
+Hint = Callable[[str, object, Mapping[str, object]], None]
+
+
+def with_keywords(
+    request: type[Request], without: Collection[str] = (), hint: Hint = lambda name, value, arguments: None
+) -> Callable[[Function], Function]:
     """Return a decorator that adds the options of a request to the signature and the help of a function.
+
+    A call with another keyword, or with a value that does not fit an argument, raises UserError in the words of Python.
 
     Args:
         request: the model; the function takes the options as ``**request``.
         without: names of options that the function does not take.
+        hint: called with a keyword that is not an argument, before it is refused.
     """
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        names = {each.name for each in named if each.kind not in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL)}
         options = keyword_options(request, (*without, *(each.name for each in named)))
+        plain = {
+            name: option for name, option in keyword_options(request).items()
+            if not option.table and not option.flag.positional
+        }  # fmt: skip
         added = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(option),
                               annotation=option.info.annotation)
@@ -60,6 +81,14 @@ def with_keywords(request: type[Request], without: Collection[str] = ()) -> Call
 
         @functools.wraps(function)
         def run(*args: Any, **keywords: Any) -> Any:
+            arguments = signature.bind_partial(*args, **{k: v for k, v in keywords.items() if k in names}).arguments
+            for name in keywords.keys() - names:
+                if name not in options:
+                    hint(name, keywords[name], {**keywords, **arguments})
+                    find_option(name, options, names=names)
+            for name, value in arguments.items():
+                if name in plain and value is not None and not isinstance(value, tuple):
+                    _check_value(plain[name], value)
             return function(*args, **keywords)
 
         run.__signature__ = signature.replace(parameters=[*named, *added])  # type: ignore[attr-defined]
@@ -69,24 +98,48 @@ def with_keywords(request: type[Request], without: Collection[str] = ()) -> Call
     return decorate
 
 
+def _check_value(option: Option, value: object) -> None:
+    """Refuse a value of an argument that is not of the option's type.
+
+    Raises:
+        UserError: says what is expected.
+    """
+    kinds: Any = Annotated[(option.info.annotation, *option.info.metadata)]
+    try:
+        TypeAdapter(kinds).validate_python(value)
+    except ValidationError as error:
+        raise refused(RENAMED.get(option.name, option.name), option.info, error.errors()[0]) from None
+
+
 def _default(option: Option) -> object:
     """Return the default that a signature shows."""
     default = option.info.get_default(call_default_factory=True)
     return None if default is PydanticUndefined else default
 
 
-def find_option(name: str, options: Mapping[str, Option], kind: str = "argument") -> Option:
+def find_option(
+    name: str, options: Mapping[str, Option], kind: str = "argument", names: Collection[str] = ()
+) -> Option:
     """Return the option of a keyword argument; its name in the shell counts, too, as ``reward`` for ``rewards``.
+
+    Args:
+        name: name of the argument.
+        options: the options by name.
+        kind: word for an argument in messages.
+        names: names of further arguments, for messages.
 
     Raises:
         UserError: on an unknown name, with the nearest, or else all.
     """
     spelled = {option.spelling.strip("-").replace("-", "_"): option for option in options.values()}
-    found = options.get(name) or spelled.get(name)
-    if found is None:
-        meant = did_you_mean(MEANT.get(name, name), {**spelled, **options})
-        raise UserError(f"unknown {kind} '{name}'{meant} (expected one of: {', '.join(sorted(options))})")
-    return found
+    result = options.get(name) or spelled.get(name) or options.get(ALIASES.get(name, ""))
+    if result is None:
+        meant, valid = MEANT.get(name, name), {*options, *names}
+        if name in OF_THE_SHELL and meant not in valid:
+            raise UserError(f"unknown {kind} '{name}'; it is an option of the command line only")
+        suggestion = f"; did you mean '{meant}'?" if meant in valid else did_you_mean(meant, {*spelled, *valid})
+        raise UserError(f"unknown {kind} '{name}'{suggestion} (expected one of: {', '.join(sorted(valid))})")
+    return result
 
 
 def read_keywords(

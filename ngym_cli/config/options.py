@@ -118,6 +118,10 @@ EXPECTED = {
     "bool": "true or false",
     "list": "a list",
     "dict": "a table of names and numbers, or a TOML file",
+    "path": "a path",
+    "string": "a text",
+    "tuple": "names, as a text with commas or a list",
+    "model": "a table of settings",
 }
 
 

@@ -1,4 +1,4 @@
-"""Trust: code and files that a configuration file names are used only with the user's consent."""
+"""Configurations from files; code and files that a configuration file names are used only with the user's consent."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Required
+from typing import Any, Required
 
 from typing_extensions import TypedDict
 
+from ngym_cli.config.extensions import file_of, is_reference
+from ngym_cli.config.fields import Spelling, checked
 from ngym_cli.config.model import RunConfig
-from ngym_cli.config.parts import file_of, is_reference
-from ngym_cli.config.values import write_value
+from ngym_cli.config.values import merge, write_value
 from ngym_cli.errors import UserError
+from ngym_cli.files import reading
 from ngym_cli.files.reading import digest, read_json
 
 
@@ -176,7 +178,8 @@ def _key() -> bytes | None:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileExistsError):  # another process may have written the record first
-                with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                with os.fdopen(descriptor, "wb") as file:
                     file.write(secrets.token_bytes(32))
         key = path.read_bytes()
         return key if len(key) == 32 else None
@@ -207,3 +210,53 @@ def unchanged_references(code: object) -> tuple[str, ...]:
         if expected and isinstance(signature, str) and hmac.compare_digest(expected, signature):
             return tuple(name for name, recorded_digest in recorded.items() if _digest_of(name) == recorded_digest)
     return ()
+
+
+def from_dict(data: Mapping[str, object], source: str = "", spelling: Spelling = "file") -> RunConfig:
+    """Return a validated configuration; see `ngym_cli.config.fields.checked`."""
+    return checked(RunConfig, data, source, spelling)
+
+
+def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Args:
+        path: the file.
+        largest: largest size in bytes.
+
+    Raises:
+        UserError: if the file is missing, unreadable or not TOML.
+    """
+    try:
+        return reading.parse_toml(reading.read_text(path, largest), path)
+    except FileNotFoundError:
+        raise UserError(f"no such configuration file: {path}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+
+
+def load(
+    path: Path | None, settings: Mapping[str, object], trust: bool = False, spelling: Spelling = "shell"
+) -> RunConfig:
+    """Return the configuration of a file, overridden by settings.
+
+    Args:
+        path: the file, or None.
+        settings: settings of the shell or of Python.
+        trust: accept code that the file names and the settings do not.
+        spelling: names of options in messages.
+
+    Raises:
+        UserError: see ``read_toml`` and ``from_dict``; or if an untrusted file names code or files.
+    """
+    if path is None:
+        return from_dict(settings, spelling=spelling)
+    data = read_toml(path)
+    from_dict(data, source=str(path))
+    evaluation, in_file = settings.get("evaluation"), data.get("evaluation")
+    if isinstance(evaluation, Mapping) and "trials" in evaluation and isinstance(in_file, Mapping):
+        data["evaluation"] = {name: value for name, value in in_file.items() if name != "half_width"}
+    config = from_dict(merge(data, settings), spelling=spelling)
+    if not trust:
+        require(config, str(path), from_dict(settings))
+    return config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -119,7 +120,7 @@ def of_recording(recording: Recording, table: Table, label: str, by: Sequence[st
     """
     values, offsets = recording["activity"].astype(float), recording.offsets
     names = condition_names(table, by, len(recording))
-    all_rows = [slice(int(a), int(b)) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    all_rows = [slice(int(a), int(b)) for a, b in itertools.pairwise(offsets)]
     populations = {}
     for period, spans in {WHOLE: all_rows, **period_spans(table, offsets, recording.dt)}.items():
         long_trials = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]

@@ -11,11 +11,11 @@ import numpy as np
 from neurogym.behaviour.models.base import Policy
 from neurogym.behaviour.table import Behaviour, Session, session
 from ngym_cli import config as configuration
+from ngym_cli.agents import defaults
 from ngym_cli.agents.acting import rollout
+from ngym_cli.agents.from_config import build_batch
 from ngym_cli.config import RunConfig
-from ngym_cli.environments import defaults
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.environments.stack import build_batch
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.fitted_agent import FittedAgent, FittedModel, actions_of, stimuli_of
 from ngym_cli.fitting import fitted, requests, validation

@@ -16,14 +16,15 @@ import numpy as np
 from neurogym.analysis.measures import measures
 from neurogym.analysis.trial_tables import Table
 from ngym_cli.agents.acting import BatchAgent, rollout
-from ngym_cli.agents.from_config import evaluation_trials
+from ngym_cli.agents.defaults import evaluation_trials
+from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.agents.trained import agent_for, remembers
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.environments.stack import build_batch, make_env
+from ngym_cli.environments.stack import make_env
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, UnitRecorder, draw_spikes, stepwise
@@ -34,7 +35,7 @@ from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.runs.trial_table import write_table
+from ngym_cli.runs.trial_table import concatenate, write_table
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -75,6 +76,8 @@ class EvaluationSettings:
         references: compute the scores of reference agents, which takes seconds for some tasks.
         exact: no more sessions and blocks than the requested trials fill, see `TrialQuota.of`.
         measured: compute the task's measures, whose intervals take a fit for each of 200 samples; see `measure`.
+        half_width: half width of the 95 % interval of performance up to which trials are added where they are linked,
+            within the limits of `TrialQuota.extended`; 0 adds none. Recordings and balanced trials have none added.
     """
 
     trials: int | None = None
@@ -88,6 +91,7 @@ class EvaluationSettings:
     references: bool = True
     exact: bool = False
     measured: bool = True
+    half_width: float = 0.0
 
 
 def evaluate(
@@ -124,12 +128,14 @@ def evaluate(
         recorder = TrialRecorder.of(None, config, facts, quota.n_envs)
         count = TrialCount(quota, progress)
         with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
-            steps = _run(venv, agent, recorder, count, activity)
-    table = quota.counted_rows(recorder.collect())
+            wanted = 0.0 if settings.balanced or activity is not None else settings.half_width
+            table, steps = _run(venv, agent, recorder, count, activity, wanted)
     result = summarise(table, facts, settings.references)
     if settings.balanced and facts.links_trials:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
+    half_width = _half_width(table)
     result.update({
+        "half_width_missed": wanted if 0 < wanted < half_width else None,
         "deterministic": settings.deterministic, "seed": settings.seed, "reset_state": config.reset_state,
         "steps": steps, "balanced": settings.balanced, "combinations": cells,
         "recorded": list(settings.record) or None,
@@ -219,10 +225,28 @@ def units_of(policy: Policy) -> int:
 
 
 def _run(
-    venv: Environments, agent: BatchAgent, recorder: TrialRecorder, count: TrialCount, activity: UnitRecorder | None
-) -> int:
-    """Run an agent until every environment has finished its trials and return the number of steps."""
+    venv: Environments,
+    agent: BatchAgent,
+    recorder: TrialRecorder,
+    count: TrialCount,
+    activity: UnitRecorder | None,
+    half_width: float,
+) -> tuple[Table, int]:
+    """Run an agent until every environment has finished its trials, and performance is known well enough.
+
+    Args:
+        venv: batch of environments.
+        agent: the acting agent.
+        recorder: takes the finished trials.
+        count: trials that are to be finished; more are added for the sake of the interval.
+        activity: recorder of the network, or None.
+        half_width: half width of the interval of performance of linked trials that is needed; 0 for any.
+
+    Returns:
+        The trials that count, and the number of steps.
+    """
     trials, steps = trials_of(venv), 0
+    tables: list[Table] = []
     for step in rollout(venv, agent):
         steps += venv.num_envs
         if activity is not None:
@@ -234,9 +258,23 @@ def _run(
             if activity is not None:
                 activity.finish(finished, counts)
         if count.complete:
-            break
+            tables = [concatenate([*tables, recorder.collect()])]
+            table = count.quota.counted_rows(tables[0])
+            found = _half_width(table) if half_width else 0.0
+            longer = count.quota.extended(found, half_width, steps) if found > half_width else None
+            if longer is None:
+                return table, steps
+            count.quota = longer
         count.report()
-    return steps
+    raise AssertionError("unreachable: a rollout has no end")
+
+
+def _half_width(table: Table) -> float:
+    """Return the half width of the interval of performance of linked trials; 0 of trials that are independent."""
+    if not np.any(table.get("linked", False) == True):  # noqa: E712 - the column may hold None
+        return 0.0
+    low, high = summary.interval(table)
+    return (high - low) / 2
 
 
 def summarise(table: Table, facts: TaskProperties, references: bool = True) -> Summary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,10 @@ WARM_UP = 20
 SESSIONS, MOST_TRIALS_OF_SESSIONS = 40, 20_000
 BLOCKS, LONGEST_BLOCK = 2, 600
 
+#: Most trials and steps of an evaluation to which trials are added for the sake of its interval, and bounds of the
+#: factor by which trials grow at a time.
+MOST_ADDED_TRIALS, MOST_ADDED_STEPS, GROWTH = 100_000, 2_000_000, (1.25, 4.0)
+
 #: Seconds between two reports of progress.
 SECONDS_PER_REPORT = 0.5
 
@@ -37,10 +41,12 @@ class TrialQuota:
     Attributes:
         warm: first trials that do not count, shape (environments,).
         trials: trials that count after these, shape (environments,).
+        unit: trials of a session or block, which are added together.
     """
 
     warm: np.ndarray
     trials: np.ndarray
+    unit: int = 1
 
     @classmethod
     def of(
@@ -58,11 +64,11 @@ class TrialQuota:
         if session:
             units = max(-(-trials // session), 1 if exact else min(SESSIONS, MOST_TRIALS_OF_SESSIONS // session))
             n = min(units, most)
-            return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)))
+            return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)), session)
         n = min(trials, most, max(1, trials // (BLOCKS * block)) if exact and block else most)
         each = np.maximum(trials // n + (np.arange(n) < trials % n), BLOCKS * block)
         warm = WARM_UP if facts.links_trials and not balanced else 0
-        return cls(warm + block * np.arange(n) // n, each)
+        return cls(warm + block * np.arange(n) // n, each, block or 1)
 
     @property
     def n_envs(self) -> int:
@@ -72,6 +78,22 @@ class TrialQuota:
     def counts(self, index: np.ndarray, env: np.ndarray) -> np.ndarray:
         """Return whether trials count, from environment and position in the environment's session."""
         return (index >= self.warm[env]) & (index < (self.warm + self.trials)[env])
+
+    def extended(self, half_width: float, wanted: float, steps: int) -> TrialQuota | None:
+        """Return a quota with as many more trials as an interval needs, or None if there may be no more.
+
+        Args:
+            half_width: half width of the interval of the trials so far.
+            wanted: half width that is needed.
+            steps: steps that the trials so far took.
+        """
+        total = int(self.trials.sum())
+        most = min(MOST_ADDED_TRIALS, total * MOST_ADDED_STEPS // max(steps, 1))
+        factor = min(max((half_width / wanted) ** 2, GROWTH[0]), GROWTH[1], most / total)
+        added = np.floor(self.trials * (factor - 1) / self.unit).astype(int) * self.unit
+        if factor > 1 and not added.any() and total + self.unit * self.n_envs <= most:
+            added = np.full(self.n_envs, self.unit)
+        return replace(self, trials=self.trials + added) if added.any() else None
 
     def counted_rows(self, table: Table) -> Table:
         """Return a trial table without the trials that do not count."""

@@ -54,8 +54,11 @@ class EvalRequest(Request):
         Flag("Run folders, names of runs, or 'latest' (the default).", positional=True, completes="run_folders"),
     ] = []
     trials: Annotated[
-        int | None, Flag("Number of fresh trials (2,000; for images 200).", TRIALS), Field(ge=1, le=MOST_TRIALS)
-    ] = None
+        int | None,
+        Flag("Number of fresh trials (2,000, more if linked until performance is known to 0.02; of images 200).",
+             TRIALS),
+        Field(ge=1, le=MOST_TRIALS),
+    ] = None  # fmt: skip
     deterministic: Annotated[
         bool | None,
         Flag("Take the most probable action (default of networks), or draw from the policy (default of fitted models).",
@@ -177,17 +180,18 @@ class EvalRequest(Request):
 
         return tuple(perturbation.parse(kind, text) for kind, texts in self.perturbations for text in texts)
 
-    def label(self, trials: int) -> str:
+    def label(self, trials: int, or_more: bool = False) -> str:
         """Return the name of the evaluation's folder, which differs between settings.
 
         Args:
             trials: number of trials.
+            or_more: whether trials are added until the interval of performance is narrow enough.
         """
         from ngym_cli import runs
 
         if self.name is not None:
             return self.name
-        words = [f"trials{trials}-seed{self.seed}"]
+        words = [f"trials{trials}{'-or-more' if or_more else ''}-seed{self.seed}"]
         words += ["stochastic"] if self.deterministic is False else []
         words += ["balanced"] if self.balanced else []
         words += [_changes_in_words(self.changes)] if self.changes else []

@@ -144,8 +144,8 @@ def _redrawn(path: Path, request: EvalRequest) -> bool:
 def _evaluate_run(
     run: runs.RunFolder, request: EvalRequest, progress: Progress | None
 ) -> Iterator[tuple[Summary, Path]]:
-    from ngym_cli.agents.from_config import evaluation_trials
-    from ngym_cli.environments import defaults
+    from ngym_cli.agents import defaults
+    from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
     from ngym_cli.environments import properties as of_task
     from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials
 
@@ -156,7 +156,9 @@ def _evaluate_run(
     else:
         facts = of_task.inspect(config)
     trials = request.trials or evaluation_trials(facts)
-    label = request.label(trials)
+    linked = facts.links_trials or config.reset_state != "trial"
+    adds = linked and request.trials is None and not request.balanced and not request.record and not request.export
+    label = request.label(trials, adds)
     if request.at_checkpoints is None:
         _refuse_loss(run.path / "eval" / label, request)
     for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints):
@@ -169,7 +171,7 @@ def _evaluate_run(
         with atomic_folder(folder, runs.EVALUATION) as temporary:
             settings = fresh_trials.EvaluationSettings(
                 trials, request.seed, request.deterministic is not False, request.balanced, request.perturbed, wanted,
-                request.spike_rate or PEAK_RATE, temporary, request.references,
+                request.spike_rate or PEAK_RATE, temporary, request.references, half_width=HALF_WIDTH if adds else 0.0,
             )  # fmt: skip
             result = fresh_trials.evaluate(policy, config, facts, settings, progress)
             result.summary.update({
@@ -209,9 +211,10 @@ def _policies(
 
         yield *load_to_act(run, config), False
         return
-    from ngym_cli.agents import checkpoints, saving, threads
+    from ngym_cli import processes
+    from ngym_cli.agents import checkpoints, saving
 
-    threads.one_in_torch()
+    processes.limit_torch()
     policy, _ = saving.load_policy(run, config)
     by_step = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
     if not by_step:

@@ -41,6 +41,8 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
     blind = summary.get("blind")
     if blind is not None and performance.low <= blind:
         rows.append(("", "not significantly above the stimulus-blind baseline (blind)"))
+    if summary.get("half_width_missed"):
+        rows.append(("", limit_in_words(summary)))
     if summary.get("no_ceiling"):
         rows.append(("ceiling", f"not known: {summary['no_ceiling']}"))
     chosen = "most probable actions" if summary["deterministic"] else "sampled actions"
@@ -62,6 +64,15 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
         out.print()
         header = ("condition", "value", "performance", "95 % interval", "trials", *references)
         print_columns(lines, header, right=len(header) - 1)
+
+
+def limit_in_words(summary: Summary) -> str:
+    """Return that an evaluation ended before the interval of performance was as narrow as needed, and what helps."""
+    low, high = summary["performance_ci"]
+    return (
+        f"performance is known to {(high - low) / 2:.3f}, not {summary['half_width_missed']:g}: "
+        f"{summary['trials']:,} trials are the limit, unless a number is given"
+    )
 
 
 def _reward_in_words(summary: Summary) -> str:

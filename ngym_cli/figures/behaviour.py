@@ -185,6 +185,8 @@ def _times_vary(view: View) -> None:
 def chronometric(view: View) -> Figure:
     """Draw reaction times and accuracy with the prediction of a diffusion to a bound."""
     figure, (left, right) = new_figure(1, 2)
+    accuracy_axes(right, view.parts())
+    right.set_title("same diffusion, accuracy")
     chronometric_axes(left, right, view.parts())
     legend_below(left)
     return figure
@@ -194,12 +196,27 @@ def _strengths(rows: Sequence[Rates | ReactionTimes]) -> np.ndarray:
     return np.array([row.condition[STRENGTH] for row in rows], float)
 
 
+def accuracy_axes(axes: Axes, all_series: Sequence[Series]) -> None:
+    """Draw the accuracy of answers against the strength of the evidence.
+
+    Args:
+        axes: axes to draw on.
+        all_series: trials with graded strength.
+    """
+    for series in all_series:
+        rows = rates(series.table, STRENGTH)
+        curve = Curve.estimates(_strengths(rows), [row.accuracy for row in rows], [row.n for row in rows])
+        interval_points(axes, curve, color=series.colour)
+    guide(axes, y=0.5)
+    axes.set(xlabel=wording.axis(STRENGTH), ylabel="accuracy of answers", ylim=(0.4, 1.03), title="accuracy")
+
+
 def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series]) -> None:
     """Draw chronometric curves: correct (filled) and error trials (open), and the diffusion fitted to both.
 
     Args:
         times: axes of the reaction times.
-        accuracy: axes of the accuracy.
+        accuracy: axes of the accuracy, to which the prediction of the diffusion is added.
         all_series: trials with reaction times.
     """
     for series in all_series:
@@ -214,11 +231,6 @@ def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series])
             curve = Curve.estimates(_strengths(rows), [r.mean for r in rows], [r.n for r in rows])
             words = f"{series.label}, {outcome}, n = {curve.n.sum():,}"
             interval_points(times, curve, color=series.colour, label=words, **style)
-        rows_of_rates = rates(series.table, STRENGTH)
-        curve = Curve.estimates(
-            _strengths(rows_of_rates), [r.accuracy for r in rows_of_rates], [r.n for r in rows_of_rates]
-        )
-        interval_points(accuracy, curve, color=series.colour)
         shortest = share_at_shortest_time(series.table["rt"])
         try:
             if shortest > FLOOR:
@@ -227,7 +239,7 @@ def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series])
         except ValueError as error:
             times.plot([], [], " ", label=f"{series.label}: no diffusion fitted, {error}")
             continue
-        x = np.linspace(0, float(np.max(curve.x)), 200)
+        x = np.linspace(0, float(np.nanmax(numbers(series.table[STRENGTH]))), 200)
         text = f"{series.label}, diffusion: bound {fit.bound.value:.2g}, residual time {fit.residual_time.value:.0f} ms"
         times.plot(x, fit.predict(x), color=series.colour, label=text)
         accuracy.plot(x, fit.predict_accuracy(x), color=series.colour)
@@ -239,10 +251,6 @@ def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series])
     counted = " or ".join(sorted(since - {""})) or "go cue"
     times.set(xlabel=wording.axis(STRENGTH), ylabel=f"reaction time from {counted} (ms)", title="chronometric curve")
     times.set_ylim(bottom=0)
-    guide(accuracy, y=0.5)
-    accuracy.set(
-        xlabel=wording.axis(STRENGTH), ylabel="accuracy of answers", ylim=(0.4, 1.03), title="same diffusion, accuracy"
-    )
 
 
 def share_at_shortest_time(times: np.ndarray) -> float:

@@ -74,8 +74,8 @@ def kernel(view: View) -> Figure:
     aligned = channels.align(onset, stop=steps)[weak]
     evidence = {name: aligned[..., second] - aligned[..., first] for name, (first, second) in _pairs(view).items()}
     groups = clusters(table)
-    for (name, signed), colour in zip(_by_relevance(evidence, table, weak).items(), style.COLOURS, strict=False):
-        signed = _fluctuations(signed, table, weak)
+    for (name, difference), colour in zip(_by_relevance(evidence, table, weak).items(), style.COLOURS, strict=False):
+        signed = _fluctuations(difference, table, weak)
         if signed.std() == 0:
             view.left_out[name] = "no fluctuation among trials of the same kind"
             continue

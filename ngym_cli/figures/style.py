@@ -19,6 +19,7 @@ from matplotlib.text import Text
 
 from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.results import Curve, Estimate
+from ngym_cli.errors import check_known
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -103,7 +104,11 @@ def styled(style: str = "screen") -> Iterator[None]:
 
     Args:
         style: ``screen`` or ``paper``.
+
+    Raises:
+        UserError: if the style does not exist.
     """
+    check_known("style", style, SCALE)
     token = _scale.set(SCALE[style])
     try:
         with matplotlib.rc_context():

@@ -81,9 +81,9 @@ def atomic_folder(path: Path, ours: Iterable[str] = ()) -> Iterator[Path]:
         _refuse_foreign(path, patterns)
         if patterns and os.path.lexists(path):  # otherwise a file written there meanwhile stays
             (holder / _OLD).mkdir()
-            os.rename(path, holder / _OLD / path.name)
+            path.rename(holder / _OLD / path.name)
         try:
-            os.rename(new, path)
+            new.rename(path)
         except OSError:
             _put_back(holder)
             if path.exists():
@@ -148,7 +148,7 @@ def _holder(path: Path) -> Iterator[Path]:
     holder = unnamed
     try:
         holder = path.parent / f"{prefix}{unnamed.lstat().st_ino}"
-        os.rename(unnamed, holder)
+        unnamed.rename(holder)
         yield holder
     finally:
         shutil.rmtree(unnamed, ignore_errors=True)
@@ -168,15 +168,15 @@ def _this_host() -> str:
 def _rename_over(new: Path, path: Path, holder: Path) -> None:
     """Rename a file and replace any existing file, also on network disks where a rename cannot replace."""
     try:
-        os.replace(new, path)
+        new.replace(path)
         return
     except OSError:
         if not new.is_file() or not path.is_file():
             raise
     (holder / _OLD).mkdir()
-    os.rename(path, holder / _OLD / path.name)
+    path.rename(holder / _OLD / path.name)
     try:
-        os.rename(new, path)
+        new.rename(path)
     except OSError:
         _put_back(holder)
         raise
@@ -190,7 +190,7 @@ def _put_back(holder: Path) -> None:
             return
         for entry in list(old.iterdir()):
             if not os.path.lexists(holder.parent / entry.name):
-                os.rename(entry, holder.parent / entry.name)
+                entry.rename(holder.parent / entry.name)
 
 
 def clear_leftovers(folder: Path, below: bool = False) -> None:

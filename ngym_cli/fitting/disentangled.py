@@ -25,7 +25,7 @@ from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
 from neurogym.behaviour.table import Behaviour, padded
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.fitting.bottlenecks import EMBEDDING, BottleneckWeights, DisentangledPolicy, spread
 from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
 from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
@@ -251,7 +251,7 @@ class Disentangled:
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
-        threads.one_in_torch()
+        processes.limit_torch()
         seeds, table = self.settings.seeds, problems[0].table
         subjects = max(len(each.table.subjects) for each in problems)
         scales = [stimulus_scale(each.table) for each in problems]

@@ -21,8 +21,8 @@ from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
 from neurogym.behaviour.table import Behaviour, Session
-from ngym_cli.agents import threads
-from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli import processes
+from ngym_cli.agents.compiled.loops import ArrayState
 from ngym_cli.agents.networks import find_network
 from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
 
@@ -257,7 +257,7 @@ class Recurrent:
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
-        threads.one_in_torch()
+        processes.limit_torch()
         return [self._fit(each) for each in problems]
 
     def to_arrays(self, policy: NetworkPolicy | DriftingReadout) -> dict[str, np.ndarray]:

@@ -81,6 +81,13 @@ def _posterior(label: str, record: PosteriorRecord) -> None:
         for name, row in rows.items()
     ]
     print_columns(cells, ["  parameter", "mean", "95 % interval", "R-hat", "ESS"])
+    if checks := record.get("predictive"):
+        predictive_cells = [
+            [f"  {name}", f"{row['observed'] or 0:.3f}", f"{row['value'] or 0:.3f}",
+             f"[{row['low'] or 0:.3f}, {row['high'] or 0:.3f}]", f"{row['p'] or 0:.2f}"]
+            for name, row in checks.items()
+        ]  # fmt: skip
+        print_columns(predictive_cells, ["  posterior predictive check", "data", "simulated", "95 % interval", "p"])
     if loo := record.get("loo"):
         out.print(f"  leave-one-out: {loo['elpd']:.1f} nats, s.e. {loo['se']:.1f}, {loo['p']:.1f} effective parameters")
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli import processes, runs
-from ngym_cli.agents import threads
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
@@ -101,7 +100,7 @@ def measured_before(
 def _begin() -> None:
     """Prepare a worker: Ctrl-C ends the worker silently and is handled by the parent."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threads.in_worker()
+    processes.limit_in_worker()
 
 
 def _key(paper: Paper, claim_id: str, seed: int, finished: Mapping[tuple[str, int], PlannedRun]) -> str | None:
@@ -148,7 +147,7 @@ def _measure_seed(
     folder: str, seed: int, paths: Mapping[str, Path], root: Path, keys: Mapping[str, str | None]
 ) -> list[ClaimResult]:
     """Measure the claims of a seed that have a key, except claims that are known already; runs in a worker."""
-    threads.limit_libraries()
+    processes.limit_libraries()
     paper = collection.load(Path(folder))
     results: list[ClaimResult] = []
     opened = _opener(paper, seed, paths)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import runs, terminal
-from ngym_cli.agents.threads import cores
 from ngym_cli.config import trust
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import InUseError, UserError
@@ -23,6 +22,7 @@ from ngym_cli.papers.measuring import ClaimResult
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.papers.verdicts import Verdict, judge
+from ngym_cli.processes import cores
 from ngym_cli.sweeps import control, launchers, status
 
 if TYPE_CHECKING:

@@ -166,12 +166,13 @@ def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """Return a table of the controls: claim, control, number, value, and whether the control reaches the claim."""
     lines: list[tuple[str, ...]] = []
     for row in rows:
-        first = str(row["title"])
+        title = str(row["title"])
         for control, numbers in row["controls"].items():
             passes = "passes" if control in row["passed"] else "fails"
+            cells = (title, control.replace("_", " "))
             for name, number in numbers.items():
-                lines.append((first, control.replace("_", " "), name, _result_cell(number, ""), passes))
-                first = passes = control = ""
+                lines.append((*cells, name, _result_cell(number, ""), passes))
+                title, passes, cells = "", "", ("", "")
     return lines
 
 

@@ -242,9 +242,10 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
             return
         if not overwrite:
             raise InUseError(f"run folder {path} exists; choose another --name or say --overwrite")
-        if not path.is_dir() or any(path.iterdir()) and not any((path / name).exists() for name in (MANIFEST, CONFIG)):
+        is_run = any((path / name).exists() for name in (MANIFEST, CONFIG))
+        if not path.is_dir() or (any(path.iterdir()) and not is_run):
             raise UserError(f"{path} is not a run folder; it will not be overwritten")
-    if locks.in_use(path) or (path / MANIFEST).exists() and _says_running(path):
+    if locks.in_use(path) or ((path / MANIFEST).exists() and _says_running(path)):
         raise InUseError(f"run folder {path} is in use by another process")
 
 

@@ -168,6 +168,7 @@ class Summary(TypedDict, total=False):
     ceiling_error: float | None
     no_ceiling: str | None
     sessions: Count | None
+    half_width_missed: float | None
     reaction_times_vary: bool
     measures: list[MeasureRecord]
     reward_ci: Annotated[Interval | None, BeforeValidator(_interval_or_none)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -241,7 +241,7 @@ def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member
         source.reread()
     evaluation = [each for each in source.evaluations if each.has(NEEDED) and each.intact][-1]
     values, offsets = Recording(evaluation.folder).first("activity", TRIALS)
-    trials = [values[a:b].astype(float) for a, b in zip(offsets[:-1], offsets[1:], strict=True) if b - a >= 4]
+    trials = [values[a:b].astype(float) for a, b in pairwise(offsets) if b - a >= 4]
     if not trials:
         raise Unavailable(f"the trials of {path.name} are shorter than 4 steps")
     matrix = getattr(source.system, "layers", [source.system])[0]  # the first layer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neurogym.behaviour.table import Behaviour
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import fitted
@@ -47,7 +47,7 @@ def perform(path: str, job: int, trust: bool = False) -> str:
     Returns:
         ``done`` or ``failed`` (the reason is in the folder).
     """
-    threads.in_worker()
+    processes.limit_in_worker()
 
     def do() -> str:
         fitted.fit_subject(FitFolder(Path(path)), job)

@@ -69,7 +69,7 @@ def parse_kind(key: str, text: str) -> SearchParameter:
     bounds = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if is_integer:
         bounds = [value for value in bounds if isinstance(value, int)]
-    fits = len(values) == 2 or name == "int" and len(values) == 3
+    fits = len(values) == 2 or (name == "int" and len(values) == 3)
     if not fits or len(bounds) < len(values):
         numbers = "two whole numbers" if is_integer else "two numbers"
         raise ValueError(f"space {key}: {name} takes {numbers}, lowest and highest, not '{':'.join(call.positional)}'")

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngym_cli import runs
-from ngym_cli.agents import threads
+from ngym_cli import processes, runs
 from ngym_cli.config import RunConfig, lookup
 from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, library, one_line
@@ -305,7 +304,7 @@ def perform(path: str, job: int, trust: bool = False) -> str:
         ``done``, ``stopped`` (by a signal, and can be resumed) or ``failed`` (the reason is in the folder).
     """
     sweep = folder.load(Path(path))
-    threads.in_worker()
+    processes.limit_in_worker()
 
     def do() -> str:
         if sweep.recipe.search is not None:

@@ -9,22 +9,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngym_cli import runs
-from ngym_cli.agents import checkpoints, saving, threads
-from ngym_cli.agents.from_config import build_model
+from ngym_cli import processes, runs
+from ngym_cli.agents import checkpoints, saving
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.config.parts import faulty_reference, find_own, is_reference, place_of, user_errors
+from ngym_cli.config.extensions import faulty_reference, find_extension, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training.curriculum import Curriculum, renew
-from ngym_cli.training.curves import Board, Curves
-from ngym_cli.training.evaluator import Evaluator
+from ngym_cli.training.curves import Board, Curves, Evaluator
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
 from ngym_cli.training.session import CheckpointKeeper, TrainingSession, Watch
@@ -135,7 +133,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         missing = {} if saved or "chance" in manifest else resolved.properties.references  # killed while it was built
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
-            again = provenance.reopening(manifest, saved.step if saved else 0, threads.learning())
+            again = provenance.reopening(manifest, saved.step if saved else 0, processes.learning_threads())
             run.update(**again, **missing, **learning.origin)
         return _learn(run, resolved, learning, hooks, saved, complaints)
 
@@ -167,7 +165,7 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
         A function that returns the folder; a run that is replaced stays until it is called.
     """
     curriculum = Curriculum(resolved.stages) if resolved.stages else None
-    manifest = provenance.opening(resolved.config, resolved.properties, threads.learning())
+    manifest = provenance.opening(resolved.config, resolved.properties, processes.learning_threads())
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
 
@@ -219,7 +217,7 @@ def own_callbacks(config: RunConfig) -> list[BaseCallback]:
 
     callbacks = []
     for name in config.callbacks:
-        cls = find_own("callback", name)
+        cls = find_extension("callback", name)
         if not (isinstance(cls, type) and issubclass(cls, BaseCallback)):
             raise UserError(f"callback {name}: expected path/to/file.py:Class of a Stable-Baselines3 callback")
         with user_errors(f"callback {name}"):

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ngym_cli import runs
-from ngym_cli.agents.from_config import complete
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import TaskProperties, inspect
+from ngym_cli.errors import library
 from ngym_cli.training.curriculum import Stage, stages_of
 from ngym_cli.training.stopping import Until
+
+
+def tracking_library(name: str) -> Any:
+    """Return the library of a tracking service.
+
+    Raises:
+        UserError: if it is not installed; says how to install it.
+    """
+    return library(name, f"--track {name} needs {name}", name)
 
 
 @dataclass(frozen=True)
@@ -66,9 +76,7 @@ def prepare(config: RunConfig, root: Path = runs.ROOT, name: str | None = None, 
         runs.refuse_existing(path, overwrite)
     resolved, properties = resolve(config)
     if resolved.track is not None:
-        from ngym_cli.training import tracking
-
-        tracking.require(resolved.track)
+        tracking_library(resolved.track)  # refused before anything is made
     run = _run(complete(resolved, properties), properties, path)
     # A resumed run may be started elsewhere, and "latest" would be the run itself.
     init_from = str(runs.find(config.init_from, root).path.resolve()) if config.init_from else None

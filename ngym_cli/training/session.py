@@ -21,8 +21,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.training.curriculum import Curriculum, Stage
-from ngym_cli.training.curves import Curves
-from ngym_cli.training.evaluator import Evaluator
+from ngym_cli.training.curves import Curves, Evaluator
 from ngym_cli.training.stopping import Stop, StopRequest, Until
 
 if TYPE_CHECKING:
@@ -186,13 +185,17 @@ class TrainingSession:
 
     # -- what follows from it -----------------------------------------------------------------------------------------
 
-    def evaluate(self) -> fresh_trials.EvaluatedTrials:
-        """Evaluate the present policy, at most once per step; a watching function may end the run."""
+    def evaluate(self, last: bool = False) -> fresh_trials.EvaluatedTrials:
+        """Evaluate the present policy, at most once per step; a watching function may end the run.
+
+        Args:
+            last: whether the run ends; see `Evaluator.evaluate`.
+        """
         evaluated = self.evaluator.at(self.step)
         if evaluated is not None:
             return evaluated
         began = time.monotonic()
-        evaluated = self.evaluator.evaluate(self.step)
+        evaluated = self.evaluator.evaluate(self.step, last)
         if self.watch is not None and self.stop.reason is None:
             reason = self.watch(self.step, evaluated.summary)
             if reason:
@@ -222,7 +225,7 @@ class TrainingSession:
         """Stop if the criterion of the run holds."""
         until = self.until
         if until is not None and self.stop.reason is None and until.due(self.step) and self._holds(until):
-            self.evaluate()
+            self.evaluate(last=True)
             if self.stop.reason is None:
                 self.complete(until.sentence())
 
@@ -268,7 +271,7 @@ class TrainingSession:
         recorder, finished = self.curves.recorder, status == "finished"
         recorder.flush()
         saving.save_model(model, config, self.run.path / runs.MODEL)
-        evaluated = self.evaluate()
+        evaluated = self.evaluate(last=True)
         fresh_trials.measure(evaluated, self.properties)
         fresh_trials.save(evaluated, self.run.path / "eval" / "final")
         if finished:

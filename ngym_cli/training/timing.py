@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli import config as configuration
-from ngym_cli import terminal
-from ngym_cli.agents import threads
+from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import find_algorithm
-from ngym_cli.agents.compiled.steps import ROWS
+from ngym_cli.agents.compiled.loops import ROWS
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
-from ngym_cli.agents.from_config import build_model, complete, sequences_side_by_side
+from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.terminal import in_words, print_columns
 from ngym_cli.training.request import BenchRequest
 
@@ -134,11 +132,11 @@ def try_out(
         UserError: if the configuration does not work.
     """
     began = clock()
-    threads_before = threads.learning()
-    threads.one_in_torch()
+    threads_before = processes.learning_threads()
+    processes.limit_torch()
     resolved, properties = resolve(config)
     numbers = [config.n_envs] if config.n_envs else ENVIRONMENTS
-    counts = [n_threads] if n_threads else range(1, threads.cores() + 1)
+    counts = [n_threads] if n_threads else range(1, processes.cores() + 1)
     turns: dict[Candidate, Callable[[], float]] = {}
     configs: dict[int, ResolvedConfig] = {}
     try:
@@ -154,7 +152,7 @@ def try_out(
                 break
             speeds[pair].append(turns[pair]())
     finally:
-        threads.learn_with(threads_before)
+        processes.set_learning_threads(threads_before)
     timed_candidates = [
         Timed(n_envs, count, float(np.median(values)), len(values)) for (n_envs, count), values in speeds.items()
     ]
@@ -167,14 +165,14 @@ def try_out(
 
 def _turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
     """Return a function that trains briefly and returns the steps per second; the first turn is already done."""
-    threads.learn_with(n_threads)
+    processes.set_learning_threads(n_threads)
     venv = build_venv(config, config.n_envs)
     model = build_model(config, venv)
     venv.seed(config.seed)
     each = steps_of_a_turn(model) * model.n_envs
 
     def take() -> float:
-        threads.learn_with(n_threads)
+        processes.set_learning_threads(n_threads)
         before, began = model.num_timesteps, clock()
         model.learn(each, reset_num_timesteps=False)
         return (model.num_timesteps - before) / max(clock() - began, 1e-9)
@@ -265,7 +263,7 @@ def measure_device(config: ResolvedConfig, cpu: float, card: str, device: str = 
         card: name of the device's card.
         device: name of the device in torch.
     """
-    take = _turn(config.model_copy(update={"device": device}), threads.learning(), time.perf_counter)
+    take = _turn(config.model_copy(update={"device": device}), processes.learning_threads(), time.perf_counter)
     gpu = float(np.median([take() for _ in range(DEVICE_TURNS)]))
     sequences = sequences_side_by_side(config)
     crossover = Crossover(card, str(config.network), config.units, sequences, cpu, gpu)

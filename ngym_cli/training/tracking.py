@@ -11,14 +11,15 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, flatten
-from ngym_cli.errors import library, one_line
+from ngym_cli.errors import one_line
 from ngym_cli.training.curves import Board
+from ngym_cli.training.prepare import tracking_library
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +51,7 @@ class WandbTracker:
     """
 
     def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
-        self._library = _library("wandb")
+        self._library = tracking_library("wandb")
         self._run = self._library.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT), name=run.name, id=key, resume="allow", group=config.task,
             config=flatten(config.model_dump()), settings=self._library.Settings(console="off", silent=True),
@@ -84,7 +85,7 @@ class MlflowTracker:
     """
 
     def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
-        library = _library("mlflow")
+        library = tracking_library("mlflow")
         self._client = library.MlflowClient()
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
         known_experiment = self._client.get_experiment_by_name(name)
@@ -118,19 +119,6 @@ TRACKERS: dict[str, Callable[[runs.RunFolder, RunConfig, str], Tracker]] = {
     "wandb": WandbTracker,
     "mlflow": MlflowTracker,
 }
-
-
-def _library(name: str) -> Any:
-    return library(name, f"--track {name} needs {name}", name)
-
-
-def require(service: str) -> None:
-    """Refuse a service whose library is not installed, before anything is made.
-
-    Raises:
-        UserError: names what to install.
-    """
-    _library(service)
 
 
 def board_of(

@@ -28,6 +28,14 @@ def test_every_page_of_the_guide_is_listed_once():
     ]
 
 
+@pytest.mark.parametrize("path", PAGES[1:], ids=lambda path: path.stem)
+def test_every_page_of_the_guide_begins_with_a_picture_or_a_command_and_its_output(path):
+    _, opening = path.read_text(encoding="utf-8").split("\n\n", 1)
+    picture = re.match(r"\|? ?!\[[^]]+\]\(", opening)
+    session = re.match(r"(<!-- record guide \w+ -->\n\n)?    (\$|>>>) .+\n    .+", opening)
+    assert picture or session, opening[:80]
+
+
 @pytest.fixture(scope="module")
 def flags():
     """Flags by command."""

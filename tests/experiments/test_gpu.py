@@ -5,7 +5,7 @@ import json
 import pytest
 
 from experiments.benchmarks import gpu
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.agents.algorithms.sb3 import Learner
 
 
@@ -17,7 +17,7 @@ def result(monkeypatch, tmp_path):
     try:
         gpu.main()
     finally:
-        threads.learn_with(1)
+        processes.set_learning_threads(1)
     return json.loads(path.read_text())
 
 

@@ -96,7 +96,7 @@ def forward_backward(
         joint = now * likelihood[:, t]
         scale[t] = joint.sum(1)
         forward[t] = joint / scale[t][:, None]
-        now = moved(forward[t], transitions, t)
+        now = next_states(forward[t], transitions, t)
     last = (np.arange(trials)[None] * (choice >= 0)).max(1)
     backward = np.ones((sessions, states))
     smoothed, pairs = forward.copy(), np.zeros((states, states))
@@ -115,7 +115,7 @@ def forward_backward(
     return Posterior(smoothed.transpose(1, 0, 2), total, float(np.log(scale).sum()), after)
 
 
-def moved(state: FloatArray, transitions: FloatArray, t: int) -> FloatArray:
+def next_states(state: FloatArray, transitions: FloatArray, t: int) -> FloatArray:
     """Return the distribution of states after the transitions of trial ``t``."""
     if transitions.ndim == 2:
         return np.asarray(state @ transitions)

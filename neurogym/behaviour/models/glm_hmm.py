@@ -26,6 +26,7 @@ from neurogym.behaviour.models.base import (
     log_likelihoods,
     predict,
 )
+from neurogym.behaviour.models.chain_estimates import ChainTrials, chain_estimates
 from neurogym.behaviour.models.chains import (
     Chain,
     Posterior,
@@ -34,7 +35,7 @@ from neurogym.behaviour.models.chains import (
     forward_backward,
     improve,
     improve_chain,
-    moved,
+    next_states,
 )
 from neurogym.behaviour.models.drifting import Walk, WalkLimits, design
 from neurogym.behaviour.models.drifting_states import ALTERNATIONS, DriftingStatesPolicy, fit_walks
@@ -84,7 +85,7 @@ class ChainPolicy:
         joint = state[1] * emission(self.chain, self.features.now(state[0], trial.stimuli), trial.choice)
         now = joint / joint.sum(1, keepdims=True)
         transitions = self.chain.after(self.inputs.of_trial(trial))
-        return self.features.after(state[0], trial), moved(
+        return self.features.after(state[0], trial), next_states(
             now, transitions[None] if transitions.ndim == 3 else transitions, 0
         )
 
@@ -164,7 +165,7 @@ class GlmHmm(OneByOne):
         fit = Fitted(
             self.name,
             ChainPolicy(features, chain, source),
-            _estimates(chain, posterior, features, x, choice, precision),
+            chain_estimates(chain, features.names, ChainTrials(x, choice, inputs), precision),
             posterior.log_likelihood,
             {
                 "states": posterior.states,
@@ -282,20 +283,3 @@ def _transition_notes(chain: Chain, source: TransitionInputs) -> list[str]:
         for name, value in zip(source.names, row, strict=True)
         if k
     ]
-
-
-def _estimates(
-    chain: Chain, posterior: Posterior, features: Features, x: FloatArray, choice: np.ndarray, precision: FloatArray
-) -> dict[str, Estimate]:
-    """Return weights and transitions with intervals, given the expected states."""
-    valid = choice >= 0
-    estimates = {}
-    for k, w in enumerate(chain.weights):
-        p = expit(x[valid] @ w)
-        each = posterior.states[valid][:, k] * p * (1 - p)
-        covariance = np.linalg.inv((x[valid] * each[:, None]).T @ x[valid] + np.diag(precision))
-        for name, value, se in zip(features.names, w, np.sqrt(np.diag(covariance)), strict=True):
-            estimates[f"state {k + 1}: {name}"] = Estimate.normal(float(value), float(se))
-    for k, row in enumerate(posterior.pairs):
-        estimates[f"state {k + 1}: stay"] = Estimate.proportion(float(row[k]), float(row.sum()))
-    return estimates

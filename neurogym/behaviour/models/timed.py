@@ -173,7 +173,7 @@ class Posterior:
                 x = self.mean.copy()
                 for name, value in (("A", bound), ("t_R", max(share * low, 0.02))):
                     for k, each in enumerate(names):
-                        if each == name or each == f"log {name}: Intercept":
+                        if each in (name, f"log {name}: Intercept"):
                             x[k] = np.log(value)
                 points.append(self._with_slope(x, bound))
         return sorted(points, key=lambda x: -self(x)[0])

@@ -17,7 +17,7 @@ import numpy as np
 from neurogym import scores, spaces
 from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.cycle import conditions_of_wrappers, make_checked
+from neurogym.engine.making import conditions_of_wrappers, make_checked
 from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.instructions import Instructions, RuleInput, without
 from neurogym.envs.multi.interleave import MixedRule, Records, TaskBlock, interleave

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from neurogym.compat.attributes import without_periods
+from neurogym.compat.programmed import NOW
 from neurogym.envs.blocks import SessionsInSequence
 from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import Count, Probability
-from neurogym.trials.single import NOW
 
 INFO = TaskInfo(
     tags=["two-alternative", "value-based", "learning"],

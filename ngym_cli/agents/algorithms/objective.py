@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils import parameters_to_vector
 
 from ngym_cli.agents.networks.policy import PackedSequences
+
+if TYPE_CHECKING:
+    from ngym_cli.agents.networks.policy import RecurrentPolicy
+
 
 STATISTICS = ("policy_gradient_loss", "value_loss", "entropy_loss", "approx_kl", "clip_fraction", "loss")
 KL = STATISTICS.index("approx_kl")
@@ -86,3 +93,131 @@ class Minibatch:
     advantages: Tensor
     returns: Tensor
     values: Tensor
+
+
+#: Largest absolute activity of a silent unit.
+SILENT = 1e-3
+
+#: Sequences over which the importance of weights is averaged.
+SEQUENCES = 256
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """Weights of penalties that are added to a loss; 0 for none.
+
+    Attributes:
+        l1_rate: on mean absolute activity.
+        l2_rate: on mean squared activity, the metabolic cost of Song et al. 2016.
+        l1_weight: on mean absolute input, recurrent and output weights, effective weights where constrained.
+        l2_weight: on mean squared weights.
+        participation: on the fraction of dimensions that activity occupies; negative spreads activity.
+    """
+
+    l1_rate: float = 0.0
+    l2_rate: float = 0.0
+    l1_weight: float = 0.0
+    l2_weight: float = 0.0
+    participation: float = 0.0
+
+    @classmethod
+    def among(cls, arguments: dict[str, Any]) -> Penalties:
+        """Take the penalties out of the arguments of a learner."""
+        return cls(**{each.name: arguments.pop(each.name) for each in fields(cls) if each.name in arguments})
+
+    def __bool__(self) -> bool:
+        """Whether there is any penalty."""
+        return any(astuple(self))
+
+    def __call__(self, policy: RecurrentPolicy, rates: Tensor) -> Tensor:
+        """Sum of all penalties.
+
+        Args:
+            policy: the penalised policy.
+            rates: activity of the actor's top layer (step, unit).
+        """
+        total = rates.new_zeros(())
+        if self.l1_rate or self.l2_rate:
+            total = self.l1_rate * rates.abs().mean() + self.l2_rate * rates.square().mean()
+        if self.participation:
+            total = total + self.participation * participation(rates) / rates.shape[-1]
+        return total + self.on_weights(policy) if self.l1_weight or self.l2_weight else total
+
+    def on_weights(self, policy: RecurrentPolicy) -> Tensor:
+        """Penalty on every weight matrix of the acting network, summed over matrices."""
+        matrices = [*policy.networks[0].matrices(), policy.action_net.weight]
+        costs = [self.l1_weight * each.abs().mean() + self.l2_weight * each.square().mean() for each in matrices]
+        return torch.stack(costs).sum()
+
+
+def participation(rates: Tensor) -> Tensor:
+    """Participation ratio of activity (step, unit): (sum of variances)^2 / sum of squared covariance eigenvalues."""
+    centred = rates - rates.mean(0)
+    covariance = centred.t() @ centred / len(rates)
+    return covariance.diagonal().sum().square() / covariance.square().sum().clamp_min(1e-12)
+
+
+def silent_units(rates: np.ndarray) -> int:
+    """Return the number of units whose activity (..., unit) never leaves zero."""
+    return int((np.abs(rates).max(tuple(range(rates.ndim - 1))) < SILENT).sum())
+
+
+class Consolidation:
+    """Penalty ``strength / 2 * sum(importance * (weight - anchor)^2)`` over all weights.
+
+    The anchor holds the weights at the end of the last stage. Importance is the diagonal of the Fisher information of
+    the network's answers, summed over all earlier stages with equal shares (Kirkpatrick et al. 2017,
+    10.1073/pnas.1611835114; a single anchor as in Huszar 2018, 10.1073/pnas.1717042115). With strength 1 the penalty is
+    the quadratic approximation of the loss of the earlier stages.
+
+    Args:
+        policy: policy with the weights.
+        strength: weight of the penalty; 0 for none.
+    """
+
+    def __init__(self, policy: RecurrentPolicy, strength: float) -> None:
+        self.policy, self.strength = policy, strength
+        self._consolidated: tuple[Tensor, Tensor] | None = None  # importance and anchor
+
+    def __bool__(self) -> bool:
+        """Whether there is a penalty: a strength above 0, and a stage that has ended."""
+        return self._consolidated is not None
+
+    def end_stage(self, losses: Iterable[Tensor]) -> None:
+        """Anchor the present weights, and add the importance of each for the stage that ends.
+
+        Args:
+            losses: loss of one sequence after the other, for answers drawn from the policy.
+        """
+        if not self.strength:
+            return
+        total, n = torch.zeros_like(self._weights()), 0
+        for loss in losses:
+            total += self.policy.gradient(loss).square()
+            n += 1
+        if self._consolidated is not None:
+            total += n * self._consolidated[0]
+        self._consolidated = total / max(n, 1), self._weights().clone()
+
+    def __call__(self) -> tuple[Tensor, float]:
+        """Return the gradient of the penalty with respect to all weights, in the order of `parameters`; the penalty."""
+        if self._consolidated is None:
+            raise RuntimeError("there is no penalty before a stage has ended")
+        importance, anchor = self._consolidated
+        change = self._weights() - anchor
+        slope = self.strength * importance * change
+        return slope, 0.5 * float(slope.dot(change))
+
+    def _weights(self) -> Tensor:
+        return parameters_to_vector(self.policy.parameters()).detach()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Importance and anchor of all weights; empty during the first stage."""
+        anchors = self._consolidated or ()
+        return {name: tensor.cpu().numpy() for name, tensor in zip(("importance", "anchor"), anchors, strict=False)}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore the result of `state`."""
+        if state:
+            importance, anchor = (torch.from_numpy(np.array(state[name])) for name in ("importance", "anchor"))
+            self._consolidated = importance.to(self._weights()), anchor.to(self._weights())

@@ -32,17 +32,21 @@ from torch import Tensor
 
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
-from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner
-from ngym_cli.agents.algorithms.objective import KL, STATISTICS, LossCoefficients, Minibatch, Objective
-from ngym_cli.agents.algorithms.rollout import Experience, Rollout
-from ngym_cli.agents.algorithms.rollout_agent import RolloutAgent
+from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner, RolloutAgent
+from ngym_cli.agents.algorithms.objective import (
+    KL,
+    SEQUENCES,
+    STATISTICS,
+    LossCoefficients,
+    Minibatch,
+    Objective,
+    Penalties,
+)
+from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.algorithms.sequences import Minibatches, PackedRollout, cut, minibatches
 from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
-from ngym_cli.agents.device.memory import BatchSplitter
-from ngym_cli.agents.device.rollout import DeviceRollout
+from ngym_cli.agents.device.rollout import BatchSplitter, DeviceRollout
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.penalties import SEQUENCES, Penalties
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 

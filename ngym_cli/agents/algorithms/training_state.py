@@ -271,7 +271,7 @@ def _load_generators(model: BaseAlgorithm, info: PlainState, tensors: Tensors) -
     if model.device.type == "cuda" and "generator/cuda" in tensors:
         torch.cuda.set_rng_state(tensors["generator/cuda"], model.device)
     kind, *rest = info["numpy"]
-    np.random.set_state((kind, tensors["generator/numpy"].numpy().astype(np.uint32), *rest))  # noqa: NPY002
+    np.random.set_state((kind, tensors["generator/numpy"].numpy().astype(np.uint32), *rest))
     version, gauss = info["python"]
     random.setstate((version, tuple(tensors["generator/python"].tolist()), gauss))
     for name, generator in _numpy_generators(model).items():

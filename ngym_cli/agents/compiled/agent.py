@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -9,8 +10,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from neurogym import kernels
-from ngym_cli.agents import threads
-from ngym_cli.agents.compiled.steps import CELLS
+from ngym_cli import processes
+from ngym_cli.agents.compiled.loops import CELLS
 
 Objective = Literal["ppo", "supervised"]
 #: Arrays and coefficients of a call, by the names in `python.c`.
@@ -136,7 +137,7 @@ class CompiledAgent:
     def reserve(self, n_envs: int, longest: int) -> None:
         """Allocate memory for given numbers of environments and of steps of a sequence."""
         _, packed, sums, work, chunks = self._buffer_sizes(n_envs, longest).tolist()
-        n = min(threads.learning(), chunks)
+        n = min(processes.learning_threads(), chunks)
         self._packed = [np.empty(packed, np.float32) for _ in range(n)]  # each thread that learns packs its own
         self.workspaces = [np.empty(work, np.float32) for _ in range(n)]
         self._sums = np.empty((chunks, sums), np.float32)
@@ -149,9 +150,9 @@ class CompiledAgent:
             n_envs: environments.
         """
         self.functions["prepare"](shape=self._shape, weights=self.weights, packed=self._packed[0])
-        n = min(len(self.workspaces), threads.enough_for(n_envs * len(self.weights), n_envs))
+        n = min(len(self.workspaces), processes.useful_threads(n_envs * len(self.weights), n_envs))
         bounds = [n_envs * k // n for k in range(n + 1)]
-        self.shares = list(zip(bounds, bounds[1:], strict=False))  # environments of each thread
+        self.shares = list(itertools.pairwise(bounds))  # environments of each thread
         arguments = {**self._dimensions, **columns, "packed": self._packed[0]}
         self._acting: list[Arguments] = [
             {**arguments, "work": work, "begin": begin, "end": end}
@@ -167,7 +168,7 @@ class CompiledAgent:
                 (environment, action), float32.
         """
         act = self.functions["act"]
-        threads.share(lambda arguments: act(time=time, draws=draws, **arguments), self._acting)
+        processes.share_work(lambda arguments: act(time=time, draws=draws, **arguments), self._acting)
 
     def gradient(self, objective: Objective, sequences: Sequences, columns: Arguments) -> np.ndarray:
         """Find the gradient of the present weights over the sequences of a single minibatch.
@@ -221,7 +222,7 @@ class CompiledAgent:
             counts[rank] = function(rank=rank, packed=self._packed[rank], work=self.workspaces[rank], **arguments)
 
         try:
-            threads.share(take_part, range(n))
+            processes.share_work(take_part, range(n))
         except BaseException:
             team[0] = ENDED  # so that no thread waits for a leader that never started
             raise

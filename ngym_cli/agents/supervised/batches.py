@@ -9,7 +9,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
 from neurogym.envs.multi import ScheduleEnvs
-from ngym_cli.agents.algorithms.sequences import PackedRollout
+from ngym_cli.agents.algorithms.rollout import PackedRollout
 from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, Weigh, check, side_by_side
 from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
 

@@ -33,15 +33,13 @@ from torch import Tensor
 
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
+from ngym_cli.agents.algorithms.objective import SEQUENCES, Penalties, silent_units
+from ngym_cli.agents.algorithms.rollout import PackedRollout, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.algorithms.sequences import PackedRollout, pack
-from ngym_cli.agents.device.memory import BatchSplitter
-from ngym_cli.agents.device.prefetch import Prefetch
-from ngym_cli.agents.device.rollout import Upload
+from ngym_cli.agents.device.rollout import BatchSplitter, Prefetch, Upload
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.penalties import SEQUENCES, Penalties, silent_units
 from ngym_cli.agents.supervised.batches import BatchSampler, TaskDrawing
 from ngym_cli.agents.supervised.material import (
     TrialBuffer,

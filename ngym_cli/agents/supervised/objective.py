@@ -15,7 +15,7 @@ from gymnasium import spaces
 from torch import Tensor
 
 from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
-from ngym_cli.agents.algorithms.sequences import PackedRollout
+from ngym_cli.agents.algorithms.rollout import PackedRollout
 from ngym_cli.agents.compiled.agent import Sequences
 from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
 from ngym_cli.agents.supervised.material import TrialBuffer

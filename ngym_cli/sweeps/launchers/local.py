@@ -11,7 +11,6 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, 
 from concurrent.futures.process import BrokenProcessPool
 
 from ngym_cli import processes
-from ngym_cli.agents import threads
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import worker
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, JobSpec
@@ -28,7 +27,7 @@ class Local:
     """
 
     def __init__(self, workers: int | None = None):
-        self.workers = workers or threads.cores()
+        self.workers = workers or processes.cores()
         self._stop = threading.Event()
         self._pids: set[int] = set()
 
@@ -38,7 +37,7 @@ class Local:
         for job in order.jobs:
             waiting.put(job)
         count = min(self.workers, len(order.jobs))
-        threads.limit_libraries()
+        processes.limit_libraries()
         with ThreadPoolExecutor(max(count, 1), thread_name_prefix="worker") as pool:
             futures = [pool.submit(self._work, order, waiting) for _ in range(count)]
             try:

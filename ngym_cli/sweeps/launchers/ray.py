@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 from ngym_cli.errors import UserError, library, one_line
@@ -87,7 +88,7 @@ class Ray:
             while waiting or running:
                 while waiting and len(running) < room:
                     job = waiting.pop()
-                    running[task.remote(path, os.getcwd(), job, order.trust, order.perform)] = job
+                    running[task.remote(path, str(Path.cwd()), job, order.trust, order.perform)] = job
                 finished, _ = self.ray.wait(list(running), timeout=SECONDS_PER_LOOK)
                 for reference in finished:
                     self._take(reference, running.pop(reference), order)

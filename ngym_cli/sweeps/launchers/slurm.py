@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ngym_cli import processes
-from ngym_cli.agents import threads
 from ngym_cli.errors import UserError, library, message_of, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
@@ -126,7 +125,7 @@ class Slurm:
         if self.workers:
             parameters["array_parallelism"] = self.workers
         further = {key.replace("_", "-"): parameters.pop(key) for key in list(parameters) if key not in SUBMITIT}
-        setup = [f"export {name}=${{{name}:-1}}" for name in threads.VARIABLES]
+        setup = [f"export {name}=${{{name}:-1}}" for name in processes.VARIABLES]
         setup += [f"export {name}={value}" for name, value in processes.SAFE_ENVIRONMENT.items()]
         executor.update_parameters(**parameters, additional_parameters=further, setup=setup)
         return executor

@@ -39,8 +39,9 @@ class Made:
     sessions: int = 4
     misses: int | None = None
     rows: int | None = None
-    options: dict[str, object] = field(default_factory=dict)
-    rises: bool = True
+    absent: tuple[str, ...] = ()
+    means: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:
@@ -497,7 +498,7 @@ def kool(root: Path, rng: np.random.Generator) -> Made:
 
 
 def gershman(root: Path, rng: np.random.Generator) -> Made:
-    subject, choice, win = bandit_rows(rng, n=200)
+    subject, choice, _win = bandit_rows(rng, n=200)
     n, missed = len(subject), rng.random(len(subject)) < 0.03
     table = {
         "subject": subject + 1,

@@ -79,7 +79,7 @@ def test_stability_in_continuous_time_agrees_with_an_integrator():
     result = dynamics.find_fixed_points(net, rng.uniform(-2, 2, (80, 2)), np.zeros(1))
     assert len(result) > 1
     for point, stable in zip(result.points, result.stable, strict=True):
-        path = solve_ivp(lambda _, h: -h + np.tanh(weights @ h), (0, 60), point + [1e-3, -1e-3], rtol=1e-8)
+        path = solve_ivp(lambda _, h: -h + np.tanh(weights @ h), (0, 60), [*point, 0.001, -0.001], rtol=1e-8)
         assert (np.linalg.norm(path.y[:, -1] - point) < 1e-3) == stable
 
 

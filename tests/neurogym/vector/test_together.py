@@ -11,7 +11,6 @@ import pytest
 import neurogym as ngym
 from neurogym import spaces
 from neurogym.core import TrialEnv
-from neurogym.cycle import TaskDefinition
 from neurogym.envs.registration import every_task
 from neurogym.rules import Rule
 from neurogym.vector import LoopVectorEnv, TrialVectorEnv, make_vec
@@ -55,7 +54,7 @@ class Staircase(TrialEnv):
 class Plain(Staircase):
     """The same, without saying what the next trial follows from."""
 
-    next_trial_depends_on = TaskDefinition.next_trial_depends_on
+    next_trial_depends_on = TrialEnv.next_trial_depends_on
 
 
 def seen(batch, steps, seed=0, changes=lambda step: None):
@@ -78,7 +77,7 @@ def started(make_env, kind=None, n=9):
 
 def says(id_):
     task = ngym.make(id_).unwrapped
-    return isinstance(task, TrialEnv) and type(task).next_trial_depends_on is not TaskDefinition.next_trial_depends_on
+    return isinstance(task, TrialEnv) and type(task).next_trial_depends_on is not TrialEnv.next_trial_depends_on
 
 
 OPPONENTS = [("MatchingPenny-v0", {"opponent_type": kind}) for kind in ("random", "algorithm1", "algorithm2")]

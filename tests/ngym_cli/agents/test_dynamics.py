@@ -11,7 +11,8 @@ import torch
 from neurogym.analysis import Activity
 from neurogym.dynamics import FiniteDifferences
 from ngym_cli.agents.dynamics import held_input, input_sets, points_of_sets, system_of
-from ngym_cli.agents.networks.built_in import CTRNN, EIRNN, GRU, LSTM, RNN
+from ngym_cli.agents.networks.gated import GRU, LSTM
+from ngym_cli.agents.networks.leaky import CTRNN, EIRNN, RNN
 from ngym_cli.errors import UserError
 
 LENGTH, UNITS = 10, 3

@@ -8,12 +8,11 @@ import pytest
 import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS
 from ngym_cli.agents.supervised.material import check
 from ngym_cli.config import EvaluationConfig, from_dict, load
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 
 
@@ -173,6 +172,20 @@ def test_a_short_run_has_several_updates_and_no_more_steps_than_asked_for(alg, t
     if alg != "supervised" or timesteps >= 16 * 100 * 8:
         assert timesteps / update >= 3
     assert config.evaluation.trials * facts.trial_steps <= max(4 * timesteps, 20 * facts.trial_steps)
+
+
+def test_evaluations_are_as_long_as_given_or_as_long_as_their_interval_needs(tmp_path):
+    def half_width(**settings):
+        config, facts = resolve(from_dict({"task": "TwoStep-v0", **settings}))
+        return complete(config, facts).evaluation.half_width
+
+    assert half_width() == 0.02
+    assert half_width(evaluation={"trials": 300}) == half_width(timesteps=2_000) == 0
+    assert half_width(evaluation={"trials": 300, "half_width": 0.01}) == 0.01
+    file = tmp_path / "config.toml"
+    file.write_text('task = "TwoStep-v0"\n[evaluation]\ntrials = 2000\nhalf_width = 0.02\n')
+    assert load(file, {}).evaluation.half_width == 0.02
+    assert load(file, {"evaluation": {"trials": 300}}).evaluation.half_width is None
 
 
 def test_what_the_user_says_of_a_short_run_stands():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shutil
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
@@ -80,6 +81,13 @@ def test_lists_pages_and_checks_are_returned(monkeypatch, tmp_path):
         nc.info("GoNogoo-v0")
     checks = nc.check("GoNogo-v0")
     assert set(checks["part"]) == {"GoNogo-v0"} and "failed" not in set(checks["status"])
+
+
+def test_the_list_of_tasks_is_a_table_with_and_without_pandas(monkeypatch):
+    tasks = nc.list()
+    assert len(tasks) > 90 and tasks["id"].is_unique
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert nc.list("tasks").num_rows == len(tasks)
 
 
 def test_figures_differences_and_files_are_returned(run_folder, tmp_path, monkeypatch):

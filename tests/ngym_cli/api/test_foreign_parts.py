@@ -72,6 +72,8 @@ def test_cells_and_modules_of_torch_train_and_act_again(cell):
 def test_modules_without_a_state_and_objects_are_refused():
     with pytest.raises(nc.UserError, match=r"no forward\(self, input, state\)"):
         quick(network="modules.py:Stateless")
+    with pytest.raises(nc.UserError, match=r"GRU runs over whole sequences; expected torch\.nn\.GRUCell"):
+        quick(network=nn.GRU)
     with pytest.raises(nc.UserError, match="expected the class GRUCell"):
         quick(network=nn.GRUCell(3, 6))
 
@@ -81,5 +83,8 @@ def test_callbacks_as_objects_are_called_and_named_as_lost_on_resuming():
     with pytest.warns(UserWarning, match="continues without them"):
         run = quick(callbacks=[counting])
     assert counting.steps > 0 and run.config.callbacks == []
+    with pytest.warns(UserWarning, match="continues without them"):
+        stopped = quick(callbacks=lambda values, names: values["self"].num_timesteps < 100)
+    assert stopped.manifest()["steps"] < 200
     with pytest.raises(nc.UserError, match="expected Stable-Baselines3 callbacks"):
         quick(callbacks=[3])

@@ -41,6 +41,13 @@ def test_activity_has_named_axes_and_no_values_after_the_end(recorded):
         _ = nc.Run(recorded.folder.parent.parent).evaluations[0].activity
 
 
+def test_a_quantity_that_was_not_recorded_is_named_with_how_to_record_it(recorded):
+    with pytest.raises(nc.UserError, match="logits was not recorded, only activity, values; evaluate"):
+        recorded.recording("logits")
+    with pytest.raises(nc.UserError, match="unknown recorded quantity 'valus'; did you mean 'values'"):
+        recorded.recording("valus")
+
+
 def test_one_line_has_interval_references_and_abort_rate(run, recorded):
     for text in (repr(run), repr(recorded)):
         assert "\n" not in text and "ceiling" in text and "[" in text, text

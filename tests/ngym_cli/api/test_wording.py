@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import ngym_cli as nc
@@ -27,6 +29,7 @@ def as_a_program(monkeypatch, tmp_path):
         ({"stimulus": 500}, "'stimulus' is an entry of timing"),
         ({"total_timesteps": 5}, "did you mean 'timesteps'?"),
         ({"env": "RDM-v0"}, "did you mean 'task'?"),
+        ({"dry_run": True}, "it is an option of the command line only"),
     ],
 )
 def test_training_and_sweeps_refuse_unknown_names(arguments, message):
@@ -36,6 +39,43 @@ def test_training_and_sweeps_refuse_unknown_names(arguments, message):
     ):
         with pytest.raises(nc.UserError) as error:
             refused()
+        assert message in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"nme": "a"}, "did you mean 'name'?"),
+        ({"ovewrite": True}, "unknown argument 'ovewrite'; did you mean 'overwrite'?"),
+        ({"runs": "elsewhere"}, "unknown argument 'runs'; did you mean 'runs_root'?"),
+        ({"verbose": 1}, "did you mean 'progress'?"),
+        ({"threads": 0}, "threads must be at least 1, not 0"),
+        ({"tag": 3}, "tag must be a list, not 3"),
+        ({"overwrite": "perhaps"}, "overwrite must be true or false, not 'perhaps'"),
+        ({"config": {"task": "RDM-v0"}}, "config must be a path"),
+    ],
+)
+def test_arguments_of_the_function_itself_are_checked_like_its_options(arguments, message):
+    with pytest.raises(nc.UserError) as error:
+        nc.train("RDM-v0", timesteps=400, progress=False, **arguments)
+    assert message in str(error.value) and not Path("runs").exists()
+
+
+def test_functions_without_options_name_the_nearest_argument(run_folder):
+    run = nc.Run(run_folder)
+    for call, message in (
+        (lambda: nc.reproduce("roitman2002", seds=3), "unknown argument 'seds'; did you mean 'seeds'?"),
+        (lambda: nc.diff(run), "diff: missing a required argument: 'other'"),
+        (lambda: nc.plot(run, formt="pdf"), "did you mean 'format'?"),
+        (lambda: run.plot("learning", style="papr"), "unknown style 'papr'; did you mean 'paper'?"),
+        (lambda: run.evaluate(20, lesion={"unit": 3}), "unknown entry of lesion 'unit'; did you mean 'units'?"),
+        (lambda: run.evaluate(20, record=True), "record must be names, as a text with commas or a list, not true"),
+        (lambda: nc.Run("nowhere"), "no such run: nowhere"),
+        (lambda: nc.Sweep("nowhere"), "no such sweep: nowhere"),
+        (lambda: nc.Fit("nowhere"), "no such fit: nowhere"),
+    ):
+        with pytest.raises(nc.UserError) as error:
+            call()
         assert message in str(error.value) and "\n" not in str(error.value)
 
 

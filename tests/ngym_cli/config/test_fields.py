@@ -11,7 +11,7 @@ import typer
 from pydantic import Field
 from typer.testing import CliRunner
 
-from ngym_cli.commands import shell
+from ngym_cli.commands.app import command
 from ngym_cli.config.fields import Flag, checked
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.errors import UserError
@@ -28,7 +28,7 @@ def typed(*words):
     """Return the request of words typed in a shell, and what is printed."""
     requests = []
     app = typer.Typer()
-    app.command()(shell.command(LongerRequest, requests.append))
+    app.command()(command(LongerRequest, requests.append))
     result = CliRunner().invoke(app, words)
     if isinstance(result.exception, UserError):
         raise result.exception

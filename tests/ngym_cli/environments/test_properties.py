@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ngym_cli.agents import defaults
 from ngym_cli.config import from_dict
-from ngym_cli.environments import defaults, properties
+from ngym_cli.environments import properties
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 
@@ -33,7 +34,7 @@ def test_a_task_whose_chance_fails_says_so_in_one_line(tmp_path):
         "class Own(GoNogo):\n    def chance(self):\n        return 1 / 0\n"
     )
     expected = inspect(from_dict({"task": f"{path}:Own"}))
-    with pytest.raises(UserError, match="own.py:Own.*division by zero"):
+    with pytest.raises(UserError, match=r"own.py:Own.*division by zero"):
         _ = expected.chance
 
 
@@ -47,3 +48,9 @@ def test_durations_that_are_not_whole_steps_are_reported(dt, expected):
     settings = {"task": "RDM-v0", "dt": dt, "timing": {"stimulus": 500}}
     line = defaults.rounding(*defaults.resolve(from_dict(settings)))
     assert line is None if expected is None else expected in line
+
+
+def test_a_period_that_a_wrapper_moves_is_not_reported_as_rounded():
+    wrappers = ["reaction_time"]
+    settings = {"task": "RDM-v0", "dt": 50, "timing": {"decision": 100}, "wrappers": wrappers}
+    assert defaults.rounding(*defaults.resolve(from_dict(settings))) is None

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ngym_cli import runs
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import inspect
-from ngym_cli.environments.stack import build_venv
-from ngym_cli.evaluation import fresh_trials
+from ngym_cli.evaluation import fresh_trials, quota
+from ngym_cli.evaluation.summary_text import limit_in_words
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs.trial_table import read_trials
 
@@ -168,3 +168,45 @@ def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(settings, 
         assert reason in facts.no_ceiling and "not known" in text and "of the ceiling" not in text
     else:  # where it is known after all, it says how
         assert not reason and facts.ceiling["method"] and "of the ceiling" in text
+
+
+@pytest.mark.parametrize("task", ["TwoStep-v0", "DawTwoStep-v0"])
+def test_linked_trials_are_added_until_performance_is_known_well_enough(task):
+    policy, config, facts = untrained(task=task)
+    short = fresh_trials.evaluate(policy, config, facts, Settings(400, 0, deterministic=False))
+    settings = Settings(400, 0, deterministic=False, half_width=0.01)
+    longer = fresh_trials.evaluate(policy, config, facts, settings)
+    low, high = short.summary["performance_ci"]
+    assert (high - low) / 2 > 0.01
+    low, high = longer.summary["performance_ci"]
+    assert (high - low) / 2 <= 0.01 and longer.summary["half_width_missed"] is None
+    assert longer.summary["trials"] == len(longer.table["trial"]) > short.summary["trials"]
+    for env in np.unique(short.table["env"]):
+        rows, first = longer.table["env"] == env, short.table["env"] == env
+        for name in ("choice", "reward", "prev_choice"):
+            np.testing.assert_array_equal(longer.table[name][rows][: first.sum()], short.table[name][first])
+
+
+def test_sessions_are_added_whole():
+    policy, config, facts = untrained(task="TwoStep-v0")
+    result = fresh_trials.evaluate(policy, config, facts, Settings(400, 0, deterministic=False, half_width=0.01))
+    counts = np.bincount(result.table["session_trial"].astype(int))
+    assert counts.min() == counts.max() == result.summary["sessions"] > 40
+
+
+def test_independent_recorded_and_balanced_trials_stay_as_many(tmp_path):
+    policy, config, facts = untrained()
+    assert fresh_trials.evaluate(policy, config, facts, Settings(100, 0, half_width=0.01)).summary["trials"] == 100
+    policy, config, facts = untrained(task="DawTwoStep-v0")
+    recorded = Settings(160, 0, half_width=0.01, record=("rewards",), folder=tmp_path)
+    assert fresh_trials.evaluate(policy, config, facts, recorded).summary["trials"] == 160
+
+
+def test_the_limit_of_trials_is_recorded(monkeypatch):
+    monkeypatch.setattr(quota, "MOST_ADDED_TRIALS", 1_000)
+    policy, config, facts = untrained(task="DawTwoStep-v0")
+    result = fresh_trials.evaluate(
+        policy, config, facts, Settings(400, 0, deterministic=False, half_width=0.01)
+    ).summary
+    assert result["trials"] <= 1_000 and result["half_width_missed"] == 0.01
+    assert f"{result['trials']:,} trials are the limit" in limit_in_words(result)

@@ -10,6 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
+from ngym_cli.evaluation.comparison import draw_side_by_side
+from ngym_cli.figures.style import styled
 from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.trial_table import read_trials
 
@@ -209,6 +211,26 @@ def test_beside_the_monkeys(ngym, run):
     assert rows["accuracy"]["b"]["value"] == pytest.approx(0.8094, abs=1e-4)
     assert Path(result["figure"]).read_bytes().startswith(b"\x89PNG")
     assert result["distance"] > 0
+    by_name = summary(ngym, run, "--trials", "200", "--compare", "roitman2002", "--name", "fractions")["comparison"]
+    assert any("multiplied by 100" in note for note in by_name["notes"])
+    fractions = {row["name"]: row for row in by_name["statistics"]}
+    for name, row in rows.items():  # the table has fractions, the column file percent
+        assert fractions[name]["b"]["value"] == pytest.approx(row["b"]["value"], rel=0.02, abs=1e-6), name
+
+
+def test_a_comparison_without_reaction_times_has_no_empty_panel():
+    coherence = np.tile([0.0, 12.8, 51.2], 60)
+    table = {
+        "coh": coherence,
+        "ground_truth": np.tile([1.0, 2.0], 90),
+        "choice": np.where(coherence > 0, np.tile([1.0, 2.0], 90), 1.0),
+        "outcome": np.where((coherence > 0) | (np.arange(180) % 2 == 0), "correct", "error"),
+    }
+    with styled():
+        figure = draw_side_by_side({"network": table, "animal": table})
+    titles = [axes.get_title(loc="left").split(",")[0] for axes in figure.axes]
+    assert titles == ["psychometric curve", "accuracy"]
+    assert all(axes.containers for axes in figure.axes)  # points with intervals in each
 
 
 def test_an_evaluation_that_holds_more_is_not_replaced(ngym, run):
@@ -243,8 +265,8 @@ def test_an_animal_with_words_for_choices_needs_no_column_map(ngym, run):
     result = summary(ngym, run, "--trials", "300", "--stochastic", "--compare", data, "--name", "rat")["comparison"]
     rows = {row["name"]: row for row in result["statistics"]}
     described = json.loads(ngym("data", data, "--out", "none", "--json").out)["subjects"][0]
-    assert rows["bias (logit)"]["b"] == described["bias"]
-    assert rows["weight of choice, 1 back"]["b"] == described["history"]["choice, 1 back"]
+    assert rows["bias (logit)"]["b"] == pytest.approx(described["bias"])
+    assert rows["weight of choice, 1 back"]["b"] == pytest.approx(described["history"]["choice, 1 back"])
     assert not [name for name in rows if "reaction time" in name]
 
 
@@ -262,5 +284,5 @@ def test_a_table_without_correctness_leaves_accuracy_out(ngym, run, tmp_path):
 def test_a_table_that_cannot_be_compared_gets_one_line(ngym, run, tmp_path):
     (tmp_path / "a.csv").write_text("choice,correct\nleft,1\nright,perhaps\n")
     refused = ngym("eval", run, "--trials", "20", "--compare", tmp_path / "a.csv")
-    assert refused.code == 2 and "column 'correct', row 2: found 'perhaps', expected 0 or 1" in refused.err
+    assert refused.code == 2 and "column 'correct', row 2 (line 3): found 'perhaps', expected 0 or 1" in refused.err
     assert ngym("eval", run, "--columns", tmp_path / "a.toml").code == 2

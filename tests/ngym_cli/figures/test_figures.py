@@ -155,7 +155,7 @@ def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
     assert two.code == 0, two.err
 
 
-@pytest.mark.parametrize("requested, words", [
+@pytest.mark.parametrize(("requested", "words"), [
     (("flow", "--axes", "pc1"), "takes two axes"),
     (("flow", "--axes", "pc1,pc1"), "parallel"),
     (("flow", "--axes", "pc1,outptu0"), "unknown axis 'outptu0'; expected pc1 to pc"),
@@ -168,7 +168,7 @@ def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, requested, wo
     assert result.code == 2 and words in result.err and result.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("requested, words", [
+@pytest.mark.parametrize(("requested", "words"), [
     (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
     (("--across", "perod"), "did you mean 'period'?"),
     (("--across", "layer"), "has a single layer"),

@@ -89,7 +89,7 @@ def test_a_search_without_optuna_says_how_to_install_it(monkeypatch, ngym):
 
 
 def test_a_trial_that_fails_is_failed_in_the_study_and_the_best_setting_is_saved(make_sweep, monkeypatch):
-    from ngym_cli.config.loading import read_toml
+    from ngym_cli.config.trust import read_toml
     from ngym_cli.sweeps import control, results
 
     sweep = make_search(make_sweep)

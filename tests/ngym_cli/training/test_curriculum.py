@@ -8,15 +8,14 @@ import tomllib
 import numpy as np
 import pytest
 
-from ngym_cli.agents.from_config import build_model
+from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import inspect
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
-from ngym_cli.training.evaluator import Evaluator
+from ngym_cli.training.curves import Evaluator
 from ngym_cli.training.main_loop import Hooks, resume, train
 from ngym_cli.training.prepare import prepare
 from ngym_cli.training.progress import Display, LiveDisplay

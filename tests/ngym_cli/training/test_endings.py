@@ -123,7 +123,7 @@ def test_a_run_that_lost_files_has_not_finished(tmp_path, case):
         if step > 2000 and path.exists():
             path.rename(tmp_path / f"taken away at {step}")
 
-    with pytest.raises(UserError, match="missing|removed|No such file"):
+    with pytest.raises(UserError, match=r"missing|removed|No such file"):
         train(from_dict(SMALL), tmp_path, "it", hooks=Hooks(watch=take_away))
     record = tmp_path / "RDM-v0/recurrent_ppo/it/manifest.json"
     assert not record.exists() or json.loads(record.read_text())["status"] == "failed"

@@ -6,13 +6,12 @@ import json
 
 import pytest
 
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.training import timing
 from ngym_cli.training.request import BenchRequest
 
@@ -31,7 +30,7 @@ def test_more_steps_and_units_are_expected_to_take_longer(monkeypatch):
     assert expected(alg="supervised", timesteps=400_000) < usual  # each step is learned from once
 
 
-@pytest.mark.parametrize("settings", [{"alg": "ppo"}, {"task": "RandomDotMotion-v0"}])
+@pytest.mark.parametrize("settings", [{"alg": "ppo"}, {"task": "RandomDotMotion-v0", "wrappers": "none"}])
 def test_where_the_arithmetic_says_little_nothing_is_expected(settings):
     assert expected(**settings) is None
 
@@ -54,11 +53,11 @@ def test_of_those_about_as_fast_the_fewest_environments_are_best(monkeypatch):
 
 
 def test_every_turn_has_the_threads_that_it_is_to_tell_of(monkeypatch):
-    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(processes, "cores", lambda: 2)
     moment, in_force = iter(range(10_000)), []
 
     def clock():
-        in_force.append(threads.learning())
+        in_force.append(processes.learning_threads())
         return float(next(moment))
 
     timing.try_out(from_dict({**FEW, "n_envs": 4}), seconds=40, clock=clock)
@@ -79,18 +78,18 @@ def test_a_turn_is_a_rollout_or_where_there_are_none_many_steps(alg, steps):
 
 @pytest.mark.parametrize(("message", "n"), [("3", 3), ("3,1", 3), ("0", 2), ("", 2), ("many", 2)])
 def test_the_number_of_threads_is_that_of_the_environment_or_of_the_cores(monkeypatch, message, n):
-    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(processes, "cores", lambda: 2)
     monkeypatch.setenv("OMP_NUM_THREADS", message)
-    before = threads.learning()
-    threads.learn_with(None)
-    result = threads.learning()
-    threads.learn_with(before)
+    before = processes.learning_threads()
+    processes.set_learning_threads(None)
+    result = processes.learning_threads()
+    processes.set_learning_threads(before)
     assert result == n
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised", "ppo"])
 def test_bench_prints_flags_and_time(ngym, alg):
-    before = threads.learning()
+    before = processes.learning_threads()
     line = ("bench", "--task", "RDM-v0", "--alg", alg, "--n-envs", "4", "--threads", "1", "--seconds", "0.1")
     result = ngym(*line, "--timesteps", "3000", "--json")
     assert result.code == 0, result.err
@@ -99,7 +98,7 @@ def test_bench_prints_flags_and_time(ngym, alg):
     (tried,) = summary["tried"]
     assert summary["learning_seconds"] == pytest.approx(3000 / tried["speed"], abs=0.051)
     assert summary["expected_seconds"] > summary["learning_seconds"]
-    assert threads.learning() == before
+    assert processes.learning_threads() == before
 
 
 def test_bench_leaves_nothing_and_refuses_what_run_refuses(ngym, tmp_path):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing
+from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.from_config import make_model
+from ngym_cli.agents.networks import find_network
 from ngym_cli.errors import UserError
 
 VECTOR = spaces.Box(-1, 1, (3,), np.float32)
@@ -16,7 +17,7 @@ BOX = spaces.Box(-1, 1, (2,), np.float32)
 def test_every_algorithm_runs_on_what_it_says_it_takes(recall, name):
     spec = ALGORITHMS[name]
     for kind in spec.actions:
-        check_pairing(name, None, VECTOR, BOX if kind == "box" else spaces.Discrete(3))
+        check_pairing(spec, None, VECTOR, BOX if kind == "box" else spaces.Discrete(3))
         env = recall(n_envs=4, box=kind == "box")
         make_model(name, env, units=8, seed=0, device="cpu").learn(200)
 
@@ -25,8 +26,8 @@ def test_defaults_are_arguments_of_the_class():
     import inspect
     from dataclasses import fields
 
+    from ngym_cli.agents.algorithms.objective import Penalties
     from ngym_cli.agents.algorithms.sb3 import Learner
-    from ngym_cli.agents.penalties import Penalties
 
     for spec in ALGORITHMS.values():
         expected = {key for base in spec.load().__mro__ if base is not object for key in signature(inspect, base)}
@@ -54,7 +55,7 @@ def signature(inspect, cls):
 )
 def test_wrong_pairings_are_refused(algorithm, network, observations, actions, message):
     with pytest.raises(UserError, match=message) as error:
-        check_pairing(algorithm, network, observations, actions)
+        check_pairing(find_algorithm(algorithm), find_network(network), observations, actions)
     assert "\n" not in str(error.value)
 
 

@@ -6,11 +6,11 @@ import torch
 from gymnasium import spaces
 
 from neurogym import kernels
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.sequences import Minibatches, cut, minibatches
+from ngym_cli.agents.algorithms.rollout import Minibatches, cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -125,7 +125,7 @@ def test_a_minibatch_without_a_step_that_counts_is_passed_over(recall):
 
 
 def test_an_update_that_was_never_led_keeps_no_thread_waiting(recall, monkeypatch):
-    threads.learn_with(2)
+    processes.set_learning_threads(2)
     try:
         model = build(recall())
         for _ in range(2):
@@ -143,4 +143,4 @@ def test_an_update_that_was_never_led_keeps_no_thread_waiting(recall, monkeypatc
         monkeypatch.setitem(model.compiled.agent.functions, "ppo_gradient", learn)
         model.learn(model.n_steps * model.n_envs)  # the other thread is free
     finally:
-        threads.learn_with(1)
+        processes.set_learning_threads(1)

@@ -7,8 +7,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.rollout import Experience
-from ngym_cli.agents.algorithms.sequences import cut, minibatches
+from ngym_cli.agents.algorithms.rollout import Experience, cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 
@@ -250,7 +249,7 @@ def test_the_update_reports_what_is_not_finite(recall):
     model = build(recall())
     with torch.no_grad():
         model.policy.value_net.bias.fill_(float("nan"))
-    with pytest.raises(FloatingPointError, match="step 144 .* value_loss nan"):
+    with pytest.raises(FloatingPointError, match=r"step 144 .* value_loss nan"):
         model.learn(144)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neurogym import kernels
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.agents.compiled import loops
 from ngym_cli.agents.networks import NETWORKS, find_network
 
@@ -92,7 +92,7 @@ def test_without_compiled_functions_nothing_changes_but_the_speed(name, options)
 @pytest.mark.parametrize("counts", [COUNTS, [6] * 7, [13], [1, 1, 1]])
 @pytest.mark.parametrize("name", RECURRENT)
 def test_the_result_is_the_same_for_any_number_of_threads(name, counts, monkeypatch):
-    monkeypatch.setattr(threads, "WORTH_SHARING", 1)
+    monkeypatch.setattr(processes, "WORTH_SHARING", 1)
     noisy = {"noise": 0.2} if "noise" in NETWORKS[name].defaults else {}
     net = build(name, units=40, **noisy)
     seq = torch.randn(sum(counts), 3)
@@ -100,12 +100,12 @@ def test_the_result_is_the_same_for_any_number_of_threads(name, counts, monkeypa
     noise = torch.randn(sum(counts), 2, 40) if noisy else None
     results = []
     for n in (1, 2, 3, 20):
-        threads.learn_with(n)
+        processes.set_learning_threads(n)
         try:
             ranges = loops.shares(np.array(counts), 1000)
             results.append(everything(net, net.sequence, seq.requires_grad_(), state, noise, counts))
         finally:
-            threads.learn_with(1)
+            processes.set_learning_threads(1)
         assert [begin for begin, _ in ranges] + [counts[0]] == [0] + [end for _, end in ranges]
         assert len(ranges) == min(n, counts[0])
     for second in results[1:]:
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused():
     net = build("gru", layers=1)
     state = (np.zeros((1, 4, 21), np.float32),)
     for shape in [(4, 2), (5, 3), (4, 4)]:
-        with pytest.raises(ValueError, match="fit|packed"):
+        with pytest.raises(ValueError, match=r"fit|packed"):
             net.stepper().step(np.zeros(shape, np.float32), state, (state[0].copy(),))
     for counts in ([4, 3], [3, 5], [5, 3]):
         with pytest.raises(ValueError, match="not packed"):

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurogym import kernels
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner
 from ngym_cli.agents.algorithms.objective import STATISTICS
-from ngym_cli.agents.algorithms.sequences import cut, minibatches
+from ngym_cli.agents.algorithms.rollout import cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.supervised.objective import SupervisedKernel
@@ -146,13 +146,13 @@ def test_supervised_gradients_are_those_of_torch(learner, agent, continuous, res
 @given(agent=agents, reset=st.booleans(), max_kl=st.sampled_from([np.inf, 1e-3]), shared_acting=st.booleans())
 def test_updates_are_the_same_for_any_number_of_threads(recall, agent, reset, max_kl, shared_acting):
     """And an update of several minibatches is what its minibatches are one after the other."""
-    worth_sharing = threads.WORTH_SHARING
+    worth_sharing = processes.WORTH_SHARING
     for name in VARIANTS:
         results = []
         for n in (1, 3, 20):
             with kernels.use(name), pytest.MonkeyPatch.context() as patch:
-                patch.setattr(threads, "WORTH_SHARING", 1 if shared_acting else worth_sharing)
-                threads.learn_with(n)
+                patch.setattr(processes, "WORTH_SHARING", 1 if shared_acting else worth_sharing)
+                processes.set_learning_threads(n)
                 try:
                     model = build(recall(reset=reset), agent, batch_size=50, n_epochs=2, learning_rate=3e-3)
                     model.target_kl = None if max_kl == np.inf else max_kl
@@ -161,7 +161,7 @@ def test_updates_are_the_same_for_any_number_of_threads(recall, agent, reset, ma
                     for _ in range(2):
                         model.learn(model.n_steps * model.n_envs)
                 finally:
-                    threads.learn_with(1)
+                    processes.set_learning_threads(1)
             results.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
         assert torch.equal(results[0], results[1])
         assert torch.equal(results[0], results[2])

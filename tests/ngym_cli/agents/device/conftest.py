@@ -6,7 +6,7 @@ import pytest
 
 from neurogym import kernels
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.networks.built_in import LeakyNetwork
+from ngym_cli.agents.networks.leaky import LeakyNetwork
 
 
 @pytest.fixture(scope="session")

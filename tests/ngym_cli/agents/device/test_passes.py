@@ -5,7 +5,7 @@ import torch
 
 from neurogym import kernels
 from ngym_cli.agents.networks import find_network
-from ngym_cli.agents.networks.leaky_pass import run_leaky
+from ngym_cli.agents.networks.leaky import run_leaky
 
 COUNTS = [5, 5, 4, 2, 1]
 

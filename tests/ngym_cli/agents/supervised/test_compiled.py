@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from neurogym import kernels
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.agents.networks import NETWORKS
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
@@ -51,9 +51,9 @@ def noisy(network):
 @pytest.mark.parametrize("reset", ["trial", "never"])
 def test_batches_of_any_size(learner, reset, batch_size):
     for n in (1, 3):
-        with nullcontext(threads.learn_with(n)):
+        with nullcontext(processes.set_learning_threads(n)):
             compare(learner(reset=reset, batch_size=batch_size, seq_len=70))
-    threads.learn_with(1)
+    processes.set_learning_threads(1)
 
 
 def test_room_grows_with_the_trials(learner):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ngym_cli.agents.penalties import Consolidation
+from ngym_cli.agents.algorithms.objective import Consolidation
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.training.main_loop import Hooks, resume, train

@@ -8,7 +8,7 @@ import torch
 
 import neurogym as ngym
 from neurogym.envs.multi import make_multi
-from ngym_cli.agents import threads
+from ngym_cli import processes
 from ngym_cli.agents.algorithms.training_state import training_state
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.supervised.material import TrialStream
@@ -40,15 +40,15 @@ def test_the_same_seed_gives_the_same_weights(learner, network, reset):
 
 @pytest.mark.parametrize("reset", ["trial", "never"])
 def test_the_result_is_the_same_for_any_number_of_threads(learner, reset, monkeypatch):
-    monkeypatch.setattr(threads, "WORTH_SHARING", 1)  # as it pays for larger networks only
+    monkeypatch.setattr(processes, "WORTH_SHARING", 1)  # as it pays for larger networks only
     results = []
     for n in (1, 2, 5):
         model = learner(reset=reset, units=40)
-        threads.learn_with(n)
+        processes.set_learning_threads(n)
         try:
             model.learn(1500)
         finally:
-            threads.learn_with(1)
+            processes.set_learning_threads(1)
         results.append(weights(model))
     assert all(equal(results[0], another) for another in results[1:])
 
