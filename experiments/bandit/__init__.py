@@ -59,7 +59,7 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     p, chosen = choices(evaluation.table, session)
     rng = np.random.default_rng(config.seed)
     ours, sampling, least = (
-        regret(p, part) for part in (chosen, thompson(p, session, rng), best_choices(p, session, rng))
+        regret(p, chosen_arms) for chosen_arms in (chosen, thompson(p, session, rng), best_choices(p, session, rng))
     )
     more = ours - sampling
     return {

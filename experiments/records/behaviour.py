@@ -74,9 +74,10 @@ def _members(name: str) -> list[str]:
 def session(id_: str) -> Iterator[list[str]]:
     """Yield observation, reward and reports of each step of a session with random actions."""
     import neurogym as ngym
-    from ngym_cli.config import parts
+    from ngym_cli.config import extensions
 
-    env = parts.find_own("task", id_)() if parts.is_reference(id_) else ngym.make(id_)  # a class in a paper's file
+    # A reference is a class in a paper's file.
+    env = extensions.find_extension("task", id_)() if extensions.is_reference(id_) else ngym.make(id_)
     observation, _ = env.reset(seed=SEED)
     env.action_space.seed(SEED)
     yield rounded(observation)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.config import docstrings, parts
+from ngym_cli.config import docstrings, extensions
 from ngym_cli.config.options import about, is_optional, range_of
 from ngym_cli.config.tasks import keyword_parameters
 from ngym_cli.environments.stack import find_wrapper, wrapper_names
@@ -28,7 +28,7 @@ def wrapper(name: str) -> Row:
     has_metadata = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
     meta: WrapperInfo = cls.metadata if has_metadata else {}
     acts = issubclass(cls, TrialWrapper)
-    id_ = name if parts.is_reference(name) else key_of(cls.__name__)
+    id_ = name if extensions.is_reference(name) else key_of(cls.__name__)
     options = arguments(cls, ("env",))
     required = "".join(f":{option['id']}=..." for option in options if option["default"] == "required")
     page = {
@@ -187,7 +187,7 @@ def model(name: str) -> Row:
 
     spec = MODELS.get(name)
     if spec is None:
-        entry = parts.find_own("model", name)
+        entry = extensions.find_extension("model", name)
         return {
             **_head(name, "model", docstrings.summary(entry), ""),
             "example": f"ngym fit TABLE --model logistic,{name}",
@@ -271,8 +271,8 @@ def own_part(name: str) -> Any | None:
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
-    return next((entry for kind in kinds if (entry := parts.find_own(kind, name)) is not None), None)
+    kinds = (extensions.ANY,) if extensions.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
+    return next((entry for kind in kinds if (entry := extensions.find_extension(kind, name)) is not None), None)
 
 
 def own_page(name: str) -> Row | None:
@@ -282,7 +282,7 @@ def own_page(name: str) -> Row | None:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
     user_part = own_part(name)
-    kind = "task" if user_part is None else parts.kind_of(user_part)
+    kind = "task" if user_part is None else extensions.kind_of(user_part)
     return KINDS[kind][1](name) if kind in KINDS else None
 
 

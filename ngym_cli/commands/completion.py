@@ -32,7 +32,7 @@ def _of(*places: str, offered: str = "") -> Complete:
             entry = resolve_name(address)
             yield from entry() if callable(entry) else entry
         if offered:
-            yield from resolve_name("ngym_cli.config.parts:offered")(offered)
+            yield from resolve_name("ngym_cli.config.extensions:offered")(offered)
 
     return _starting_with(names)
 

@@ -18,8 +18,8 @@ import gymnasium as gym
 from neurogym.compat.leniency import strictly
 from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
-from ngym_cli.config import TaskSettings, checked, options, parts
-from ngym_cli.config.parts import user_errors
+from ngym_cli.config import TaskSettings, checked, extensions, options
+from ngym_cli.config.extensions import user_errors
 from ngym_cli.config.sections import durations_for_task
 from ngym_cli.config.tasks import Task, check_arguments, find_task, keyword_parameters
 from ngym_cli.errors import UserError, message_of, unknown
@@ -44,7 +44,7 @@ def wrapper_names() -> list[str]:
     """Return the names of all wrappers on the command line, including wrappers of other packages."""
     from neurogym import wrappers
 
-    return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *parts.offered("wrapper")]
+    return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *extensions.offered("wrapper")]
 
 
 def find_wrapper(name: str) -> Any:
@@ -57,11 +57,11 @@ def find_wrapper(name: str) -> Any:
 
     with contextlib.suppress(ValueError):
         return wrappers.wrapper_class(name)
-    own = parts.find_own("wrapper", name)
+    own = extensions.find_extension("wrapper", name)
     if own is None:
         raise unknown("wrapper", name, wrapper_names())
     if not (isinstance(own, type) and issubclass(own, gym.Wrapper)):
-        raise UserError(f"wrapper {name}: expected {parts.KINDS['wrapper'].base}")
+        raise UserError(f"wrapper {name}: expected {extensions.EXTENSION_KINDS['wrapper'].base}")
     return own
 
 
