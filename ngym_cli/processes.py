@@ -101,8 +101,8 @@ def protect_command_line() -> None:
     packages, so that a checkout that is not installed still runs.
     """
     os.environ.update(SAFE_ENVIRONMENT)
-    here = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
-    if sys.path and sys.path[0] in ("", here) and not sys.flags.safe_path:
+    folder = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
+    if sys.path and sys.path[0] in ("", folder) and not sys.flags.safe_path:
         sys.path.append(sys.path.pop(0))
     if os.path.lexists("matplotlibrc"):
         # Matplotlib prefers settings of the current folder, and settings can name programs and modules to run.

@@ -64,9 +64,9 @@ class RandomDots(VecEnv):
         sign = 1 - 2 * self.side[env]
         trial = np.zeros((n, self.length, 3), np.float32)
         trial[:, : self.go, 0] = 1
-        shown = trial[:, fixation : self.go, 1:]
-        shown += np.stack([0.5 + sign * coherence, 0.5 - sign * coherence], axis=1)[:, None]
-        shown += self.scale * self.rng.standard_normal(shown.shape, dtype=np.float32)
+        stimulus = trial[:, fixation : self.go, 1:]
+        stimulus += np.stack([0.5 + sign * coherence, 0.5 - sign * coherence], axis=1)[:, None]
+        stimulus += self.scale * self.rng.standard_normal(stimulus.shape, dtype=np.float32)
         self.stimuli[env] = trial
         self.t[env] = 0
 

@@ -107,7 +107,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     arrays, state["joined"] = join(arrays)
     weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
     rest = {name: value for name, value in tensors.items() if name not in weights}
-    unshared = _apart({name: value.contiguous() for name, value in {**rest, **arrays}.items()})
+    unshared = _unshared({name: value.contiguous() for name, value in {**rest, **arrays}.items()})
     path = folder / folder_of(step)
     with atomic_folder(path, FILES) as temporary:
         try:
@@ -123,7 +123,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     return path
 
 
-def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _unshared(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Copy tensors that begin where another does: safetensors writes none that share memory."""
     unshared, seen = {}, set[int]()
     for name, value in tensors.items():

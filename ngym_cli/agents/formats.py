@@ -74,8 +74,7 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
 
 def _sb3(agent: LoadedAgent, path: Path) -> None:
     """Write the learner with hyperparameters and weights."""
-    from ngym_cli.agents.from_config import build_model
-    from ngym_cli.environments.stack import build_venv
+    from ngym_cli.agents.from_config import build_model, build_venv
 
     taught = "Stable-Baselines3 has no supervised learner" if find_algorithm(agent.config.alg).supervised else ""
     if reason := taught or (agent.recurrent and missing_in_contrib(agent.policy)):

@@ -15,7 +15,7 @@ from ngym_cli.errors import UserError, check_known
 if TYPE_CHECKING:
     from ngym_cli.agents.compiled.loops import ArrayState
 
-KINDS = ("lesion", "silence", "clamp", "noise")
+PERTURBATIONS = ("lesion", "silence", "clamp", "noise")
 
 #: Arguments of each kind; a bare number stands for the first.
 KEYS = {

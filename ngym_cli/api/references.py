@@ -26,7 +26,7 @@ def reference_of(kind: str, part: str | type | FunctionType) -> str:
     definitions that it uses; a changed class gets another file.
 
     Args:
-        kind: a key of ``ngym_cli.config.parts.KINDS``.
+        kind: a key of ``ngym_cli.config.extensions.EXTENSION_KINDS``.
         part: a name, or a class (a function for figures).
 
     Raises:

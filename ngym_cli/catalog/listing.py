@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import LEARNERS, LineResult, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import from_dict
-from ngym_cli.config.parts import KINDS, offered, package_of
+from ngym_cli.config.extensions import EXTENSION_KINDS, offered, package_of
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.terminal import Row
 
@@ -160,7 +160,7 @@ def named(kind: str, fields: tuple[str, ...] = ()) -> list[Row]:
         fields: fields of the page besides ``id`` and ``description``.
     """
     names, describe = reference.KINDS[kind]
-    installed = offered(kind) if kind in KINDS else ()
+    installed = offered(kind) if kind in EXTENSION_KINDS else ()
     pages = [describe(name) for name in names() if name not in installed]
     return [{name: page[name] for name in ("id", "description", *fields)} for page in pages]
 
@@ -310,7 +310,7 @@ MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots":
 
 
 def singular(kind: str) -> str:
-    """Return the word for a row of a listing; for parts a key of ``ngym_cli.config.parts.KINDS``."""
+    """Return the word for a row of a listing; for parts a key of ``ngym_cli.config.extensions.EXTENSION_KINDS``."""
     return {"algs": "algorithm", "analyses": "analysis"}.get(kind, kind.removesuffix("s"))
 
 
@@ -354,7 +354,7 @@ def _offered(listing: str, like: list[Row]) -> list[Row]:
         like: rows of built-in parts, which have the same keys.
     """
     kind = singular(listing)
-    if kind not in KINDS:
+    if kind not in EXTENSION_KINDS:
         return []
     blank: Row = {key: [] if isinstance(value, list) else None for key, value in (like[0] if like else {}).items()}
     return [

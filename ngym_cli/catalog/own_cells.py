@@ -15,7 +15,7 @@ from torch import Tensor
 from neurogym.envs.contract import ContractError
 from neurogym.envs.contract.subject import require
 from ngym_cli.agents.networks.cell import Cell, StateError, check_state, sizes_of
-from ngym_cli.agents.own import constructor_parameters, network_options
+from ngym_cli.agents.user_classes import constructor_parameters, network_options
 from ngym_cli.config import options
 
 INPUTS, UNITS, N, STEPS = 5, 12, 6, 12

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.config import docstrings, parts
+from ngym_cli.config import docstrings, extensions
 from ngym_cli.config.options import about, is_optional, range_of
-from ngym_cli.config.tasks import find_wrapper, wrapper_names
+from ngym_cli.config.tasks import keyword_parameters
+from ngym_cli.environments.stack import find_wrapper, wrapper_names
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def wrapper(name: str) -> Row:
     has_metadata = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
     meta: WrapperInfo = cls.metadata if has_metadata else {}
     acts = issubclass(cls, TrialWrapper)
-    id_ = name if parts.is_reference(name) else key_of(cls.__name__)
+    id_ = name if extensions.is_reference(name) else key_of(cls.__name__)
     options = arguments(cls, ("env",))
     required = "".join(f":{option['id']}=..." for option in options if option["default"] == "required")
     page = {
@@ -186,7 +187,7 @@ def model(name: str) -> Row:
 
     spec = MODELS.get(name)
     if spec is None:
-        entry = parts.find_own("model", name)
+        entry = extensions.find_extension("model", name)
         return {
             **_head(name, "model", docstrings.summary(entry), ""),
             "example": f"ngym fit TABLE --model logistic,{name}",
@@ -270,8 +271,8 @@ def own_part(name: str) -> Any | None:
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
-    return next((entry for kind in kinds if (entry := parts.find_own(kind, name)) is not None), None)
+    kinds = (extensions.ANY,) if extensions.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
+    return next((entry for kind in kinds if (entry := extensions.find_extension(kind, name)) is not None), None)
 
 
 def own_page(name: str) -> Row | None:
@@ -281,7 +282,7 @@ def own_page(name: str) -> Row | None:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
     user_part = own_part(name)
-    kind = "task" if user_part is None else parts.kind_of(user_part)
+    kind = "task" if user_part is None else extensions.kind_of(user_part)
     return KINDS[kind][1](name) if kind in KINDS else None
 
 
@@ -311,7 +312,7 @@ def arguments(entry: Callable[..., object], without: tuple[str, ...] = ()) -> li
         without: arguments that are left out.
     """
     meaning = docstrings.arguments(entry)
-    parameters = {name: value for name, value in (parts.keyword_parameters(entry) or {}).items() if name not in without}
+    parameters = {name: value for name, value in (keyword_parameters(entry) or {}).items() if name not in without}
     return [
         {
             "id": name,

@@ -89,8 +89,7 @@ def _resume(request: RunRequest, reference: str) -> int:
 def _plan(request: RunRequest) -> int:
     """Print the plan of a run, or its complete configuration as TOML for ``--config``; make nothing."""
     from ngym_cli import runs, terminal
-    from ngym_cli.agents.from_config import complete
-    from ngym_cli.environments.defaults import resolve, rounding
+    from ngym_cli.agents.defaults import complete, resolve, rounding
     from ngym_cli.training import timing
 
     config, properties = resolve(request.load())
@@ -172,8 +171,8 @@ class RunPrinter:
         """Print what is trained, for how many steps and for how long."""
         from ngym_cli import terminal
         from ngym_cli.agents import per_task
+        from ngym_cli.agents.defaults import rounding
         from ngym_cli.agents.networks import find_network
-        from ngym_cli.environments.defaults import rounding
         from ngym_cli.training import timing
 
         self._setting = resolved, properties

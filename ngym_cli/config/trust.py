@@ -13,9 +13,9 @@ from typing import Any, Required
 
 from typing_extensions import TypedDict
 
+from ngym_cli.config.extensions import file_of, is_reference
 from ngym_cli.config.fields import Spelling, checked
 from ngym_cli.config.model import RunConfig
-from ngym_cli.config.parts import file_of, is_reference
 from ngym_cli.config.values import merge, write_value
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading

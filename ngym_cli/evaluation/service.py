@@ -144,8 +144,8 @@ def _redrawn(path: Path, request: EvalRequest) -> bool:
 def _evaluate_run(
     run: runs.RunFolder, request: EvalRequest, progress: Progress | None
 ) -> Iterator[tuple[Summary, Path]]:
-    from ngym_cli.agents.from_config import HALF_WIDTH, evaluation_trials
-    from ngym_cli.environments import defaults
+    from ngym_cli.agents import defaults
+    from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
     from ngym_cli.environments import properties as of_task
     from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials
 

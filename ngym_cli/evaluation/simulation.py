@@ -49,7 +49,7 @@ def simulate(
     Raises:
         UserError: if the fit keeps no such model, or the task does not suit the model.
     """
-    from ngym_cli.environments import defaults
+    from ngym_cli.agents import defaults
 
     if request.compare is not None:
         from ngym_cli.evaluation import comparison

@@ -41,7 +41,7 @@ def _trained(view: View) -> None:
 def learning(view: View) -> Figure:
     """Draw performance against the steps of training; for a single run also reward, fixation breaks and misses."""
     if len(view.sources) == 1:
-        return _one(view)
+        return _single_run(view)
     groups: dict[str, list[Source]] = {}
     for source in view.sources:
         groups.setdefault(source.property(view.compare or "run"), []).append(source)
@@ -87,7 +87,7 @@ def _performance(
     style.interval_line(axes, curve, colour, label)
 
 
-def _one(view: View) -> Figure:
+def _single_run(view: View) -> Figure:
     source = view.first
     table = source.training
     rows, steps = _bins(table)

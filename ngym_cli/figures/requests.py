@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from ngym_cli import runs
-from ngym_cli.config import parts
+from ngym_cli.config import extensions
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known, one_line, unknown
 from ngym_cli.figures.files import FigureFiles, FigureRow, save_with_table
@@ -61,7 +61,7 @@ def words(chosen: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
 
 def _is_figure(word: str) -> bool:
     """Return whether a word names a figure: built in, a reference to a user's own, or offered by a package."""
-    is_user_defined = parts.is_reference(word) or word.endswith(".py") or word in parts.offered("figure")
+    is_user_defined = extensions.is_reference(word) or word.endswith(".py") or word in extensions.offered("figure")
     return (word in FIGURES or is_user_defined) and not Path(word).is_dir()
 
 
@@ -167,7 +167,7 @@ class AvailableFigure(TypedDict):
 
 
 def draw(
-    seen: View, names: Sequence[str], files: FigureFiles, begun: Callable[[str], object] = lambda name: None
+    seen: View, names: Sequence[str], files: FigureFiles, on_start: Callable[[str], object] = lambda name: None
 ) -> list[FigureRow]:
     """Draw figures.
 
@@ -175,7 +175,7 @@ def draw(
         seen: the runs.
         names: names of figures; by default the figures suited to the task.
         files: files to write.
-        begun: called with the name of each figure before the figure is drawn.
+        on_start: called with the name of each figure before the figure is drawn.
 
     Raises:
         UserError: on an unknown figure, format or style; or if nothing was drawn although figures were requested by
@@ -185,7 +185,7 @@ def draw(
     places = files.places(seen.first.run.path, [f"{spec.name}{suffix(seen)}" for spec in specs])
     results = []
     for spec in specs:
-        begun(spec.name)
+        on_start(spec.name)
         results.append((drawn(seen, spec, files.style), dict(seen.left_out), seen.table))
     failed = [(spec.name, result) for spec, (result, *_) in zip(specs, results, strict=True) if result.figure is None]
     refused = failed if len(failed) == len(results) and names else [each for each in failed if each[1].damaged]

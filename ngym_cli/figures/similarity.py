@@ -80,7 +80,7 @@ def populations_of(view: View) -> list[PopulationTrials]:
         name = source.run.name if len(view.sources) > 1 or not request.across else ""
         trials = population(view, view.recorded_of(source))
         by = by or tuple(trials.conditions)
-        rows += _parts(view, source, trials, name, tuple(by))
+        rows += _populations(view, source, trials, name, tuple(by))
     rows += [read_population(path, by) for path in request.files]
     if len(rows) < 2:
         raise Unavailable(f"the trials have no second {request.across} of {FEWEST_STEPS} steps or more")
@@ -91,7 +91,9 @@ def populations_of(view: View) -> list[PopulationTrials]:
     ]
 
 
-def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[str, ...]) -> list[PopulationTrials]:
+def _populations(
+    view: View, source: Source, trials: Population, name: str, by: tuple[str, ...]
+) -> list[PopulationTrials]:
     """Return the whole trials of a run, or a population for each layer or period."""
     activity = trials.activity
     n = min(len(activity), MOST_COMPARED)

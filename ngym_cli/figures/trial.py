@@ -180,9 +180,9 @@ def record(
         UserError: if the record has no such column, or no such trial was met.
     """
     from ngym_cli.agents.acting import rollout
+    from ngym_cli.agents.from_config import build_batch
     from ngym_cli.agents.trained import agent_for
     from ngym_cli.environments.probes import PeriodProbe
-    from ngym_cli.environments.stack import build_batch
     from ngym_cli.environments.trial_batch import trials_of
 
     venv = build_batch(source.config, 1, PeriodProbe)

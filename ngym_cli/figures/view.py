@@ -146,7 +146,7 @@ class View:
         perturbed = [each for each in self.first.evaluations if each.perturbed and not each.along_training]
         main = self.first.main()
         rows = [("intact" if perturbed and main.intact else self.first.agent, [(self.first, main)])]
-        rows += [(_what(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
+        rows += [(_description(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
         return self._coloured(rows)
 
     def _name(self, source: Source, name: str) -> str:
@@ -307,7 +307,7 @@ def common_references(records: Sequence[Mapping[str, Any]]) -> dict[str, float |
     return by_name
 
 
-def _what(evaluated: Evaluated) -> str:
+def _description(evaluated: Evaluated) -> str:
     """Return a description of the perturbation, for the legend."""
     words = []
     for each in evaluated.summary["perturbations"] or ():

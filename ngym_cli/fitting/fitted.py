@@ -15,7 +15,7 @@ from neurogym.behaviour.models.base import Model, Policy, UnfitError, of_subject
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
-from ngym_cli.config.parts import user_errors
+from ngym_cli.config.extensions import user_errors
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import posterior, registry, validation
 from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord, TimeScoreRecord

@@ -196,7 +196,7 @@ class FitFolder:
             raise UserError(f"damaged fit {self.path}: model {label}: {message_of(error)}") from None
 
 
-def place(root: Path, table: Path, name: str | None) -> Path:
+def fit_path(root: Path, table: Path, name: str | None) -> Path:
     """Return the folder of a fit, by default with the next free name."""
     above = root / runs.safe_name(table.stem) / "fit"
     if name is not None:

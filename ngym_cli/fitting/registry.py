@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from neurogym.behaviour.models.base import Model, UnfitError
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.config import options
-from ngym_cli.config.parts import find_own, is_reference
+from ngym_cli.config.extensions import find_extension, is_reference
 from ngym_cli.config.values import Values, parse_call, parse_value
 from ngym_cli.errors import UserError, check_known, unknown
 
@@ -39,14 +39,14 @@ class ModelSpec:
         """Default of each argument."""
         return options.defaults(self.arguments)
 
-    def build(self, name: str, **given: object) -> Model:
+    def build(self, name: str, **arguments: object) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
-        response = {key: given.pop(key) for key in RESPONSES if key in given}
-        vary: Any = given.pop("vary", None)
+        response = {key: arguments.pop(key) for key in RESPONSES if key in arguments}
+        vary: Any = arguments.pop("vary", None)
         if self.response:
             response.pop("times", None)
             return resolve_name(self.path)(name=name, **self.fixed, vary=vary, **response)
-        model: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **given})
+        model: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **arguments})
         return timed(model, response, vary)
 
     @property
@@ -186,7 +186,7 @@ def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[
         return [(text, timed(own(text), response, vary))]
     call = parse_call(text, "model")
     if call.name not in MODELS:
-        offered = find_own("model", call.name)
+        offered = find_extension("model", call.name)
         if offered is not None:
             return [(text, _from_object(offered, text))]
         raise unknown("model", call.name, MODELS)
@@ -225,7 +225,7 @@ def _read(text: str, spec: ModelSpec, key: str, value: object) -> object:
 
 def own(reference: str) -> Model:
     """Return a user's own model: a class with ``fit``, or a plain function (see `neurogym.behaviour.models.own`)."""
-    return _from_object(find_own("model", reference), reference)
+    return _from_object(find_extension("model", reference), reference)
 
 
 def _from_object(target: Any, name: str) -> Model:

@@ -81,16 +81,16 @@ def formulas(vary: Sequence[str]) -> dict[str, str]:
     Raises:
         UserError: for a text without a parameter or a formula, or a parameter that is named twice.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for text in vary:
         for entry in re.split(r",(?=\s*[A-Za-z_]+\s*=)", text):
             name, sign, formula = (each.strip() for each in entry.partition("="))
             if not sign or not name or not formula:
                 raise UserError(f"--vary: expected PARAMETER=FORMULA, as in 'drift=coh*block', not '{entry.strip()}'")
-            if name in found:
+            if name in result:
                 raise UserError(f"--vary names {name} twice")
-            found[name] = formula
-    return found
+            result[name] = formula
+    return result
 
 
 def columns_in(formula: str, flag: str) -> list[str]:

@@ -21,7 +21,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import fitted, registry, validation
-from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, place
+from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData
@@ -79,7 +79,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
     data = validation.prepared(data)
     table, test = data.table, data.test
     fitted.check(models, data)
-    missing = [above for above in place(request.runs, request.table, request.name).parents if not above.exists()]
+    missing = [above for above in fit_path(request.runs, request.table, request.name).parents if not above.exists()]
     folder, about = _opened(request)
     about["table"] = _about(table, "sessions" if len(table.sessions) == sessions else "blocks of sessions")
     try:
@@ -117,11 +117,11 @@ def _fitted(
     predictions, tested = _chance(table), _chance(test)
     for k, (label, model) in enumerate(models.items()):
         progress(label, k, len(models))
-        found = folder.load(label) or fitted.fit_model(label, model, data, folder)
-        results[label], arrays = found
-        predictions[label] = _apart(arrays["held_out"], table)
+        result = folder.load(label) or fitted.fit_model(label, model, data, folder)
+        results[label], arrays = result
+        predictions[label] = _split_by_sequence(arrays["held_out"], table)
         if test is not None:
-            tested[label] = _apart(arrays["tested"], test)
+            tested[label] = _split_by_sequence(arrays["tested"], test)
     for each, sessions in ((predictions, table), (tested, test)):
         mixed = [p for label, p in each.items() if label not in (CHANCE, validation.BASELINE)]
         if sessions is not None and len(mixed) > 1:
@@ -147,7 +147,7 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
 
 def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
     """Return the folder and the first entries of the record."""
-    path = place(request.runs, request.table, request.name)
+    path = fit_path(request.runs, request.table, request.name)
     folder = FitFolder(path)
     settings = request.to_dict()
     files = {str(file): digest_of(file) for file in (request.table, request.test) if file is not None}
@@ -219,7 +219,7 @@ def _chance(table: Behaviour | None) -> dict[str, list[FloatArray]]:
     return {CHANCE: [np.full((len(each), n), 1 / n) for each in table.sessions]}
 
 
-def _apart(rows: FloatArray, table: Behaviour) -> list[FloatArray]:
+def _split_by_sequence(rows: FloatArray, table: Behaviour) -> list[FloatArray]:
     return np.split(rows, np.cumsum([len(each) for each in table.sessions])[:-1])
 
 
@@ -257,5 +257,5 @@ def fit(
     Raises:
         UserError: if the table, a model, an argument or the folder does not suit.
     """
-    given = {"table": table, "model": model, **request}
-    return run(read_keywords(FitRequest, given, "argument of fit"), hooks or FitHooks())
+    arguments = {"table": table, "model": model, **request}
+    return run(read_keywords(FitRequest, arguments, "argument of fit"), hooks or FitHooks())

@@ -36,8 +36,7 @@ FEEDBACK = "feedback"
 
 def untrained(run: PaperRun) -> PaperRun:
     """Return the network of a run as it was before training, with evaluations like those of the trained network."""
-    from ngym_cli.agents.from_config import build_model
-    from ngym_cli.environments.stack import build_venv
+    from ngym_cli.agents.from_config import build_model, build_venv
 
     config = run.source.config
     venv = build_venv(config, 1)

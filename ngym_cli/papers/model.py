@@ -131,8 +131,8 @@ class ClaimConfig(Section):
 
     @field_validator("part", "control", mode="before")
     @classmethod
-    def _one_or_several(cls, part: object) -> object:
-        return [part] if isinstance(part, str) else part
+    def _one_or_several(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _complete(self) -> ClaimConfig:

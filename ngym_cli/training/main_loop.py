@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from ngym_cli import processes, runs
 from ngym_cli.agents import checkpoints, saving
-from ngym_cli.agents.from_config import build_model
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.config.parts import faulty_reference, find_own, is_reference, place_of, user_errors
+from ngym_cli.config.extensions import faulty_reference, find_extension, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import NotFinite, UserError, one_line
 from ngym_cli.files import locks
 from ngym_cli.runs import provenance, summary
@@ -218,7 +217,7 @@ def own_callbacks(config: RunConfig) -> list[BaseCallback]:
 
     callbacks = []
     for name in config.callbacks:
-        cls = find_own("callback", name)
+        cls = find_extension("callback", name)
         if not (isinstance(cls, type) and issubclass(cls, BaseCallback)):
             raise UserError(f"callback {name}: expected path/to/file.py:Class of a Stable-Baselines3 callback")
         with user_errors(f"callback {name}"):

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli import runs
-from ngym_cli.agents.from_config import complete
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import library
 from ngym_cli.training.curriculum import Stage, stages_of

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console, Group
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
-from ngym_cli.agents.from_config import UNITS, default_steps
+from ngym_cli.agents.defaults import UNITS, default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, LineResult, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
@@ -274,7 +274,7 @@ def _other_signal(config: ResolvedConfig, properties: TaskProperties) -> Iterato
     if row is not None and not row.reached:
         return
     try:
-        check_pairing(alternative, None, properties.observation_space, properties.action_space)
+        check_pairing(find_algorithm(alternative), None, properties.observation_space, properties.action_space)
     except UserError:
         return
     yield f"--alg {alternative} (learning from {'reward' if taught else 'the right actions'})"

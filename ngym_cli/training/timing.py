@@ -14,14 +14,13 @@ from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.compiled.loops import ROWS
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
-from ngym_cli.agents.from_config import build_model, complete, sequences_side_by_side
+from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.terminal import in_words, print_columns
 from ngym_cli.training.request import BenchRequest
 

@@ -189,9 +189,8 @@ def fuzz_lines(folder, examples):
 
 
 def fuzz_files(folder, examples):
-    from ngym_cli.agents.from_config import complete
+    from ngym_cli.agents.defaults import complete, resolve
     from ngym_cli.config import from_dict
-    from ngym_cli.environments.defaults import resolve
 
     given_ = {"n_envs": 2, "units": 8, "wrappers": "pass_reward,side_bias:probs=0.2/0.8//0.8/0.2"}
     text = complete(*resolve(from_dict(given_))).to_toml()

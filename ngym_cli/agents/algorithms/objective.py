@@ -177,11 +177,11 @@ class Consolidation:
 
     def __init__(self, policy: RecurrentPolicy, strength: float) -> None:
         self.policy, self.strength = policy, strength
-        self._kept: tuple[Tensor, Tensor] | None = None  # importance and anchor
+        self._consolidated: tuple[Tensor, Tensor] | None = None  # importance and anchor
 
     def __bool__(self) -> bool:
         """Whether there is a penalty: a strength above 0, and a stage that has ended."""
-        return self._kept is not None
+        return self._consolidated is not None
 
     def end_stage(self, losses: Iterable[Tensor]) -> None:
         """Anchor the present weights, and add the importance of each for the stage that ends.
@@ -195,15 +195,15 @@ class Consolidation:
         for loss in losses:
             total += self.policy.gradient(loss).square()
             n += 1
-        if self._kept is not None:
-            total += n * self._kept[0]
-        self._kept = total / max(n, 1), self._weights().clone()
+        if self._consolidated is not None:
+            total += n * self._consolidated[0]
+        self._consolidated = total / max(n, 1), self._weights().clone()
 
     def __call__(self) -> tuple[Tensor, float]:
         """Return the gradient of the penalty with respect to all weights, in the order of `parameters`; the penalty."""
-        if self._kept is None:
+        if self._consolidated is None:
             raise RuntimeError("there is no penalty before a stage has ended")
-        importance, anchor = self._kept
+        importance, anchor = self._consolidated
         change = self._weights() - anchor
         slope = self.strength * importance * change
         return slope, 0.5 * float(slope.dot(change))
@@ -213,11 +213,11 @@ class Consolidation:
 
     def state(self) -> dict[str, np.ndarray]:
         """Importance and anchor of all weights; empty during the first stage."""
-        anchors = self._kept or ()
+        anchors = self._consolidated or ()
         return {name: tensor.cpu().numpy() for name, tensor in zip(("importance", "anchor"), anchors, strict=False)}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `state`."""
         if state:
             importance, anchor = (torch.from_numpy(np.array(state[name])) for name in ("importance", "anchor"))
-            self._kept = importance.to(self._weights()), anchor.to(self._weights())
+            self._consolidated = importance.to(self._weights()), anchor.to(self._weights())

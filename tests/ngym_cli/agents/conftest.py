@@ -8,8 +8,8 @@ from stable_baselines3.common.vec_env import VecEnv
 import neurogym as ngym
 from neurogym.vector import make_vec
 from neurogym.wrappers import wrapper_class
+from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.from_config import make_model
-from ngym_cli.environments.sb3_batch import TrialVecEnv
 
 
 class Recall(VecEnv):

@@ -58,7 +58,7 @@ if {guarded}:
 def user_parts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("parts.py").write_text(PARTS)
-    from ngym_cli.config.parts import import_file
+    from ngym_cli.config.extensions import import_file
 
     return import_file(Path("parts.py"))
 

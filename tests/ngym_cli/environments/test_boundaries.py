@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from ngym_cli.agents.acting import rollout
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_batch, build_model, build_venv
 from ngym_cli.agents.trained import agent_for
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_batch, build_venv
 from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ngym_cli.agents import defaults
 from ngym_cli.config import from_dict
-from ngym_cli.environments import defaults, properties
+from ngym_cli.environments import properties
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 
