@@ -18,7 +18,7 @@ from neurogym.messages.plain_data import plain
 from ngym_cli.config.extensions import user_errors
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import posterior, registry, validation
-from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord, TimeScoreRecord
+from ngym_cli.fitting.folder import POLICY, SUBJECTS_FILE, FitFolder, ModelRecord, TimeScoreRecord
 from ngym_cli.fitting.request import FitSettings, formulas
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
@@ -183,7 +183,7 @@ def models_of(settings: FitSettings) -> dict[str, Model]:
 
 def folder_of(folder: FitFolder, subject: int) -> FitFolder:
     """Return the folder of the fits of a subject, given by number."""
-    return FitFolder(folder.path / SUBJECTS / f"{subject:05d}")
+    return FitFolder(folder.path / SUBJECTS_FILE / f"{subject:05d}")
 
 
 def fit_subject(folder: FitFolder, subject: int) -> None:
@@ -270,7 +270,7 @@ def clear(path: Path) -> None:
     """Remove the fits of single subjects after they were joined."""
     import shutil
 
-    shutil.rmtree(path / SUBJECTS, ignore_errors=True)
+    shutil.rmtree(path / SUBJECTS_FILE, ignore_errors=True)
 
 
 MOST_POINTS = 4000  #: points that are kept

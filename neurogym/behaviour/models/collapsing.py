@@ -19,7 +19,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.agents import ModelParameter, positive
 from neurogym.behaviour.models.base import UnfitError
-from neurogym.behaviour.models.responses import FREE, STEP, TINY, Gradient, Values, diffusion_parameters
+from neurogym.behaviour.models.responses import FREE, STEP_V, TINY, Gradient, Values, diffusion_parameters
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
 #: Points of the grid of scaled time, longest decision time in s, and lowest bound as a share of the first.
@@ -143,7 +143,7 @@ class CollapsingResponse:
         """See `Response.log_likelihood`; derivatives are numerical."""
         v = evidence[:, 0]
         p = self._complete(values, len(v))
-        by_v = (self._log(v + STEP, p, trials) - self._log(v - STEP, p, trials)) / (2 * STEP)
+        by_v = (self._log(v + STEP_V, p, trials) - self._log(v - STEP_V, p, trials)) / (2 * STEP_V)
         by = {}
         for each in self.parameters:
             width = 1e-4 * np.maximum(np.abs(p[each.name]), 1e-2)

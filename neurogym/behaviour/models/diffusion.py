@@ -20,7 +20,7 @@ from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.linear import FormulaEvidence, FormulaPolicy
 from neurogym.behaviour.models.marks import few_trials, marked
 from neurogym.behaviour.models.responses import DiffusionResponse, Response
-from neurogym.behaviour.models.timed import Maximum, Posterior, ResponseParameters, TimedPolicy, maximise
+from neurogym.behaviour.models.timed import Maximum, ResponseParameters, TimedPolicy, TimedPosterior, maximise
 from neurogym.behaviour.models.times import FASTEST, TimeSettings, time_settings, without_codes
 from neurogym.behaviour.table import Behaviour
 
@@ -72,7 +72,9 @@ def diffusion_response(
     return CollapsingResponse(collapse, {name: constants[name] for name in constants if name not in ("sz", "st")})
 
 
-def timed_fit(name: str, problem: Problem, posterior: Posterior, notes: Sequence[str] = ()) -> tuple[Fitted, Maximum]:
+def timed_fit(
+    name: str, problem: Problem, posterior: TimedPosterior, notes: Sequence[str] = ()
+) -> tuple[Fitted, Maximum]:
     """Return a fit of choices and times.
 
     Args:
@@ -187,14 +189,15 @@ class Diffusion(OneByOne):
                 f'--vary "drift={" + ".join(table.stimuli)}", or --model logistic --times ddm)'
             )
 
-    def posterior(self, problem: Problem) -> Posterior:
+    def posterior(self, problem: Problem) -> TimedPosterior:
         """Return the log-posterior of the parameters given the sessions of a problem."""
         table = problem.table
         settings, _ = time_settings(table.sessions, self.deadline, self.fastest)
         formulas = varied(self.vary, self.response, table)
         drift = formulas.pop("drift", None)
         evidence = ProportionalEvidence(table) if drift is None else FormulaEvidence(drift, table)
-        return Posterior(evidence, ResponseParameters(self.response, formulas), table.sessions, settings, problem.prior)
+        parameters = ResponseParameters(self.response, formulas)
+        return TimedPosterior(evidence, parameters, table.sessions, settings, problem.prior)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table

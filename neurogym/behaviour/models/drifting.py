@@ -23,12 +23,12 @@ from neurogym.behaviour.table import rectangle
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
 ITERATIONS, TOLERANCE = 50, 0.05
-ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
+SMOOTHING_ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
 SPREAD = 4 * np.log(2)  #: s.d. of the prior of the logarithm of the variance of a step: a factor of 4 in the s.d.
-FLOOR = 1e-8  #: smallest variance of a step of the weights
+MIN_VARIANCE = 1e-8  #: smallest variance of a step of the weights
 #: Points and weights of Gauss-Hermite quadrature over a logit.
-NODES, SHARES = np.polynomial.hermite.hermgauss(16)
-SHARES = SHARES / np.sqrt(np.pi)
+NODES, LOGIT_WEIGHTS = np.polynomial.hermite.hermgauss(16)
+LOGIT_WEIGHTS = LOGIT_WEIGHTS / np.sqrt(np.pi)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _logits(belief: Belief, x: FloatArray) -> tuple[FloatArray, FloatArray, Floa
 
 def probability(belief: Belief, x: FloatArray) -> FloatArray:
     """Return the probability of choice 1, uncertainty about the weights included, shape (sessions,)."""
-    return np.asarray(expit(_logits(belief, x)[3]) @ SHARES)
+    return np.asarray(expit(_logits(belief, x)[3]) @ LOGIT_WEIGHTS)
 
 
 def learn(belief: Belief, x: FloatArray, choice: np.ndarray) -> Belief:
@@ -82,7 +82,7 @@ def learn(belief: Belief, x: FloatArray, choice: np.ndarray) -> Belief:
     Mean and variance of the logit given the choice are found by quadrature and determine those of the weights.
     """
     logit, variance, px, points = _logits(belief, x)
-    p = expit(np.where(choice == 1, 1.0, -1.0)[:, None] * points) * SHARES
+    p = expit(np.where(choice == 1, 1.0, -1.0)[:, None] * points) * LOGIT_WEIGHTS
     p /= p.sum(1, keepdims=True)
     mean = (p * points).sum(1)
     after = (p * (points - mean[:, None]) ** 2).sum(1)
@@ -188,7 +188,7 @@ def fit_walk(x: FloatArray, choice: np.ndarray, first: Walk, iterations: int = I
         size = np.clip(np.where(turned, 0.5 * size, np.where(before == 0, size, 1.2 * size)), 1e-3, 1.5)
         change = np.where(turned, 0.0, np.sign(slope) * size)
         before = np.where(turned, 0.0, slope)
-        start, step = np.maximum(np.exp(np.log(np.r_[walk.start, walk.step]) + change), FLOOR).reshape(2, -1)
+        start, step = np.maximum(np.exp(np.log(np.r_[walk.start, walk.step]) + change), MIN_VARIANCE).reshape(2, -1)
         walk = Walk(mean, start, step)
         smoothed = smooth(walk, x, choice)
         value = smoothed.log_likelihood - 0.5 * float((np.log(walk.step / first.step) ** 2).sum()) / SPREAD**2
@@ -198,7 +198,7 @@ def fit_walk(x: FloatArray, choice: np.ndarray, first: Walk, iterations: int = I
             break
     _, walk, smoothed = best
     score = smoothed.log_likelihood
-    for _ in range(ROUNDS):
+    for _ in range(SMOOTHING_ROUNDS):
         smoothed = smooth(walk, x, choice, np.einsum("tsk,stk->st", smoothed.mean, x))
     return walk, replace(smoothed, log_likelihood=score)
 

@@ -40,7 +40,7 @@ from neurogym.behaviour.models.linear import FeatureEvidence, FeaturePolicy
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
 from neurogym.behaviour.models.responses import Response
-from neurogym.behaviour.models.timed import Posterior, ResponseParameters, TimedPolicy
+from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior
 from neurogym.behaviour.models.times import FASTEST, time_settings
 from neurogym.behaviour.table import Behaviour
 
@@ -136,16 +136,16 @@ class TimedModel:
             raise UnfitError(f"--vary drift goes with --model ddm; the drift of {self.name} is its logit")
         return formulas
 
-    def posterior(self, problem: Problem) -> Posterior:
+    def posterior(self, problem: Problem) -> TimedPosterior:
         """Return the log-posterior of the parameters of a model that is fitted to choices and times together."""
         return self._posterior(problem, self._evidence(problem.table))
 
-    def _posterior(self, problem: Problem, evidence: Evidence) -> Posterior:
+    def _posterior(self, problem: Problem, evidence: Evidence) -> TimedPosterior:
         settings, _ = time_settings(problem.table.sessions, self.deadline, self.fastest)
         response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
-        return Posterior(evidence, response, problem.table.sessions, settings, problem.prior)
+        return TimedPosterior(evidence, response, problem.table.sessions, settings, problem.prior)
 
-    def _fit(self, problem: Problem, posterior: Posterior) -> Fitted:
+    def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
         _, notes = time_settings(problem.table.sessions, self.deadline, self.fastest)
         return timed_fit(self.name, problem, posterior, notes)[0]
 
