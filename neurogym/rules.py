@@ -17,8 +17,7 @@ import numpy as np
 from neurogym.trials.block import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
 from neurogym.trials.layout import Cache
-from neurogym.trials.row_arrays import cells
-from neurogym.trials.rows import Rows, Tables
+from neurogym.trials.rows import Rows, Tables, cells
 
 __all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCOMES", "Jump", "Rule"]
 

@@ -50,7 +50,7 @@ def all_measured(default: Rows, learner_rows: Rows) -> dict[str, dict[str, LineR
         **keyed,
         **{tuple(item.split("/")): seeds for item, seeds in learner_rows.items()},
     }.items():
-        result = measured(learner, task, seeds)
+        result = measured(learner, task, seeds) if task in lines.tasks_of(learner) else None
         if result is not None:
             results[learner][task] = result
     return results

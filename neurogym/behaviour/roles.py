@@ -264,9 +264,15 @@ def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
     if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
         assigned.pop("state")
     cues = [name for name in columns if plain(name) in MORE["cue"] and name not in assigned.values()]
-    if cues and "reward" in assigned and "choice2" not in assigned and fits_role("cue", columns[cues[0]]) and (
-        plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
-        or "correct" not in assigned
+    if (
+        cues
+        and "reward" in assigned
+        and "choice2" not in assigned
+        and fits_role("cue", columns[cues[0]])
+        and (
+            plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
+            or "correct" not in assigned
+        )
     ):
         assigned["cue"] = cues[0]
 

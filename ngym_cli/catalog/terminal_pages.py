@@ -140,6 +140,7 @@ def _task_rows(page: Row) -> Row:
     steps, ms = page["trial_steps"], page["trial_ms"]
     varies = f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
     action, advised, exception = page["action"], page["recommended"], page["learned_with"]
+    usual = page["default_wrappers"]
     settings = ", ".join(f"{name}={value}" for name, value in exception["settings"].items()) if exception else ""
     return {
         "also called": page["aliases"],
@@ -160,6 +161,7 @@ def _task_rows(page: Row) -> Row:
         "learned by": f"supervised: {page['taught']}" if page["taught"] else None,
         "learned": _learned(page),
         "learned elsewhere": page["learned_elsewhere"],
+        "by default": f"{usual['flags']}: {usual['reason']}" if usual else None,
         "recommended": f"{advised['flags']} (--recommended): {advised['reason']}" if advised else None,
         "learned with": f"{settings}: {exception['reason']}" if exception else None,
         "differences": "; ".join(page["differences"]),

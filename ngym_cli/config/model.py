@@ -30,7 +30,7 @@ from ngym_cli.config.sections import (
     TaskSettings,
     with_none,
 )
-from ngym_cli.config.tasks import RECOMMENDED_KEY, usual_algorithm, with_recommended
+from ngym_cli.config.tasks import RECOMMENDED_KEY, usual_algorithm, with_defaults, with_recommended
 from ngym_cli.config.values import Values, parse_scalar
 
 ResetState = Literal["auto", "trial", "session", "block", "never"]
@@ -129,7 +129,7 @@ class RunConfig(TaskSettings):
     @classmethod
     def _usual(cls, data: object) -> object:
         if isinstance(data, Mapping):
-            data = with_recommended(data, str(cls.model_fields["task"].default))
+            data = with_defaults(with_recommended(data, str(cls.model_fields["task"].default)))
             if "alg" not in data and "task" in data:
                 return {**data, "alg": usual_algorithm(data["task"])}
         return data

@@ -181,11 +181,24 @@ RECOMMENDED: dict[str, Recommended] = {
         "rollouts are whole sessions, and rewards of later trials count, because exploration is worthwhile for dozens "
         "of trials (Duan et al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
     ),
+}  # fmt: skip
+
+#: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
+DEFAULTS: dict[str, Recommended] = {
+    "CVLearning-v0": Recommended(
+        {"wrappers": [{"name": "pass_action"}]},
+        "a side that was chosen three times in a row is not rewarded any more, and the last action shows which it was",
+    ),
     "RandomDotMotion-v0": Recommended(
-        {"wrappers": [{"name": "motion_energy"}], "timesteps": 200_000},
+        {"wrappers": [{"name": "motion_energy"}]},
         "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
     ),
-}  # fmt: skip
+}
+
+#: Tasks with linked trials that are learned as well, or better, from their own observations.
+WITHOUT_HISTORY = (
+    "Bandit-v0", "CVLearning-v0", "LeverPressWithPokeRest-v0", "PatchLeaving-v0", "perceptualdecisionmaking.ibl20-v0",
+)  # fmt: skip
 
 LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
@@ -197,7 +210,19 @@ def recommended(task: object) -> Recommended | None:
         task: name of a task; None for a user's own task, whose code is not imported, and for unknown names.
     """
     id_, metadata = built_in(task)
+    if id_ in WITHOUT_HISTORY:
+        return None
     return RECOMMENDED.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if metadata.get("carries") else None)
+
+
+def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
+    """Return settings with the default wrappers of their task where they name no wrappers.
+
+    Args:
+        data: settings of a configuration.
+    """
+    defaults = DEFAULTS.get(built_in(data.get("task"))[0])
+    return {**(defaults.settings if defaults else {}), **data}
 
 
 def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, object]:

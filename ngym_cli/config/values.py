@@ -293,7 +293,7 @@ def parse_call(text: str, subject: str) -> Call:
 
 
 def parse_wrappers(text: str) -> list[dict[str, Any]]:
-    """Read a stack of wrappers, innermost first: ``name,name:key=value:key=value``.
+    """Read a stack of wrappers, innermost first: ``name,name:key=value:key=value``; ``none`` is an empty stack.
 
     A wrapper of one's own is ``file.py:Name`` or ``package.module:Name``, with or without arguments.
 
@@ -304,7 +304,7 @@ def parse_wrappers(text: str) -> list[dict[str, Any]]:
         UserError: on an argument without a name, or a key given twice.
     """
     stack: list[dict[str, Any]] = []
-    for entry in split_entries(text):
+    for entry in split_entries("" if text.strip() == "none" else text):
         call = parse_call(entry, "wrapper")
         name, positional = call.name, list(call.positional)
         if positional and _MODULE.fullmatch(name) and _CLASS.fullmatch(positional[0]):

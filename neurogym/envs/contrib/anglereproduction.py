@@ -8,7 +8,7 @@ from neurogym.envs.psychophysics import ring, signed_angle
 from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Positive
 from neurogym.trials import Rows
-from neurogym.trials.row_arrays import CurrentObservations
+from neurogym.trials.types import CurrentObservations
 
 UNITS = 16
 START = np.pi  #: own angle at the start of a trial (rad)

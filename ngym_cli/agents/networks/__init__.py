@@ -73,6 +73,12 @@ InputMask = Annotated[
 ]
 OutputDensity = Annotated[Float, Field(gt=0, le=1, description="fraction of the connections to outputs that exist")]
 OutputMask = Annotated[List | None, Field(description="units (zeros and ones) that are read out")]
+Ring = Annotated[
+    Whole | None,
+    Field(ge=1, description="harmonics of the preferences over actions that are angles, so that neighbouring angles "
+          "share what is learned; none: each action has weights of its own"),
+    About(also=("harmonics",)),
+]  # fmt: skip
 Inhibitory = Annotated[
     Float,
     Field(ge=0, le=1, description="fraction of inhibitory units, the last ones; all others are excitatory"),
@@ -128,6 +134,7 @@ class RareOptions(BaseModel):
     input_mask: Annotated[InputMask, Unspelled()] = None
     output_density: Annotated[OutputDensity, Unspelled()] = 1.0
     output_mask: Annotated[OutputMask, Unspelled()] = None
+    ring: Annotated[Ring, Unspelled()] = None
     inhibitory: Annotated[Inhibitory, Unspelled()] = 0.0
     rank: Annotated[Rank, Unspelled()] = None
     random: Annotated[Random, Unspelled()] = 0.0

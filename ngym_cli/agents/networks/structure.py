@@ -53,6 +53,7 @@ class Structure:
     input_mask: Sequence[Sequence[float]] | None = None
     output_density: float = 1.0
     output_mask: Sequence[float] | None = None
+    ring: int | None = None
     inhibitory: float = 0.0
     rank: int | None = None
     random: float = 0.0

@@ -61,10 +61,7 @@ def test_the_state_resets_exactly_before_the_first_trial_of_a_session_or_block(s
     venv.reset()
     dones, result = stepped(venv, trials * (23 if settings["task"] == "RDM-v0" else 2))
     labels = [trial[column] for trial in result]
-    first = [
-        later == 0 if column == "session_trial" else later != earlier
-        for earlier, later in pairwise(labels)
-    ]
+    first = [later == 0 if column == "session_trial" else later != earlier for earlier, later in pairwise(labels)]
     assert any(first) and not all(first)
     assert [dones[trial["step"], 0] for trial in result[:-1]] == first
     between = np.delete(dones[:, 0], [trial["step"] for trial in result])
