@@ -193,7 +193,7 @@ class Evaluation(WithFigures):
         rows = []
         for condition in self.summary.get("conditions", ()):
             row: dict[str, Any] = dict(condition)
-            row["performance_low"], row["performance_high"] = row.pop("performance_ci")
+            row["performance_low"], row["performance_high"] = row.pop("performance_ci", None) or (None, None)
             rows.append(row)
         return settings.frame_of_rows(rows)
 

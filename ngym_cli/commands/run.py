@@ -229,9 +229,10 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     """Return a line that offers the best checkpoint if its performance lies above the interval of the final agent."""
     from ngym_cli import terminal
     from ngym_cli.agents import checkpoints
+    from ngym_cli.runs.summary import performance_of
 
     best = checkpoints.best_of(path / checkpoints.CHECKPOINTS_FOLDER)
-    if best is None or best["performance"] <= final["performance_ci"][1]:
+    if best is None or not best["performance"] > performance_of(final).high:
         return None
     result = f"performance {best['performance']:.3f} at {best['step']:,} steps"
     return f"a checkpoint was better: {result}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"

@@ -118,7 +118,8 @@ def _evaluated(axes: Axes, source: Source) -> None:
         if each.intact and step is not None:
             by_name[step] = {
                 "step": step, "trials": summary_row["trials"],
-                "performance": summary_row["performance"], "performance_ci": summary_row["performance_ci"],
+                "performance": summary_row["performance"],
+                "performance_ci": summary_row.get("performance_ci") or (np.nan, np.nan),
                 "deterministic": summary_row.get("deterministic", True),
             }  # fmt: skip
     for probable, colour in ((True, style.COLOURS[1]), (False, style.COLOURS[3])):

@@ -43,17 +43,19 @@ def words(chosen: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
 
     Returns:
         References of runs, ``latest`` if there are none, and names of figures.
+
+    Raises:
+        UserError: if one of several words, at any position, is neither.
     """
     figures = [word for word in chosen if _is_figure(word)]
     references = [word for word in chosen if word not in figures]
-    if len(references) > 1 and "/" not in references[-1]:
-        for word in (word for word in references[1:] if Path(word).suffix not in ENDINGS):
+    for word in references if len(chosen) > 1 else ():
+        if "/" not in word and Path(word).suffix not in ENDINGS and not Path(word).exists():
             try:
                 runs.find(word, root)
             except UserError:
-                if not Path(word).exists() and "/" not in word:
-                    names = [*FIGURES, *(run.name for run in runs.find_all(root))]
-                    raise unknown("figure or run", word, names) from None
+                names = [*FIGURES, *(run.name for run in runs.find_all(root))]
+                raise unknown("figure or run", word, names) from None
     return references or [runs.LATEST], figures
 
 

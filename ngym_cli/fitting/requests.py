@@ -20,7 +20,7 @@ from ngym_cli.config.keywords import read_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
-from ngym_cli.fitting import fitted, registry, validation
+from ngym_cli.fitting import data_sets, fitted, registry, validation
 from ngym_cli.fitting.folder import SUBJECTS_FILE, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.settings import read_data
@@ -181,7 +181,9 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
 
 
 def digest_of(path: Path) -> str:
-    """Return the digest of a file, or of all files in a folder."""
+    """Return the digest of a file or of a public data set by name, or of all files in a folder."""
+    public = data_sets.named_by(path)
+    path = path if public is None else public.find()
     if not path.is_dir():
         return digest(path)
     files = sorted(file for file in path.rglob("*") if file.is_file())

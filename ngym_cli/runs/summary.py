@@ -139,10 +139,10 @@ def aborts_in_words(row: Mapping[str, Any]) -> str:
 
 
 def performance_of(row: Summary | ConditionRecord | Mapping[str, Any]) -> Estimate:
-    """Return the performance in a summary, or a row of a summary, with its 95 % interval."""
+    """Return the performance in a summary, or a row of a summary, with its 95 % interval if the record has one."""
     from neurogym.analysis.results import Estimate
 
-    return Estimate(row["performance"], *row["performance_ci"])
+    return Estimate(row["performance"], *(row.get("performance_ci") or ()))
 
 
 def interval(table: Mapping[str, np.ndarray], column: str = "performance") -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 
@@ -15,6 +16,7 @@ from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs.records import Summary
+from ngym_cli.runs.summary import performance_of
 from ngym_cli.terminal import LiveView, left_in_words, progress_bars
 
 #: Seconds of training before which the speed says little about the time left: the first steps include preparations.
@@ -204,10 +206,11 @@ def shortfall(evaluation: Summary) -> str | None:
     """Return how far a performance is from chance and ceiling, or None if at most 5 % below the ceiling.
 
     Args:
-        evaluation: summary of an evaluation; performance counts with the interval.
+        evaluation: summary of an evaluation; performance counts with the interval, if there is one.
     """
-    low, high = evaluation["performance_ci"]
-    score, ceiling = evaluation["performance"], evaluation.get("ceiling")
+    performance, ceiling = performance_of(evaluation), evaluation.get("ceiling")
+    score = performance.value
+    low, high = (score if math.isnan(end) else end for end in (performance.low, performance.high))
     floors = {"chance": evaluation.get("chance"), "the stimulus-blind baseline": evaluation.get("blind")}
     floors_known = {name: value for name, value in floors.items() if value is not None}
     if ceiling is not None and high >= FAR * ceiling:

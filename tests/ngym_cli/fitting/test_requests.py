@@ -456,3 +456,10 @@ def test_a_fit_that_fails_leaves_no_folder_and_removes_no_other_file(people, ngy
     note.unlink()
     assert ngym(*settings, "win-stay-lose-shift", "--name", "a", "--overwrite").code == 0
     assert not list(Path("runs").glob("*/fit/a/models/rescorla*"))
+
+
+def test_a_public_data_set_is_fitted_by_name(tmp_path):
+    result = fit("roitman2002", model="bias", folds=2, subjects="pooled", runs=tmp_path, name="monkeys")
+    assert result["scores"]["bias"]["trials"] == 6149
+    with pytest.raises(UserError, match="did you mean the data set roitman2002"):
+        fit("roitman2003", model="bias", runs=tmp_path, name="no")
