@@ -116,7 +116,7 @@ class Pools:
         """Keep what describes trials, of environments ``i`` at the trials ``at``."""
         assert block.go is not None, "the trials are not complete"
         self.offset[i, at], self.go[i, at] = offset, block.go
-        self.records.put(i, at, block.scalars())
+        self.records.write(i, at, block.scalars())
 
     def _fill_tables(self, i: int, block: Trials, code: np.ndarray) -> None:
         """Write the distinct rows of a block's tables as the entries of environment ``i``, and the code of each row."""

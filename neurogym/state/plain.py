@@ -176,7 +176,7 @@ class Decoder:
 
     def __init__(self, session: Callable[[gym.Env, Data, str], None]):
         self._session = session
-        self._made: dict[int, Any] = {}
+        self._decoded: dict[int, Any] = {}
         self._filled: set[int] = set()
 
     def decode(self, data: Any, present: Any, path: str) -> Any:  # noqa: C901, PLR0912 - one branch per kind of value
@@ -206,7 +206,7 @@ class Decoder:
         if kind in LEAF_TYPES:
             return LEAF_TYPES[kind][2](*data["items"])
         if kind == "same":
-            return self._made[data["number"]]
+            return self._decoded[data["number"]]
         if kind == "scalar":
             return np.asarray(data["value"])[()]
         value: Any
@@ -231,7 +231,7 @@ class Decoder:
             value = self._sequence(data, present, path)
         else:
             value = _generator(data, path)
-        self._made[data["number"]] = value
+        self._decoded[data["number"]] = value
         return value
 
     def _sequence(self, data: Data, present: Any, path: str) -> Any:
@@ -240,7 +240,7 @@ class Decoder:
         container: Any = None
         if kind in ("list", "deque"):
             longest = present.maxlen if isinstance(present, collections.deque) else None
-            container = self._made[data["number"]] = [] if kind == "list" else collections.deque(maxlen=longest)
+            container = self._decoded[data["number"]] = [] if kind == "list" else collections.deque(maxlen=longest)
         items = [] if container is None else container
         for i, item in enumerate(data["items"]):
             before = present[i] if ordered and i < len(present) else None
@@ -259,7 +259,7 @@ class Decoder:
             ]()
         else:
             raise ValueError(f"{path} is a {data['class']} that the constructor does not make")
-        self._made[data["number"]] = mapping
+        self._decoded[data["number"]] = mapping
         for key, item in data["pairs"]:
             name = self.decode(key, None, path)
             before = present.get(name) if isinstance(present, dict) else None
@@ -270,7 +270,7 @@ class Decoder:
         if type(present).__qualname__ != data["class"] or id(present) in self._filled:
             raise ValueError(f"{path} is a {data['class']} that the constructor does not make")
         self._filled.add(id(present))
-        self._made[data["number"]] = present
+        self._decoded[data["number"]] = present
         if "own" in data:
             present.load_state_dict(self.decode(data["own"], None, path))
         else:

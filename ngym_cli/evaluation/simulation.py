@@ -68,7 +68,7 @@ def simulate(
     path = runs.folder_for(root, config.task, ALG, name, request.seed)
     origin: FitOrigin = {"path": str(fit.path), "model": label, "subject": subject,
                          "parameters": f"fitted to all sessions of {subject}"}  # fmt: skip
-    opening = {**provenance.opening(config, facts, 1), "alg": label, "fit": origin}
+    opening = {**provenance.opening(config, config.model_dump(), facts, 1), "alg": label, "fit": origin}
     runs.refuse_existing(path, request.overwrite)
     began, trials = time.perf_counter(), request.trials or USUAL_TRIALS
     exact = request.trials is not None

@@ -12,7 +12,7 @@ from ngym_cli import runs, terminal
 from ngym_cli.config import trust
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import InUseError, UserError
-from ngym_cli.files import locks
+from ngym_cli.files import writing
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.papers import collection, engine, html, measuring, results
@@ -53,7 +53,7 @@ def reproduce(request: ReproduceRequest) -> int:
     root = request.reproductions / paper.id
     code = require_trust(paper, root, trusted)
     launcher = launchers.find(launch)
-    if root.exists() and locks.in_use(root):
+    if root.exists() and writing.in_use(root):
         raise InUseError(f"{root} is in use by another process")
     everything, _ = paper.chosen([])
     seeds = range(request.first_seed, request.first_seed + (request.seeds or paper.config.seeds))

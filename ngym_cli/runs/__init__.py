@@ -3,8 +3,8 @@
 Belongs here: what is known of a run without its agent. May use: `environments`, `config`, `files`. Imports no torch.
 """
 
-from ngym_cli.files.locks import start_of_process, this_process
 from ngym_cli.files.writing import clear_leftovers
+from ngym_cli.processes import start_of_process, this_process
 from ngym_cli.runs.finding import LATEST, MANIFEST
 from ngym_cli.runs.folder import (
     CONFIG,

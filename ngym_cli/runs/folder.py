@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from ngym_cli.config import RunConfig, load
 from ngym_cli.errors import InUseError, UserError, os_errors
-from ngym_cli.files import locks, reading
-from ngym_cli.files.locks import is_alive
+from ngym_cli.files import reading, writing
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
+from ngym_cli.processes import is_alive
 from ngym_cli.runs import finding, records
 from ngym_cli.runs.finding import FOLDER_KINDS, LATEST, MANIFEST
 
@@ -105,7 +105,7 @@ class RunFolder:
             UserError: if the manifest is missing or damaged.
         """
         path = self.path / MANIFEST
-        with locks.exclusive(self.path / (CONFIG if (self.path / CONFIG).exists() else FIT)):
+        with writing.exclusive(self.path / (CONFIG if (self.path / CONFIG).exists() else FIT)):
             manifest = records.read(path, records.Manifest)
             write_json(path, {**manifest, **entries(manifest)})
 
@@ -245,7 +245,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         is_run = any((path / name).exists() for name in (MANIFEST, CONFIG))
         if not path.is_dir() or (any(path.iterdir()) and not is_run):
             raise UserError(f"{path} is not a run folder; it will not be overwritten")
-    if locks.in_use(path) or ((path / MANIFEST).exists() and _says_running(path)):
+    if writing.in_use(path) or ((path / MANIFEST).exists() and _says_running(path)):
         raise InUseError(f"run folder {path} is in use by another process")
 
 

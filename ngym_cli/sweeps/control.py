@@ -8,7 +8,7 @@ from pathlib import Path
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, read_toml
 from ngym_cli.errors import UserError, did_you_mean
-from ngym_cli.files import locks
+from ngym_cli.files import writing
 from ngym_cli.processes import handling_signals
 from ngym_cli.runs import finding
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
@@ -106,7 +106,7 @@ def do_jobs(
     shown_on = terminal.console(stderr=True)
     interrupted = False
     with (
-        locks.lock(sweep.path),
+        writing.lock(sweep.path),
         tables.LiveTable(observer, shown_on, min(workers, len(jobs))) as live_table,
         handling_signals(_interrupt, "SIGTERM", "SIGHUP"),
     ):

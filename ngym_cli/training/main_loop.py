@@ -15,13 +15,12 @@ from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.extensions import faulty_reference, find_extension, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
-from ngym_cli.environments.properties import TaskProperties
+from ngym_cli.environments.properties import TaskProperties, listed_conditions
 from ngym_cli.errors import NotFinite, UserError, one_line
-from ngym_cli.files import locks
-from ngym_cli.runs import provenance, summary
+from ngym_cli.files import writing
+from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.training.curriculum import Curriculum, renew
 from ngym_cli.training.curves import Board, Curves, Evaluator
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
+
+    from ngym_cli.training.curriculum import Curriculum, Stage
 
 
 @dataclass
@@ -99,7 +100,7 @@ def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
         learning = _build(resolved)
         references = resolved.properties.references
     run = make()
-    with locks.lock(run.path):
+    with writing.lock(run.path):
         run.update(**references, **learning.origin)
         hooks.begun(run)
         learning = replace(learning, callbacks=[*learning.callbacks, *hooks.callbacks])
@@ -120,7 +121,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         UserError: if the run is finished, in use, damaged, or fails as in ``start``.
     """
     hooks = hooks or Hooks()
-    with locks.lock(run.path):
+    with writing.lock(run.path):
         runs.clear_leftovers(run.path, below=True)
         manifest = run.manifest()
         if manifest["status"] == "finished":
@@ -164,15 +165,14 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
     Yields:
         A function that returns the folder; a run that is replaced stays until it is called.
     """
-    curriculum = Curriculum(resolved.stages) if resolved.stages else None
-    manifest = provenance.opening(resolved.config, resolved.properties, processes.learning_threads())
+    curriculum = resolved.curriculum()
+    manifest = provenance.opening(resolved.config, resolved.settings, resolved.properties, processes.learning_threads())
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
 
     @functools.cache
     def make() -> runs.RunFolder:
-        path, toml = resolved.path, resolved.config.to_toml()
-        return runs.create(path, resolved.overwrite, toml, manifest, rename=not resolved.is_named)
+        return runs.create(resolved.path, resolved.overwrite, resolved.toml, manifest, rename=not resolved.is_named)
 
     missing = [folder for folder in resolved.path.parents if not folder.exists()]
     run = None if resolved.path.exists() and resolved.is_named else make()
@@ -190,7 +190,7 @@ def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Lea
     Raises:
         UserError: if something does not exist or fit together, or the checkpoint does not fit.
     """
-    curriculum = Curriculum(resolved.stages) if resolved.stages else None
+    curriculum = resolved.curriculum()
     if saved is not None and curriculum is not None:
         with checkpoints.fitting(saved):
             curriculum.set_state(saved.session["curriculum"])
@@ -284,10 +284,15 @@ def _session(
     def write(step: int, state: dict[str, object]) -> Path:
         return checkpoints.write(folder, step, model, venv, state)
 
+    def change_stage(stage: Stage) -> None:
+        from ngym_cli.training.curriculum import renew
+
+        renew(model, venv, stage.config, stage.seed)
+
     session = TrainingSession(
         run,
         properties,
-        change_stage=lambda stage: renew(model, venv, stage.config, stage.seed),
+        change_stage=change_stage,
         curves=Curves(recorder, board, display, config.timesteps),
         evaluator=Evaluator(run, resolved, lambda: model.policy, board, display),
         checkpoints=CheckpointKeeper(folder, config.checkpoint, write),
@@ -296,8 +301,8 @@ def _session(
         watch=hooks.watch,
     )
     if saved is None:
-        board.hyperparameters(config.model_dump(), config.to_toml())
-        board.layout(summary.listed_conditions(properties.conditions))
+        board.hyperparameters(resolved.settings, resolved.toml)
+        board.layout(listed_conditions(properties.conditions))
     else:
         session.set_state(saved.step, state)
     return session

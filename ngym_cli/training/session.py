@@ -20,7 +20,6 @@ from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
-from ngym_cli.training.curriculum import Curriculum, Stage
 from ngym_cli.training.curves import Curves, Evaluator
 from ngym_cli.training.stopping import Stop, StopRequest, Until
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
     from ngym_cli.evaluation import fresh_trials
+    from ngym_cli.training.curriculum import Curriculum, Stage
 
 #: Seconds between two updates of the manifest while a run continues.
 SECONDS_PER_UPDATE = 5.0

@@ -80,10 +80,11 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
     Returns:
         None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts.
     """
+    shape = properties.observation_space.shape or (1,)
     algorithm = find_algorithm(config.alg)
-    features = int(np.prod(properties.observation_space.shape or (1,)))
+    features = int(np.prod(shape))
     built_in = algorithm.own_class is None and find_network(config.network).own_class is None
-    if not built_in or not algorithm.recurrent or len(properties.observation_space.shape or (1,)) > 1:
+    if not built_in or not algorithm.recurrent or len(shape) > 1:
         return None
     units, layers = config.units, int(config.network_args.get("layers", 1))
     wide = ROWS.get(config.network, 1) * units
