@@ -204,4 +204,10 @@ def fit(
     root = Path(request.get("runs_root") or request.get("runs") or runs.RUNS_ROOT)
     if request.get("test") is not None:
         request["test"] = stored_table(request["test"], root)
+    if request.get("design"):
+        from ngym_cli.evaluation import design
+
+        settings_of_fit = {"table": stored_table(table, root), "model": model, **request}
+        fit_request = read_keywords(FitRequest, settings_of_fit, "argument of fit")
+        return Fit(design.run(fit_request, hooks or requests.FitHooks())["path"])
     return Fit(requests.fit(stored_table(table, root), model, hooks, **request)["path"])

@@ -17,6 +17,7 @@ from ngym_cli.errors import UserError, check_known
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, interval_points, new_figure, styled
+from ngym_cli.fitting.design_figure import design
 from ngym_cli.fitting.figure_data import FitData
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
@@ -208,6 +209,7 @@ FIT_FIGURES: dict[str, Callable[[FitData], Figure]] = {
     "times": defective_densities,
     "delta": delta,
     "trace": trace,
+    "design": design,
 }
 
 
