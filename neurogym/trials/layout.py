@@ -222,7 +222,7 @@ class Layout:
     def _cached_rows(self) -> dict[RowsKey, Rows] | None:
         """Cached rows of this layout; None if trials differ."""
         key = self.layout_key
-        if key is None or self.n * int(self.length[0]) > _MAX_BLOCK_ROWS:
+        if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
             return None
         return _ROWS.get(key, dict)
 

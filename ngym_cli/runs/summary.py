@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngym_cli.environments.properties import ANSWERS, MOST_VALUES, listed_conditions
+from ngym_cli.environments.properties import ANSWER_COLUMNS, MAX_CONDITION_VALUES, listed_conditions
 from ngym_cli.runs.records import ConditionRecord, Summary
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
 

@@ -161,7 +161,8 @@ class Diffusion(OneByOne):
         formulas = self.options.formulas(self.response, table)
         evidence = fixed_evidence(self._evidence(table, formulas), self.options.fix)
         formulas.pop("drift", None)
-        return TimedPosterior(evidence, ResponseParameters(self.response, formulas), table.sessions, settings, problem.prior)
+        parameters = ResponseParameters(self.response, formulas)
+        return TimedPosterior(evidence, parameters, table.sessions, settings, problem.prior)
 
     def _evidence(self, table: Behaviour, formulas: Mapping[str, Formula]) -> Evidence:
         drift = formulas.get("drift")

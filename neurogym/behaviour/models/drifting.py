@@ -26,7 +26,7 @@ from neurogym.behaviour.table import rectangle
 ITERATIONS, TOLERANCE = 50, 0.05
 SMOOTHING_ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
 SPREAD = 4 * np.log(2)  #: s.d. of the prior of the logarithm of the variance of a step: a factor of 4 in the s.d.
-MIN_VARIANCE, STILL = 1e-8, 1e-12  #: smallest variance of a step of the weights that is estimated, and that is fixed
+FLOOR, STILL = 1e-8, 1e-12  #: smallest variance of a step of the weights that is estimated, and that is fixed
 #: Points and weights of Gauss-Hermite quadrature over a logit.
 NODES, LOGIT_WEIGHTS = np.polynomial.hermite.hermgauss(16)
 LOGIT_WEIGHTS = LOGIT_WEIGHTS / np.sqrt(np.pi)
@@ -75,7 +75,7 @@ class WalkLimits:
 
     def clipped(self, variance: FloatArray) -> FloatArray:
         """Return variances within the limits."""
-        floor = STILL if self.low == self.high else MIN_VARIANCE
+        floor = STILL if self.low == self.high else FLOOR
         return np.clip(variance, max(self.low**2, floor), max(self.high**2, floor))
 
 
@@ -122,7 +122,7 @@ def learn(belief: Belief, x: FloatArray, choice: np.ndarray, count: FloatArray |
     """
     logit, variance, px, points = _logits(belief, x)
     p = expit(np.where(choice == 1, 1.0, -1.0)[:, None] * points)
-    p = (p if count is None else p ** count[:, None]) * SHARES
+    p = (p if count is None else p ** count[:, None]) * LOGIT_WEIGHTS
     p /= p.sum(1, keepdims=True)
     mean = (p * points).sum(1)
     after = (p * (points - mean[:, None]) ** 2).sum(1)
@@ -261,7 +261,7 @@ def fit_walk(
         size = np.clip(np.where(turned, 0.5 * size, np.where(before == 0, size, 1.2 * size)), 1e-3, 1.5)
         change = np.where(turned, 0.0, np.sign(slope) * size)
         before = np.where(turned, 0.0, slope)
-        start, step = np.maximum(np.exp(np.log(np.r_[walk.start, walk.step]) + change), MIN_VARIANCE).reshape(2, -1)
+        start, step = np.maximum(np.exp(np.log(np.r_[walk.start, walk.step]) + change), FLOOR).reshape(2, -1)
         walk = Walk(mean, start, limits.clipped(step))
         smoothed = smooth(walk, x, choice, counts=counts)
         value = smoothed.log_likelihood - 0.5 * float((np.log(walk.step / prior.step) ** 2).sum()) / SPREAD**2
@@ -271,7 +271,7 @@ def fit_walk(
             break
     _, walk, smoothed = best
     score = smoothed.log_likelihood
-    for _ in range(ROUNDS):
+    for _ in range(SMOOTHING_ROUNDS):
         smoothed = smooth(walk, x, choice, np.einsum("tsk,stk->st", smoothed.mean, x), counts)
     return walk, replace(smoothed, log_likelihood=score)
 

@@ -53,7 +53,7 @@ class ChoiceLikelihood:
         policy: Callable[[FloatArray], Policy],
     ):
         self.parameters, self._trials, self.policy = tuple(parameters), trials, policy
-        self._steps = STEP * np.array([each.sd for each in parameters])
+        self._steps = PRIOR_STEP * np.array([each.sd for each in parameters])
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """See `Likelihood.log_likelihood`."""
