@@ -31,7 +31,7 @@ from neurogym.behaviour.sequences import (
 )
 from neurogym.behaviour.table import Behaviour
 
-HISTORY = 5  #: previous trials whose weights are estimated
+HISTORY = 5  #: previous trials whose weights are estimated for two choices; a single one for more
 MANY = 12  #: subjects above which parameters of each get no interval and weights a prior of fixed width
 WIDE = 10.0  #: s.d. of the prior of weights of one of many subjects
 ENOUGH = 5  #: subjects from which numbers of all are means over subjects
@@ -167,7 +167,8 @@ def describe_pooled(
         return description
     weights: dict[str, Any] = {}
     if history:
-        weights = {"history": _reached(table, _quick_weights(table, HISTORY))} if fast else _history(table)
+        lags = HISTORY if len(table.choices) == 2 else 1
+        weights = {"history": _reached(table, _quick_weights(table, lags))} if fast else _history(table, lags)
     return replace(description, **weights, **_fitted(table, by, fast))
 
 
@@ -203,9 +204,9 @@ def evidence_of(table: Behaviour, weights: Mapping[str, Estimate]) -> tuple[Floa
     return stimuli @ values, f"{words} (logit)"
 
 
-def _history(table: Behaviour) -> dict[str, Any]:
+def _history(table: Behaviour, lags: int) -> dict[str, Any]:
     """Return the weights of previous trials; those of lags that no session reaches are left out."""
-    fit = Logistic(HISTORY, past_stimuli=False).fit([Problem(table)])[0]
+    fit = Logistic(lags, past_stimuli=False).fit([Problem(table)])[0]
     return {"history": _reached(table, fit.parameters), "separable": fit.details["separable"]}
 
 

@@ -77,7 +77,7 @@ def two_step_numbers(table: Behaviour) -> TwoStepNumbers | None:
     """Return the numbers of a two-step task, or None without second stages."""
     state, choice = table.join("state"), table.join("choice")
     reached = (state >= 0) & (choice >= 0)
-    if reached.sum() < FEWEST_PAIRS or not (table.join("choice2") >= 0).any() or len(table.choices) != 2:
+    if reached.sum() < FEWEST_PAIRS or len(table.choices) != 2 or len(np.unique(state[reached])) != 2:
         return None
     session = session_of(table)
     same = state == choice

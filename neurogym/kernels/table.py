@@ -32,15 +32,15 @@ _LOOPS_TEST = "tests/ngym_cli/agents/compiled/test_loops.py"
 
 KERNELS: Mapping[str, Kernel] = {
     "advance": Kernel(
-        "neurogym/vector/step.c",
-        "neurogym.vector.step:in_numpy",
-        "neurogym.vector.step:advance",
+        "neurogym/engine/step.c",
+        "neurogym.engine.step:in_numpy",
+        "neurogym.engine.step:advance",
         "tests/neurogym/vector/test_arrays.py",
     ),
     "distinct": Kernel(
-        "neurogym/vector/step.c",
-        "neurogym.vector.step:distinct",
-        "neurogym.vector.step:distinct",
+        "neurogym/engine/step.c",
+        "neurogym.engine.step:distinct",
+        "neurogym.engine.step:distinct",
         "tests/neurogym/vector/test_distinct.py",
     ),
     "rows": Kernel(_ROWS, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),

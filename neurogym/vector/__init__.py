@@ -1,6 +1,6 @@
 """Batches of environments of the same task, stepped together.
 
-Belongs here: batches of environments (Gymnasium's vector environments). May use: the core, wrappers' base, the state.
+Belongs here: Gymnasium's vector environments, which adapt the engine. May use: the engine, wrappers' base, the state.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import gymnasium as gym
 
-from neurogym.vector.arrays import TrialVectorEnv
-from neurogym.vector.batch import Batch, LoopVectorEnv
-from neurogym.vector.reports import finished_row
+from neurogym.engine.reports import finished_row
+from neurogym.vector.batch import Batch, LoopVectorEnv, TrialVectorEnv
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
 

@@ -267,7 +267,11 @@ class FitOptions(TypedDict, total=False):
     between: str | None
     posterior: float | None
     vary: str | Sequence[object] | None
+    fix: str | Sequence[object] | None
     recover: float | None
+    design: str | Sequence[object] | None
+    design_trials: str | Sequence[object] | None
+    design_stimuli: str | None
     on: str | None
     workers: float | None
     slurm: Mapping[str, object] | None

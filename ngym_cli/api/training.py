@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ngym_cli.api.options import SimulateOptions, TrainOptions
 
 #: Options of ``ngym run`` that `train` does not take.
-OF_THE_COMMAND = ("resume",)
+RUN_COMMAND_OPTIONS = ("resume",)
 
 
 def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
@@ -30,7 +30,7 @@ def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> 
 
 
 @in_python_words
-@with_keywords(RunRequest, OF_THE_COMMAND, _refuse_entry)
+@with_keywords(RunRequest, RUN_COMMAND_OPTIONS, _refuse_entry)
 def train(
     task: Part | None = None,
     wrappers: Wrappers | None = None,
@@ -38,7 +38,7 @@ def train(
     *,
     config: str | Path | None = None,
     name: str | None = None,
-    runs_root: str | Path = runs.ROOT,
+    runs_root: str | Path = runs.RUNS_ROOT,
     overwrite: bool = False,
     trust: bool = False,
     progress: bool = True,
@@ -87,7 +87,7 @@ def train(
 
 
 @in_python_words
-def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, trust: bool = False,
+def resume(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, *, trust: bool = False,
            progress: bool = True) -> Run:  # fmt: skip
     """Continue an interrupted run from the last checkpoint and return the run.
 
@@ -110,7 +110,7 @@ def simulate(
     task: settings.Part,
     wrappers: settings.Wrappers | None = None,
     *,
-    runs_root: str | Path = runs.ROOT,
+    runs_root: str | Path = runs.RUNS_ROOT,
     **request: Unpack[SimulateOptions],
 ) -> Run:
     """Let a fitted model act in a task, as ``ngym eval FIT --simulate TASK``.

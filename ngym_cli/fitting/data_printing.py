@@ -5,6 +5,7 @@ The name of each number is that of its field in `neurogym.behaviour.describe` an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -55,7 +56,8 @@ def show_reading(reading: Reading) -> None:
     rows = [[row.column, row.role or "-", row.values, row.read_as] for row in reading.columns]
     print_columns(rows, header=["column", "role", "values", "read as"])
     for reason, count in reading.left_out.items():
-        out.print(f"left out: {count:,} {reason}", soft_wrap=True)
+        words = re.sub(r"^(line|row|trial|answer)s\b", r"\1", reason) if count == 1 else reason
+        out.print(f"left out: {count:,} {words}", soft_wrap=True)
     for note in reading.notes:
         out.print(f"note: {note}", soft_wrap=True)
 
@@ -80,7 +82,7 @@ def show_table(
         names = [name for name in LINE if any(getattr(each, name) is not None for each in statistics[1:])]
         rows = [
             [each.subject, f"{each.sessions:,}", f"{each.trials:,}", f"{each.misses:,}",
-             *("" if (value := getattr(each, name)) is None else f"{value.value:.3f}" for name in names)]
+             *("" if (value := getattr(each, name)) is None else estimate_cells(value, ".3f")[0] for name in names)]
             for each in statistics[1 : subjects + 1]
         ]  # fmt: skip
         header = ["subject", "sessions", "trials", "misses", *(name.replace("_", " ") for name in names)]

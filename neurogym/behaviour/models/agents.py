@@ -25,6 +25,8 @@ AgentState = dict[str, FloatArray]
 
 #: Random points of the prior that are tried for each fit, and the best of them from which the search starts.
 DRAWS, STARTS = 48, 3
+#: Reason why a parameter has no interval.
+EXCHANGEABLE = "other parameters can replace it"
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Agent:
     """
 
     own: tuple[ModelParameter, ...] = ()
+    exchangeable: tuple[str, ...] = ()  #: parameters that others can replace, so that curvature gives no interval
     needs_rewards: bool = True
     takes_prior = True
 
@@ -152,9 +155,18 @@ class Agent:
         for k, each in enumerate(problems):
             se = np.sqrt(np.maximum(np.diag(covariance[k]), 0))
             estimates = {p.name: p.estimate(x[k, j], se[j]) for j, p in enumerate(parameters)}
+            estimates |= {name: Estimate(estimates[name].value) for name in self.exchangeable}
+            marks = dict.fromkeys(self.exchangeable, EXCHANGEABLE)
             policy = AgentPolicy(self, parameters, x[k], len(each.table.choices))
             fits.append(
-                Fitted(self.name, policy, estimates, float(score[k]), {"unbounded": x[k], "unbounded_variance": se**2})
+                Fitted(
+                    self.name,
+                    policy,
+                    estimates,
+                    float(score[k]),
+                    {"unbounded": x[k], "unbounded_variance": se**2, "covariance": covariance[k]},
+                    marks,
+                )
             )
         return fits
 

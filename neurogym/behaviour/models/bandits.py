@@ -77,6 +77,7 @@ class FictiveLearner(Agent):
     """
 
     own = (rate("alpha"), rate("alpha_fictive"), positive("beta"), ModelParameter("kappa", sd=1.5))
+    exchangeable = ("alpha", "alpha_fictive")
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""

@@ -151,6 +151,7 @@ class ValuePlusPerseveration(OutcomeAgent):
         ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0),
         ModelParameter("epsP", sd=1.5), ModelParameter("epsN", sd=1.5), rate("K"), rate("w"),
     )  # fmt: skip
+    exchangeable = ("A", "alpha", "lambda", "c", "epsP", "epsN", "K", "w")
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""

@@ -45,7 +45,9 @@ class Features:
         outcomes: whether rewards are known.
         centre: middle of the rewards; rewards enter as difference from it, times 2.
         past_stimuli: whether the stimuli of previous trials are predictors.
-        plain_outcomes: whether outcomes of previous trials are predictors besides their products with the choices.
+        plain_outcomes: whether outcomes of previous trials are predictors besides their products with two choices.
+        reference: whether the first of more than two choices is what the others are compared with; all of them together
+            and the constant would not be identified.
     """
 
     choices: tuple[str, ...]
@@ -55,6 +57,7 @@ class Features:
     centre: float
     past_stimuli: bool = True
     plain_outcomes: bool = False
+    reference: bool = False
 
     @classmethod
     def of(
@@ -71,26 +74,35 @@ class Features:
         rewards = reward[np.isfinite(reward)]
         centre = 0.5 * float(rewards.min() + rewards.max()) if outcomes else 0.0
         stimulus_names = table.stimuli if stimuli else ()
-        return cls(table.choices, stimulus_names, history, outcomes, centre, past_stimuli, plain_outcomes and outcomes)
+        more = len(table.choices) > 2
+        return cls(
+            table.choices, stimulus_names, history, outcomes, centre, past_stimuli,
+            plain_outcomes and outcomes and not more, plain_outcomes and more,
+        )  # fmt: skip
 
     @property
-    def _contrasts(self) -> int:
-        return len(self.choices) - 1 if len(self.choices) == 2 else len(self.choices)
+    def _words(self) -> list[str]:
+        """Ends of the names of choices: nothing for a contrast of two, a word for each of more."""
+        return [""] if len(self.choices) == 2 else [f" {word}" for word in self.choices]
+
+    @property
+    def _first(self) -> int:
+        """Index of the first choice that is a predictor of its own."""
+        return int(self.reference)
 
     @property
     def per_lag(self) -> int:
         """Number of predictors from each previous trial."""
         past = len(self.stimuli) * self.past_stimuli
-        return self._contrasts * (1 + self.outcomes) + self.plain_outcomes + past
+        return len(self._words) * (1 + self.outcomes) - self._first + self.plain_outcomes + past
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the predictors."""
         names = ["bias", *self.stimuli]
         for lag in range(1, self.history + 1):
-            words = [""] if len(self.choices) == 2 else [f" {word}" for word in self.choices]
-            names += [f"choice{word}, {lag} back" for word in words]
-            names += [f"choice x outcome{word}, {lag} back" for word in words] if self.outcomes else []
+            names += [f"choice{word}, {lag} back" for word in self._words[self._first :]]
+            names += [f"choice x outcome{word}, {lag} back" for word in self._words] if self.outcomes else []
             names += [f"outcome, {lag} back"] * self.plain_outcomes
             names += [f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli]
         return tuple(names)
@@ -115,7 +127,7 @@ class Features:
             chosen = np.where(trial.choice < 0, 0.0, 2.0 * trial.choice - 1)[:, None]
         else:
             chosen = one_hot(trial.choice, len(self.choices))
-        columns = [chosen]
+        columns = [chosen[:, self._first :]]
         if self.outcomes:
             outcome = (2 * (np.nan_to_num(trial.reward) - self.centre))[:, None]
             columns.append(chosen * outcome)

@@ -42,7 +42,6 @@ class Made:
     absent: tuple[str, ...] = ()
     means: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    first_stimulus: str = ""
 
 
 def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:
@@ -499,7 +498,7 @@ def kool(root: Path, rng: np.random.Generator) -> Made:
 
 
 def gershman(root: Path, rng: np.random.Generator) -> Made:
-    subject, choice, win = bandit_rows(rng, n=200)
+    subject, choice, _win = bandit_rows(rng, n=200)
     n, missed = len(subject), rng.random(len(subject)) < 0.03
     table = {
         "subject": subject + 1,

@@ -466,7 +466,7 @@ def hbayesdm(root: Path, rng: Rng, task: str) -> Made:
         table |= {"trial": np.tile(np.arange(1, 151), 2), "delay_later": rng.choice([6.0, 170], n),
                   "amount_later": rng.choice([10.5, 38.3], n), "delay_sooner": np.zeros(n),
                   "amount_sooner": np.full(n, 10.0), "choice": choice}  # fmt: skip
-        roles |= {"trial": "trial"}
+        roles |= {"trial": "trial", "stimuli": ("delay_later", "amount_later")}
         absent += ("reward", "rt")
     elif task == "ultimatum":
         table |= {"trial": np.tile(np.arange(1, 151), 2), "offer": rng.integers(1, 20, n), "accept": choice}
@@ -561,9 +561,10 @@ def values_of_options(root: Path, rng: Rng) -> Made:
         "rt": np.where(d.missed, np.nan, 1000 * d.seconds), "fix_duration_left": rng.random(n),
         "fix_duration_right": rng.random(n),
     }  # fmt: skip
-    roles = {"subject": "SubjID", "trial": "Trial", "choice": "choice", "rt": "rt"}
+    roles = {"subject": "SubjID", "trial": "Trial", "choice": "choice", "rt": "rt",
+             "stimuli": ("value_right-value_left",)}  # fmt: skip
     return made(d, write_csv(root / "snacks.csv", table), roles, sessions=2,
-                absent=("reward", "correct", "ground_truth"), first_stimulus="value_right-value_left")  # fmt: skip
+                absent=("reward", "correct", "ground_truth"))  # fmt: skip
 
 
 def outcomes_in_words(root: Path, rng: Rng) -> Made:

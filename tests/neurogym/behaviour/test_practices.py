@@ -20,7 +20,6 @@ def test_a_table_is_read_right_without_flags(name, tmp_path):
     table = reading.read(made.source)
     assert {role: table.roles.get(role) for role in made.roles} == made.roles
     assert not set(made.absent) & set(table.roles)
-    assert not made.first_stimulus or made.first_stimulus == table.stimuli[0]
     choice = table.join("choice")
     counts = len(table.subjects), len(table.sessions), int((choice < 0).sum()), made.rows or table.n_trials
     assert counts == (made.subjects, made.sessions, made.misses, table.n_trials)
@@ -40,7 +39,7 @@ ROWS = [f"a,{k},{k % 2},{k % 3}" for k in range(30)]
 
 
 @pytest.mark.parametrize(
-    "lines, words",
+    ("lines", "words"),
     [
         (["# made by a script", "", "subject,trial,choice,rt", *ROWS[:9], "# pause", "a,9,1,slow"],
          ["'rt'", "row 10 (line 14)", "'slow'", "--where 'rt != slow'"]),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
+from neurogym.engine.step import CODE, COLUMN_TYPES, RuleTables, distinct
 from neurogym.vector import make_vec
-from neurogym.vector.step import CODE, KINDS, RuleTables, distinct
 
 BITS = {"reward": np.int64, "performance": np.int64, "event": np.uint8, "gt": np.int64}
 
@@ -40,7 +40,7 @@ def test_entries_say_what_rows_say(rows, variant):
     assert code.min() == 0 and code.max() == count - 1
     assert all(np.diff(np.unique(code, return_index=True)[1]) > 0), "entries are numbered as they first occur"
     seen = set()
-    for name, column, table in zip(KINDS, rows, entries, strict=True):
+    for name, column, table in zip(COLUMN_TYPES, rows, entries, strict=True):
         if column is not None:
             np.testing.assert_array_equal(table[code].view(BITS[name]), column.view(BITS[name]))
     for k in range(count):
@@ -63,7 +63,7 @@ def stepped(steps=300, id_="PerceptualDecisionMaking-v0", **kwargs):
 def test_trials_ahead_take_little_memory():
     """What each action earns is kept once for all rows in which it is the same."""
     batch = stepped(3000)
-    pools = batch._pools
+    pools = batch.engine._pools
     assert pools._filled[0] > 1000
     private = sum(pool[0].nbytes for pool in pools.rows.values()) / pools._capacity
     assert private <= pools.rows["ob"][0, 0].nbytes + 4

@@ -161,7 +161,7 @@ def test_a_step_without_infos_does_the_same(id_):
     for _ in range(120):
         actions = reported.action_space.sample()
         *result, infos = reported.step(actions)
-        moved = quiet.move(actions)
+        moved = quiet.engine.step(actions)
         for ours, theirs_ in zip(moved[:4], result, strict=True):
             np.testing.assert_array_equal(ours, theirs_)
         np.testing.assert_array_equal(moved.new_trial, infos["new_trial"])

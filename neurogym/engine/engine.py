@@ -1,0 +1,226 @@
+"""The engine: the only place where several environments are stepped.
+
+An :class:`Engine` steps any environments, each by its own :meth:`~neurogym.engine.stepping.Stepping.step`, in turn; a
+:class:`~neurogym.engine.tables.TableEngine` steps those that are look-ups in tables, all at once. Gymnasium's vector
+environment (:mod:`neurogym.vector`) and Stable-Baselines3's are adapters of an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.engine.making import make_together
+from neurogym.engine.reports import finished_columns
+from neurogym.state import Data, capture, restore
+from neurogym.trials import Info, Trials
+from neurogym.trials.cursor import PreparedTrials, has_trials
+from neurogym.wrappers.stack import Stack
+
+Actions = np.ndarray | Sequence[object]  #: one for each environment
+
+
+class BatchStepResult(NamedTuple):
+    """Result of a step of several environments.
+
+    Attributes:
+        observations: Shape (environments, ...).
+        rewards: Shape (environments,).
+        terminated, truncated: Whether an environment ended, (environments,).
+        new_trial: Whether a trial ended, (environments,).
+        truth: The right action at the row just acted on, (environments, ...), where all environments have one.
+        infos: ``info`` of each environment; empty where environments are stepped by look-up.
+        last_seen: Index of an environment that ended to its last observation.
+    """
+
+    observations: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    new_trial: np.ndarray
+    truth: np.ndarray | None
+    infos: Sequence[Info] = ()
+    last_seen: Mapping[int, np.ndarray] = {}
+
+
+class Engine:
+    """Steps environments one after the other; they may be of any kind.
+
+    Args:
+        envs: Environments with equal spaces.
+
+    Attributes:
+        finished: The trials that ended in the last step, None if none did: equally long arrays with one entry per
+            trial (``env``, ``performance``, ``outcome``, ``choice``, ``rt`` in ms, ``reward``, ``steps``, ``aborts``,
+            durations of periods in ms and every scalar of the trial's record).
+    """
+
+    _observations: list[Any] | None = None  # last observation of each environment
+    _stacks: list[Stack | None] | None = None  # how each shows itself; empty where they cannot wait for each other
+
+    def __init__(self, envs: Sequence[gym.Env]):
+        self.envs = list(envs)
+        self.num_envs = len(self.envs)
+        self.tasks: list[Any] = [env.unwrapped for env in self.envs]
+        self.action_space = self.envs[0].action_space
+        self.finished: dict[str, np.ndarray] | None = None
+        self._compared: object = None  # the last change of parameters when tasks were compared
+        self._alike = False
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether a session has begun in every environment."""
+        return self._observations is not None
+
+    def reset(
+        self, env: np.ndarray, seeds: Sequence[int | None], options: dict[str, Any] | None
+    ) -> tuple[np.ndarray, dict[int, Info]]:
+        """Start a session in some environments.
+
+        Args:
+            env: Their indices.
+            seeds: Seed of each of all environments.
+            options: Passed to each ``reset``.
+
+        Returns:
+            Observations of all environments, and ``info`` of those that were reset.
+        """
+        observations, infos = self._observations or [None] * self.num_envs, dict[int, Info]()
+        for i in env.tolist():
+            observations[i], infos[i] = self.envs[i].reset(seed=seeds[i], options=options)
+        self._observations, self.finished = observations, None
+        return np.stack(observations), infos
+
+    def step(self, actions: Actions) -> BatchStepResult:
+        """Act in every environment. One that terminates is reset in the same step.
+
+        Args:
+            actions: One for each environment.
+
+        Raises:
+            ValueError: If the number of actions is not that of environments, or one is not in the action space.
+            ResetNeeded: If there are no trials yet.
+        """
+        n = self.num_envs
+        if len(actions) != n:
+            raise self.wrong(actions)
+        is_discrete = isinstance(self.action_space, gym.spaces.Discrete)
+        actions = actions.tolist() if is_discrete and isinstance(actions, np.ndarray) else actions
+        observations, rewards, terminated, truncated, infos = map(list, zip(*self._each(actions), strict=True))
+        ended = [bool(info.get("new_trial")) for info in infos]
+        finished = {i: info for i, info in enumerate(infos) if ended[i]}
+        last_seen = {i: observations[i] for i in range(n) if terminated[i] or truncated[i]}
+        for i in last_seen:
+            observations[i], _ = self.envs[i].reset()
+        self.finished = finished_columns(finished) if finished else None
+        self._observations = observations
+        truths = [info["gt"] for info in infos if "gt" in info]
+        return BatchStepResult(
+            np.array(observations),
+            np.array(rewards, float),
+            np.array(terminated, bool),
+            np.array(truncated, bool),
+            np.array(ended),
+            np.array(truths) if len(truths) == n else None,
+            infos,
+            last_seen,
+        )
+
+    def wrong(self, actions: Actions) -> ValueError:
+        """Error for actions that are not one for each environment."""
+        return ValueError(f"expected {self.num_envs} actions of {self.action_space}, got {actions!r}")
+
+    def _each(self, actions: Actions) -> list[tuple[Any, ...]]:
+        """Step each environment and return the results."""
+        if self._stacks is None:
+            self._stacks = self._shown_by()
+        if not self._stacks:
+            return [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
+        results = [task.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
+        self.begin_next([i for i, (ended, *_) in enumerate(results) if ended])
+        each = zip(self.tasks, self._stacks, results, strict=True)
+        return [task.step_result(stack, *result) for task, stack, (_, *result) in each]
+
+    def _shown_by(self) -> list[Stack | None]:
+        """Stacks that show each environment's observations, if wrappers only use hooks; an empty list otherwise."""
+        if not all(map(has_trials, self.envs)) or not all(task.next_by_itself for task in self.tasks):
+            return []
+        stacks = [task.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]
+        return [] if None in stacks else [stack if stack.shows else None for stack in stacks]
+
+    # -- trials that depend on the agent ------------------------------------------------------------------------------
+
+    def begin_next(self, env: Sequence[int]) -> list[tuple[Sequence[int], Trials]]:
+        """Begin the next trial of some environments, each as in an unbatched session.
+
+        Trials that depend on what the agent did cannot be made in advance. Made for each environment by itself, most of
+        the time goes into what all of them have in common; so equal tasks make theirs together.
+
+        Returns:
+            Blocks of trials that were made together, or before, and which environment each trial is of.
+        """
+        tasks, alike = self.tasks, len(env) > 1 and self._are_alike()
+        groups: dict[Hashable, list[int]] = {}
+        for i in env:
+            memory = tasks[i].next_trial_depends_on() if alike else None
+            groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
+        return [(group, self._begin_group([tasks[i] for i in group])) for group in groups.values()]
+
+    def _begin_group(self, several: list[Any]) -> Trials:
+        """Begin trials of tasks with equal descriptions; return the joint block."""
+        if len(several) == 1:
+            several[0].begin_next()
+            return several[0].cursor.block
+        block = make_together(several)
+        for k, task in enumerate(several):
+            task.begin_trial(block, k)
+        return block
+
+    def _are_alike(self) -> bool:
+        """Whether all tasks have equal parameters; checked again after any change of parameters."""
+        first, *rest = self.tasks
+        if not first.groups_trials:
+            return False
+        if self._compared is not PreparedTrials.last_drop:
+            self._alike = all(task.groups_trials and task.has_parameters_of(first) for task in rest)
+            self._compared = PreparedTrials.last_drop
+        return self._alike
+
+    # -- parameters, records and state --------------------------------------------------------------------------------
+
+    def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
+        """Records of the present trials of some environments, name to array.
+
+        Args:
+            env: Indices of environments, shape (n,).
+        """
+        return finished_columns({i: {"trial": self.tasks[i].trial} for i in env.tolist()})
+
+    def update(self, **changes: object) -> None:
+        """Change parameters of every task; see :meth:`neurogym.core.TrialEnv.update`."""
+        for task in self.tasks:
+            task.update(**changes)
+
+    def state(self) -> Data:
+        """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`)."""
+        return {"envs": [capture(env) for env in self.envs]}
+
+    def set_state(self, state: Data) -> None:
+        """Continue from what :meth:`state` returned, in an engine made in the same way.
+
+        Raises:
+            ValueError: If the state belongs to other environments, or is not what :meth:`state` returns.
+        """
+        if len(state["envs"]) != self.num_envs:
+            raise ValueError(f"the saved state is of {len(state['envs'])} environments, not {self.num_envs}")
+        for env, saved in zip(self.envs, state["envs"], strict=True):
+            restore(env, saved)
+        self._compared = None  # parameters were saved, too
+
+    def close(self) -> None:
+        """Close every environment."""
+        for env in self.envs:
+            env.close()

@@ -1,0 +1,244 @@
+"""Environments stepped as arrays.
+
+Each environment keeps its own generator and makes its own blocks of trials, exactly as it would alone; the blocks lie
+side by side in one pool per field, and a step of all environments is a handful of array look-ups. Where a trial depends
+on what the agent did, a block is one trial, made when the one before has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.engine.engine import Actions, BatchStepResult, Engine
+from neurogym.engine.pools import Pools
+from neurogym.engine.step import EndedTrials, advance
+from neurogym.state import Data, capture
+from neurogym.trials import Info, Trials
+from neurogym.trials.cursor import PreparedTrials
+from neurogym.trials.events import OUTCOMES
+from neurogym.wrappers.base import no_action
+from neurogym.wrappers.stack import Stack
+
+
+class TableEngine(Engine):
+    """Steps environments as arrays.
+
+    Args:
+        envs: Environments with equal stacks, each a declared rule with wrappers that only use the hooks.
+
+    Attributes:
+        record: Records of the trials in ``finished``.
+    """
+
+    def __init__(self, envs: Sequence[gym.Env]):
+        super().__init__(envs)
+        self._stack = Stack(envs[0])
+        rule = self.tasks[0].rule
+        assert rule is not None, "the stack is not batchable"
+        self._pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold)
+        self._jumps = bool(rule.jumps)
+        self._stale: set[int] = set()  # environments with outdated trials
+        self._looked: object = None  # the last change of a parameter when they were looked for
+        self.record: dict[str, np.ndarray] = {}
+        self._forget(np.arange(self.num_envs))
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether a session has begun in every environment."""
+        return bool(self._pools.rows)
+
+    def _forget(self, i: np.ndarray) -> None:
+        """Reset the last actions and rewards of environments ``i``."""
+        if len(i) == self.num_envs:
+            self._actions: np.ndarray = np.stack([no_action(self.action_space)] * self.num_envs)
+            self._rewards: np.ndarray = np.zeros(self.num_envs)
+            self._last_gt: np.ndarray | None = None
+            return
+        self._actions, self._rewards = self._actions.copy(), self._rewards.copy()
+        self._actions[i] = self._rewards[i] = 0
+        if self._last_gt is not None:
+            self._last_gt = self._last_gt.copy()
+            self._last_gt[i] = 0
+
+    def reset(
+        self, env: np.ndarray, seeds: Sequence[int | None], options: dict[str, Any] | None
+    ) -> tuple[np.ndarray, dict[int, Info]]:
+        """Start a session in some environments; see :meth:`Engine.reset`."""
+        for i in env.tolist():
+            task = self.tasks[i]
+            self.envs[i].reset(seed=seeds[i], options=options)
+            if options or not self._stack.ahead:  # the first trial is one of its own
+                self._take(i, task.cursor.block)
+            else:
+                self._pools.load(i, task.ahead.block)
+        self._pools.begin(env)
+        self._pools.forget_sums(env)
+        self._forget(env)
+        self.finished = None
+        return self._observed(), {}
+
+    # -- stepping -----------------------------------------------------------------------------------------------------
+
+    def step(self, actions: Actions) -> BatchStepResult:
+        """Act in every environment; see :meth:`Engine.step`."""
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
+            raise self.wrong(actions)
+        pools = self._pools
+        skipped = pools.jumps(actions, self.tasks[0].most_steps) if self._jumps else None
+        result = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
+        if result is None:
+            raise self.wrong(actions)
+        rewards, new_trial, truth, ended = result
+        if skipped is not None:
+            before = pools.skip(skipped, new_trial)
+            ended = None if ended is None else self._counted(ended, before)
+        self._actions, self._rewards, self._last_gt = actions, rewards, truth
+        self.finished = None
+        if ended is not None:
+            self.finished = self._columns_of(ended, actions)
+            if self._stack.ahead:
+                for i in self._used_up(ended.env):
+                    self._refill(i)
+            else:
+                self._follow(ended, actions)
+        never = np.zeros((2, self.num_envs), bool)
+        return BatchStepResult(self._observed(), rewards, never[0], never[1], new_trial, truth)
+
+    def _counted(self, ended: EndedTrials, skipped: np.ndarray) -> EndedTrials:
+        """Trials that ended, without the rows that they skipped; their tasks are told where they ended."""
+        for i, rows in zip(ended.env.tolist(), skipped.tolist(), strict=True):
+            self.tasks[i].cursor.skipped = rows
+        env, trial, outcome, steps, *rest = ended
+        return EndedTrials(env, trial, outcome, steps - skipped, *rest)
+
+    def _columns_of(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
+        """Trials that ended, in the format of ``finished``."""
+        self.record = record = self._pools.records.of(ended.env, ended.trial)
+        of_step = {
+            "env": ended.env,
+            "performance": ended.performance,
+            "outcome": OUTCOMES[ended.outcome],
+            "choice": actions[ended.env],
+            "rt": ended.reaction * float(self.tasks[0].dt),
+            "reward": ended.reward,
+            "steps": ended.steps,
+            "aborts": ended.aborts,
+        }
+        return {**of_step, **record, **of_step}  # in this order, but what is called the same is not the record's
+
+    def _observed(self) -> np.ndarray:
+        return self._stack.observe(self._pools.field("ob"), self._actions, self._rewards, self._field)
+
+    def _field(self, name: str) -> np.ndarray:
+        if name != "last_gt":
+            return self._pools.field(name)
+        return np.zeros_like(self._pools.field("gt")) if self._last_gt is None else self._last_gt
+
+    # -- trials -------------------------------------------------------------------------------------------------------
+
+    def _refill(self, i: int) -> None:
+        """Make the next block of trials of environment ``i``, and keep its rows only in the pools."""
+        block = self.tasks[i].make_ahead()
+        self._pools.load(i, block)
+        block.free_rows()
+        self._pools.begin(i)
+        self._stale.discard(i)
+
+    def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
+        """Records of the present trials of some environments; see :meth:`Engine.present`."""
+        return self._pools.records.of(env, self._pools.trial[env])
+
+    def _used_up(self, env: np.ndarray) -> list[int]:
+        """Environments that need new trials because none is left or a parameter has changed."""
+        over = env[self._pools.trial.take(env) >= self._pools.n_trials.take(env)].tolist()
+        if self._looked is not PreparedTrials.last_drop:
+            self._looked = PreparedTrials.last_drop
+            self._stale = {i for i, task in enumerate(self.tasks) if task.ahead.is_stale}
+        if not self._stale:
+            return over
+        return sorted({*over, *(i for i in self._stale.intersection(env.tolist()) if self.tasks[i].ahead.is_stale)})
+
+    def _follow(self, ended: EndedTrials, actions: np.ndarray) -> None:
+        """Make the next trial of environments whose trials depend on the agent, each as in an unbatched session."""
+        indices = ended.env.tolist()
+        how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
+        for i, *trial in zip(indices, *[column.tolist() for column in how], strict=True):
+            self.tasks[i].follow(*trial)
+        for env, block in self.begin_next(indices):
+            if len(env) == 1:
+                self._pools.load(env[0], block)
+            else:
+                self._pools.load_each(np.array(env), block)
+        self._pools.begin(ended.env)
+
+    def _take(self, i: int, block: Trials) -> None:
+        """Load trials of environment ``i``, to be followed by newly made trials."""
+        self.tasks[i].ahead.clear()
+        self._stale.add(i)
+        self._pools.load(i, block)
+
+    def close(self) -> None:
+        """Close every environment and free the trials."""
+        super().close()
+        self._pools = Pools(self.num_envs, self._pools.hold)
+        for task in self.tasks:
+            task.ahead.restart()
+            task.cursor.leave()
+
+    def state(self) -> Data:
+        """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`).
+
+        Raises:
+            ResetNeeded: If there are no trials yet.
+        """
+        if not self.is_reset:
+            raise gym.error.ResetNeeded("there are no trials yet: call reset() first")
+        last_gt = np.zeros(0) if self._last_gt is None else self._last_gt
+        return {
+            "envs": [
+                capture(env, trial=task.ahead.block is None) for env, task in zip(self.envs, self.tasks, strict=True)
+            ],
+            "batch": self._pools.state(),
+            "seen": [np.array(values) for values in (self._actions, self._rewards, last_gt)],
+        }
+
+    def set_state(self, state: Data) -> None:
+        """Continue from what :meth:`state` returned; see :meth:`Engine.set_state`."""
+        if "batch" not in state:
+            raise ValueError("the saved state is of environments that are stepped one after the other")
+        super().set_state(state)
+        self._looked = None
+        for i, task in enumerate(self.tasks):
+            if task.ahead.block is not None:
+                self._pools.load(i, task.ahead.block)
+                task.ahead.block.free_rows()
+            elif self._stack.ahead:
+                self._take(i, task.cursor.block)
+            else:
+                self._pools.load(i, task.cursor.alone())
+        self._pools.set_state(state["batch"])
+        self._actions, self._rewards, last_gt = self._checked(state["seen"])
+        self._last_gt = last_gt if len(last_gt) else None
+
+    def _checked(self, seen: list[np.ndarray]) -> list[np.ndarray]:
+        """What the agents saw last, if it has the shapes and types of this batch.
+
+        Raises:
+            ValueError: If it has not.
+        """
+        actions, rewards, last_gt = seen
+        n = self.num_envs
+        if (
+            actions.shape != (n,)
+            or actions.dtype.kind not in "iub"
+            or not all(self.action_space.contains(action) for action in actions)
+        ):
+            raise ValueError(f"the last actions: expected {n} of {self.action_space}, got {actions!r}")
+        if rewards.shape != (n,) or rewards.dtype.kind != "f" or len(last_gt) not in (0, n):
+            raise ValueError(f"the last rewards and ground truths: expected {n} numbers each, got {seen[1:]!r}")
+        return seen
