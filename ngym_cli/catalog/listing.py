@@ -305,8 +305,10 @@ LISTINGS = {
 }
 
 #: Words that mean a listing.
-MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs",
-         "datasets": "data", "tables": "data"}  # fmt: skip
+OTHER_LISTING_NAMES = {
+    "algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs",
+    "datasets": "data", "tables": "data",
+}  # fmt: skip
 
 
 def singular(kind: str) -> str:
@@ -329,7 +331,7 @@ def rows(
     Raises:
         UserError: if there is no such listing, or it has no such filter.
     """
-    kind = MEANT.get(kind, kind)
+    kind = OTHER_LISTING_NAMES.get(kind, kind)
     check_known("listing", kind, LISTINGS)
     chosen_filters = {name: value for name, value in filters.items() if value}
     for name in chosen_filters:
