@@ -13,7 +13,7 @@ from neurogym.plotting.frames import picture
 from neurogym.state import snapshot
 from neurogym.trials import Info, ResetResult, Trials
 from neurogym.trials.cursor import PreparedTrials
-from neurogym.trials.events import TABLES
+from neurogym.trials.events import EVENT_TABLES
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
@@ -190,7 +190,7 @@ class Session(Stepping):
             return
         self._is_settled = True
         trial, step = self.cursor.alone(), self.cursor.step
-        for table in TABLES:
+        for table in EVENT_TABLES:
             trial.fields.pop(table, None)
         self.rule.compile(trial, self.abort)  # type: ignore[union-attr]
         self.cursor.enter(trial, 0)
