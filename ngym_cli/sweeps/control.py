@@ -19,7 +19,7 @@ from ngym_cli.sweeps.launchers import JobSpec
 from ngym_cli.sweeps.recipe import Recipe, SweepRequest
 from ngym_cli.sweeps.results import SweepDocument
 
-INTERRUPTED = 130
+INTERRUPTED_CODE = 130
 
 #: Words in place of a recipe.
 ACTIONS = ("status", "resume")
@@ -226,7 +226,7 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
         tables.print_result(terminal.console(), sweep, document)
     if interrupted:
         err.print(f"interrupted; {terminal.quoted('ngym', 'sweep', 'resume', sweep.name)} continues", soft_wrap=True)
-        return INTERRUPTED
+        return INTERRUPTED_CODE
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 
