@@ -20,15 +20,23 @@ from ngym_cli.training.request import RunRequest
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from stable_baselines3.common.callbacks import BaseCallback
 
 #: Kinds of parts by the name of the argument.
-PARTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
-#: Table of results; the second where pandas is not installed.
-DataTable: TypeAlias = "pd.DataFrame | pa.Table"
+EXTENSION_ARGUMENTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
+#: Table of results; a pyarrow.Table where pandas is not installed, which type checkers do not consider.
+DataTable: TypeAlias = "pd.DataFrame"
 Part = str | type
 ValuesByName = Mapping[str, Any]
 Wrapper = str | type | tuple[str | type, ValuesByName]
 Wrappers = str | Sequence[Wrapper]
+#: Names of columns, as a list or separated by commas.
+Columns = str | Sequence[str]
+#: Units that an evaluation perturbs, as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also several of these.
+PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
+#: Callbacks of a run: classes, references, objects of Stable-Baselines3, functions of (locals, globals).
+Callback: TypeAlias = "Part | BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool | None]"
+Callbacks: TypeAlias = "Callback | Sequence[Callback]"
 
 
 def flat(given: Mapping[str, Any], convert: Callable[[Option, Any], Any] | None = None) -> dict[str, Any]:
@@ -99,8 +107,8 @@ def plain(option: Option, value: Any) -> Any:
     """Return a value in the form of a configuration: parts as references, arrays as lists."""
     if option.kind == "wrappers":
         return stack(value)
-    if option.entry in PARTS:
-        kind = PARTS[option.entry]
+    if option.entry in EXTENSION_ARGUMENTS:
+        kind = EXTENSION_ARGUMENTS[option.entry]
         if option.kind != "words":
             return reference_of(kind, value)
         return [reference_of(kind, part) for part in (value if isinstance(value, list | tuple) else [value])]
@@ -175,7 +183,7 @@ def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
 
 
 #: Rows of a table in the HTML of an object.
-SHOWN = 14
+MAX_HTML_ROWS = 14
 
 
 def frame_of_trials(table: Mapping[str, np.ndarray]) -> DataTable:
@@ -233,6 +241,6 @@ def html(title: str, rows: Mapping[str, object]) -> str:
 
     if not rows:
         return ""
-    shown = list(rows.items())[:SHOWN]
+    shown = list(rows.items())[:MAX_HTML_ROWS]
     cells = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in shown)
     return f"<div><b>{escape(title)}</b><table>{cells}</table></div>"

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import processes
 from ngym_cli.api import running, settings
@@ -26,6 +26,7 @@ from ngym_cli.training.request import RunRequest
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ngym_cli.api.options import VariedOptions
     from ngym_cli.sweeps.folder import SweepFolder
     from ngym_cli.sweeps.results import BestSetting
     from ngym_cli.sweeps.status import RunRow
@@ -59,7 +60,7 @@ def sweep(
     name: str | None = None,
     sweeps_root: str | Path = "sweeps",
     trust: bool = False,
-    **varied: object,
+    **varied: Unpack[VariedOptions],
 ) -> Sweep:
     """Train many agents and return the sweep; the same call again continues an interrupted sweep.
 
@@ -325,7 +326,7 @@ def reproduce(
     given = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
              "first_seed": first_seed, "launch": launch, "reproductions": root, "trust": trust}  # fmt: skip
     code = reproduction.reproduce(checked(ReproduceRequest, given, spelling="python"))
-    if code == control.INTERRUPTED:
+    if code == control.INTERRUPTED_CODE:
         raise KeyboardInterrupt("interrupted; the same call continues")
     place = root / collection.find(paper).id
     if not (place / reproduction.CLAIMS).is_file():

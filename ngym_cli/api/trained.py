@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.api.results import as_image, scores_in_words
+from ngym_cli.api.settings import PerturbedUnits
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
@@ -27,16 +28,15 @@ if TYPE_CHECKING:
 
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent, Move, State, StepModule
+    from ngym_cli.api.options import EvaluateOptions
     from ngym_cli.config import RunConfig
 
-#: Units that an evaluation perturbs, as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also several of these.
-PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
-OF_THE_COMMAND = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
+EVAL_COMMAND_OPTIONS = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
 
 
 @in_python_words
-def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: bool = False) -> Run:
+def load(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, trust: bool = False) -> Run:
     """Return a run with trials, evaluations, figures and trained agent.
 
     Args:
@@ -65,7 +65,7 @@ def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> 
     """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
     run = arguments.get("self")
     task = run.config.task if isinstance(run, Run) else None
-    settings.refuse_entry_of_table(name, value, keyword_options(EvalRequest, OF_THE_COMMAND), task)
+    settings.refuse_entry_of_table(name, value, keyword_options(EvalRequest, EVAL_COMMAND_OPTIONS), task)
 
 
 class Run(WithFigures):
@@ -127,15 +127,28 @@ class Run(WithFigures):
         found = self.manifest().get("performance")
         return None if found is None else float(found)
 
+    @overload
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: None = None, **request: Unpack[EvaluateOptions]
+    ) -> Evaluation: ...
+
+    @overload
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: str, **request: Unpack[EvaluateOptions]
+    ) -> list[Evaluation]: ...
+
     @in_python_words
-    @with_keywords(EvalRequest, OF_THE_COMMAND, _refuse_entry)
-    def evaluate(self, trials: int | None = None, **request: Any) -> Any:
+    @with_keywords(EvalRequest, EVAL_COMMAND_OPTIONS, _refuse_entry)
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: str | None = None, **request: Unpack[EvaluateOptions]
+    ) -> Evaluation | list[Evaluation]:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
 
         Units to perturb are written as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also a list of these.
 
         Args:
             trials: number of trials (2,000; for images 200).
+            checkpoints: evaluate checkpoints: ``all``, ``best``, or numbers of steps separated by commas.
             **request: options of ``ngym eval``; settings of the task that differ from training are dictionaries;
                 ``compare`` may be a DataFrame, a dict of arrays or a list of dicts.
 
@@ -149,10 +162,12 @@ class Run(WithFigures):
         from ngym_cli.fitting.stored_tables import stored_table
 
         if request.get("compare") is not None:
-            request["compare"] = stored_table(request["compare"], runs.ROOT)
-        made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", OF_THE_COMMAND, eval_value)
+            request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)
+        arguments = {"trials": trials, "checkpoints": checkpoints, **request}
+        made = read_keywords(EvalRequest, arguments, "argument", EVAL_COMMAND_OPTIONS, eval_value)
         made = made.model_copy(update={"trust": self._trust})
-        evaluations = [Evaluation(folder, self._trust) for _, folder in evaluate([str(self.path)], runs.ROOT, made)]
+        folders = [folder for _, folder in evaluate([str(self.path)], runs.RUNS_ROOT, made)]
+        evaluations = [Evaluation(folder, self._trust) for folder in folders]
         return evaluations if made.checkpoints is not None else evaluations[0]
 
     @in_python_words
@@ -177,7 +192,7 @@ class Run(WithFigures):
         """
         from ngym_cli.figures import report
 
-        return report.report(str(self.path), runs.ROOT, settings.path(out), self._trust, overwrite=True)
+        return report.report(str(self.path), runs.RUNS_ROOT, settings.path(out), self._trust, overwrite=True)
 
     @cached_property
     def agent(self) -> LoadedAgent:

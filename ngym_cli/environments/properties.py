@@ -36,10 +36,10 @@ TRIALS_SEEN = 16
 
 
 #: Columns with given or correct answers, as opposed to conditions.
-ANSWERS = ("ground_truth", "choice")
+ANSWER_COLUMNS = ("ground_truth", "choice")
 
 #: A condition with more values than this is not broken down value by value.
-MOST_VALUES = 12
+MAX_CONDITION_VALUES = 12
 
 
 @dataclass(frozen=True)
@@ -304,10 +304,11 @@ def _try_out(env: gym.Env, inner: TrialEnv) -> str:
 
 def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
     """Return a task's conditions with a few known values, answers excluded."""
-    return [name for name, values in conditions.items() if (_few(values) or name == "task") and name not in ANSWERS]
+    broken_down = [name for name, values in conditions.items() if _few(values) or name == "task"]
+    return [name for name in broken_down if name not in ANSWER_COLUMNS]
 
 
 def _few(values: Any) -> bool:
     from neurogym.sampling.distributions import Distribution
 
-    return not isinstance(values, Distribution) and 1 < len(values) <= MOST_VALUES and np.ndim(values[0]) == 0
+    return not isinstance(values, Distribution) and 1 < len(values) <= MAX_CONDITION_VALUES and np.ndim(values[0]) == 0

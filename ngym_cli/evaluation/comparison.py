@@ -30,7 +30,7 @@ from ngym_cli.fitting.settings import read_table
 from ngym_cli.runs.records import AnimalComparison, StatisticRecord
 
 #: Bootstrap draws behind the standard errors.
-DRAWS = 100
+SE_DRAWS = 100
 SIGNED = "signed "  #: prefix of strengths that have the side of the correct choice
 
 
@@ -67,7 +67,7 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     if reason:
         left_out.append(f"threshold, slope and accuracy by level: {reason}")
     strength = STRENGTH if not reason and "outcome" in animal_table else None
-    comparisons = statistics(table, animal_table, strength=strength, n_boot=DRAWS)
+    comparisons = statistics(table, animal_table, strength=strength, n_boot=SE_DRAWS)
     ours, described = _described(table, animal), describe_pooled(animal)
     if ours is not None and ours.evidence != described.evidence:
         ours = replace(ours, pse=None, threshold=None, slope=None)  # on other axes

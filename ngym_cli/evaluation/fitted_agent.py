@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OPEN, STIMULI = "fitted_open", "fitted_stimuli"
 #: NAME=COLUMN with a factor and an offset; ``signed COLUMN`` is negative where the first choice is correct.
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
-SOURCE = re.compile(rf"([^=]+)=((?:signed )?\w+)(?:\*([-+]?{_NUMBER}))?([-+]{_NUMBER})?")
+SOURCE_PATTERN = re.compile(rf"([^=]+)=((?:signed )?\w+)(?:\*([-+]?{_NUMBER}))?([-+]{_NUMBER})?")
 SIGNED = "signed "  #: prefix of a strength that has the sign of the correct side
 
 
@@ -66,7 +66,7 @@ def stimuli_of(
     """
     requested: dict[str, tuple[str, float, float]] = {}
     for entry in split_entries(text or ""):
-        match = SOURCE.fullmatch(entry)
+        match = SOURCE_PATTERN.fullmatch(entry)
         if match is None:
             raise UserError(f"{flag} '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
         if match[1].strip() in requested:

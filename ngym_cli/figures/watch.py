@@ -129,14 +129,14 @@ def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: f
     Raises:
         UserError: on an unknown format, or if the file exists or cannot be written.
     """
-    from ngym_cli.figures.files import FORMATS, save_figure
+    from ngym_cli.figures.files import FIGURE_FORMATS, save_figure
     from ngym_cli.figures.style import styled
 
     if out is not None:
         check_place(out, overwrite)
     path = out or source.run.path / "figures" / "watch.png"
     kind = path.suffix.removeprefix(".")
-    check_known("format", kind, (*FORMATS, *FILMS))
+    check_known("format", kind, (*FIGURE_FORMATS, *FILMS))
     with styled():
         figure = trials_figure(trials)
         if kind in FILMS:

@@ -18,7 +18,7 @@ from neurogym.messages.plain_data import plain
 from ngym_cli.config.extensions import user_errors
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.fitting import posterior, registry, validation
-from ngym_cli.fitting.folder import LAPLACE, POLICY, SUBJECTS, FitFolder, ModelRecord, TimeScoreRecord
+from ngym_cli.fitting.folder import LAPLACE, POLICY, SUBJECTS_FILE, FitFolder, ModelRecord, TimeScoreRecord
 from ngym_cli.fitting.request import FitSettings, fixed_values, formulas
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
@@ -215,7 +215,7 @@ def stored_laplace(arrays: Mapping[str, np.ndarray], subject: int) -> tuple[np.n
 
 def folder_of(folder: FitFolder, subject: int) -> FitFolder:
     """Return the folder of the fits of a subject, given by number."""
-    return FitFolder(folder.path / SUBJECTS / f"{subject:05d}")
+    return FitFolder(folder.path / SUBJECTS_FILE / f"{subject:05d}")
 
 
 def fit_subject(folder: FitFolder, subject: int) -> None:
@@ -303,7 +303,7 @@ def clear(path: Path) -> None:
     """Remove the fits of single subjects after they were joined."""
     import shutil
 
-    shutil.rmtree(path / SUBJECTS, ignore_errors=True)
+    shutil.rmtree(path / SUBJECTS_FILE, ignore_errors=True)
 
 
 MOST_POINTS = 4000  #: points that are kept

@@ -32,7 +32,7 @@ from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
 #: Folder with the fits of single subjects, until all are there.
-SUBJECTS = "subjects"
+SUBJECTS_FILE = "subjects"
 #: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
 POLICY = "policy"
 #: Prefix of the point and covariance of the parameters of these policies in the unbounded scale.

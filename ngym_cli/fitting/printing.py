@@ -18,9 +18,9 @@ from ngym_cli.fitting.folder import (
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
 #: Most parameters of a model that are printed.
-MOST = 12
+MAX_PRINTED_PARAMETERS = 12
 #: Rows of the table that are no models of their own.
-KINDS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
+BASELINE_LABELS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
 
 
 def show(record: FitRecord) -> None:
@@ -53,10 +53,14 @@ def show(record: FitRecord) -> None:
             out.print(f"{label}, {who}")
             marks = about.get("marks", {}).get(who, {})
             print_columns(
-                [parameter_cells(name, Estimate.from_record(p), marks) for name, p in rows_of_subject[:MOST]], indent=2
+                [
+                    parameter_cells(name, Estimate.from_record(p), marks)
+                    for name, p in rows_of_subject[:MAX_PRINTED_PARAMETERS]
+                ],
+                indent=2,
             )
-            if len(rows_of_subject) > MOST:
-                out.print(f"  and {len(rows_of_subject) - MOST} more in fit.json")
+            if len(rows_of_subject) > MAX_PRINTED_PARAMETERS:
+                out.print(f"  and {len(rows_of_subject) - MAX_PRINTED_PARAMETERS} more in fit.json")
             for note in about.get("notes", {}).get(who, []):
                 out.print(f"  note: {note}", soft_wrap=True)
     if record.get("design"):
@@ -111,7 +115,7 @@ def parameter_cells(name: str, estimate: Estimate, marks: Mapping[str, str]) -> 
 
 def with_kind(name: str) -> str:
     """Return the name of a row of scores, with what the row is if that is no model of the user's."""
-    return f"{name} ({KINDS[name]})" if name in KINDS else name
+    return f"{name} ({BASELINE_LABELS[name]})" if name in BASELINE_LABELS else name
 
 
 def score_cells(score: ScoreRecord) -> list[str]:

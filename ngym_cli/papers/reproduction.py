@@ -62,7 +62,7 @@ def reproduce(request: ReproduceRequest) -> int:
     rows, interrupted = _train(paper, planned, root, launch, launcher)
     if interrupted:
         terminal.console(stderr=True).print("interrupted; the same command goes on", soft_wrap=True)
-        return control.INTERRUPTED
+        return control.INTERRUPTED_CODE
     if planned and not any(engine.is_done(each.path) for each in planned.values()):
         _print_failures(rows)
         return 1

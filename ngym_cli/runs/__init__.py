@@ -12,7 +12,7 @@ from ngym_cli.runs.folder import (
     FIT,
     MODEL,
     QUIET,
-    ROOT,
+    RUNS_ROOT,
     TRIALS,
     RunFolder,
     create,
@@ -27,7 +27,7 @@ from ngym_cli.runs.folder import (
     refuse_if_running_elsewhere,
     safe_name,
 )
-from ngym_cli.runs.records import STATES
+from ngym_cli.runs.records import RUN_STATES
 
 __all__ = [
     "CONFIG",
@@ -37,9 +37,9 @@ __all__ = [
     "MANIFEST",
     "MODEL",
     "QUIET",
-    "ROOT",
+    "RUNS_ROOT",
     "RunFolder",
-    "STATES",
+    "RUN_STATES",
     "TRIALS",
     "clear_leftovers",
     "create",

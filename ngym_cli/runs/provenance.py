@@ -18,7 +18,7 @@ from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.runs.records import Manifest, RunState
 
 #: Folder that holds the packages of this project: the checkout, or the folder of installed packages.
-SOURCE = Path(__file__).resolve().parents[2]
+PACKAGES_FOLDER = Path(__file__).resolve().parents[2]
 
 #: Packages whose versions decide what a run computes.
 PACKAGES = (
@@ -53,7 +53,7 @@ def opening(config: RunConfig, settings: dict[str, Any], facts: TaskProperties, 
         "process": runs.this_process(),
         "machine": machine(threads),
         "versions": versions(),
-        "git": git_state(SOURCE),
+        "git": git_state(PACKAGES_FOLDER),
     }
     if code := trust.record(config):
         manifest["code"] = code

@@ -23,7 +23,7 @@ from ngym_cli.processes import RunProcess
 
 #: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
 RunState = Literal["running", "finished", "interrupted", "failed", "crashed"]
-STATES: tuple[str, ...] = get_args(RunState)
+RUN_STATES: tuple[str, ...] = get_args(RunState)
 
 
 def _is_moment(text: str) -> str:

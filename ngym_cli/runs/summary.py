@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngym_cli.environments.properties import ANSWERS, MOST_VALUES, listed_conditions
+from ngym_cli.environments.properties import ANSWER_COLUMNS, MAX_CONDITION_VALUES, listed_conditions
 from ngym_cli.runs.records import ConditionRecord, Summary
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
 
@@ -66,8 +66,8 @@ def condition_names(conditions: Mapping[str, object], table: Mapping[str, np.nda
     """
     if conditions:
         return [name for name in listed_conditions(conditions) if name in table]
-    listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MOST_VALUES]
-    return [name for name in listed if name not in ANSWERS]
+    listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MAX_CONDITION_VALUES]
+    return [name for name in listed if name not in ANSWER_COLUMNS]
 
 
 def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:

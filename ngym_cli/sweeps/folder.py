@@ -36,7 +36,7 @@ from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.terminal import Row
 
-ROOT = Path("sweeps")
+SWEEPS_ROOT = Path("sweeps")
 RECIPE, LIST, RUNS, ERRORS, DRAWN, STUDY = "recipe.toml", "list.json", "runs", "errors", "drawn", "study.jsonl"
 
 #: Largest list of runs that is read (bytes).
@@ -231,7 +231,7 @@ def load(path: Path) -> SweepFolder:
     return SweepFolder(path, recipe, entries)
 
 
-def find(reference: str, root: Path = ROOT) -> SweepFolder:
+def find(reference: str, root: Path = SWEEPS_ROOT) -> SweepFolder:
     """Return a sweep by folder, by name below ``root``, or ``latest``.
 
     Raises:
@@ -240,13 +240,13 @@ def find(reference: str, root: Path = ROOT) -> SweepFolder:
     return load(finding.find("sweep", reference, root))
 
 
-def named(word: str, root: Path = ROOT) -> SweepFolder | None:
+def named(word: str, root: Path = SWEEPS_ROOT) -> SweepFolder | None:
     """Return the sweep that a word among runs and figures refers to, by folder or name; None if no sweep matches."""
     path = None if word == finding.LATEST else finding.match("sweep", word, root)
     return None if path is None else load(path)
 
 
-def find_all(root: Path = ROOT) -> list[SweepFolder]:
+def find_all(root: Path = SWEEPS_ROOT) -> list[SweepFolder]:
     """Return the sweeps below a folder, oldest first; damaged sweeps are skipped."""
     sweeps = []
     for path in finding.find_all("sweep", root):

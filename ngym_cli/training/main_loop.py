@@ -41,7 +41,7 @@ class RunResult:
 
     Attributes:
         run: the run folder.
-        status: one of ``runs.STATES``.
+        status: one of ``runs.RUN_STATES``.
         summary: the final evaluation, as in ``ngym_cli.evaluation.fresh_trials.summarise``.
     """
 
@@ -71,7 +71,7 @@ class Hooks:
 
 def train(
     config: RunConfig,
-    root: Path = runs.ROOT,
+    root: Path = runs.RUNS_ROOT,
     name: str | None = None,
     overwrite: bool = False,
     hooks: Hooks | None = None,
@@ -129,11 +129,11 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         runs.refuse_if_running_elsewhere(run, manifest)
         resolved = reopen(run, trust)
         hooks.announce(resolved.config, resolved.properties)
-        saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
+        saved, complaints = checkpoints.latest(run.path / checkpoints.CHECKPOINTS_FOLDER)
         learning = _build(resolved, saved)
         missing = {} if saved or "chance" in manifest else resolved.properties.references  # killed while it was built
         with _writing(run):
-            checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
+            checkpoints.discard_after(run.path / checkpoints.CHECKPOINTS_FOLDER, saved.step if saved else -1)
             again = provenance.reopening(manifest, saved.step if saved else 0, processes.learning_threads())
             run.update(**again, **missing, **learning.origin)
         return _learn(run, resolved, learning, hooks, saved, complaints)
@@ -244,7 +244,7 @@ def _learn(
         complaints: checkpoints that were passed over, with the reason.
     """
     with _failures(run, resolved.config) as failures, contextlib.closing(learning.venv), _writing(run):
-        with checkpoints.fitting(saved):
+        with checkpoints.fitting(saved) if saved else contextlib.nullcontext():
             session = failures.session = _session(run, resolved, learning, hooks, saved)
         with session.shown(), stopping_on_signals(session.stop, session.curves.display.say):
             for line in _first_lines(resolved, learning, complaints):
@@ -279,7 +279,7 @@ def _session(
         recorder.describe(stage.number, stage.config.task, stage.properties.dt, stage.properties.rt_from)
     display = hooks.make_display(config, properties, run.path)
     board = _board(run, config, state.get("board"), display)
-    model, venv, folder = learning.model, learning.venv, run.path / checkpoints.FOLDER
+    model, venv, folder = learning.model, learning.venv, run.path / checkpoints.CHECKPOINTS_FOLDER
 
     def write(step: int, state: dict[str, object]) -> Path:
         return checkpoints.write(folder, step, model, venv, state)
@@ -366,7 +366,7 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        checkpoints_kept = checkpoints.found_in(run.path / checkpoints.FOLDER)
+        checkpoints_kept = checkpoints.found_in(run.path / checkpoints.CHECKPOINTS_FOLDER)
         rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "there is no checkpoint yet"
         reason = f"{error.strerror or one_line(error)}; {rest}; ngym run --resume continues it"
         raise UserError(f"cannot write run folder {run.path}: {reason}") from error

@@ -82,7 +82,9 @@ class ResolvedRun:
         return Until.asked(config.until, config.until_performance, self.properties, config.timesteps)
 
 
-def prepare(config: RunConfig, root: Path = runs.ROOT, name: str | None = None, overwrite: bool = False) -> ResolvedRun:
+def prepare(
+    config: RunConfig, root: Path = runs.RUNS_ROOT, name: str | None = None, overwrite: bool = False
+) -> ResolvedRun:
     """Return a new run with every default spelled out; nothing is written, and torch is not imported.
 
     Args:

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.agents import ModelParameter, positive
-from neurogym.behaviour.models.responses import FREE, STEP, TINY, Gradient, Values
+from neurogym.behaviour.models.responses import FREE, STEP_V, TINY, Gradient, Values
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
 #: Points of the quadrature over decision times, and the longest of these in s.
@@ -104,14 +104,14 @@ class BallisticResponse:
         by_evidence = np.zeros(evidence.shape)
         for column in range(self.options):
             step = np.zeros(self.options)
-            step[column] = STEP
+            step[column] = STEP_V
             by_evidence[:, column] = self._log(evidence + step, p, trials) - self._log(evidence - step, p, trials)
         by = {}
         for each in self.parameters:
-            width = STEP * np.maximum(np.abs(p[each.name]), 1e-2)
+            width = STEP_V * np.maximum(np.abs(p[each.name]), 1e-2)
             high, low = {**p, each.name: p[each.name] + width}, {**p, each.name: p[each.name] - width}
             by[each.name] = (self._log(evidence, high, trials) - self._log(evidence, low, trials)) / (2 * width)
-        return Gradient(log, by_evidence / (2 * STEP), by)
+        return Gradient(log, by_evidence / (2 * STEP_V), by)
 
     def _log(self, evidence: FloatArray, p: Mapping[str, FloatArray], trials: TimedTrials) -> FloatArray:
         out = np.zeros(len(evidence))

@@ -22,7 +22,7 @@ from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.responses import (
     DIFFUSION_WORDS,
     FREE,
-    STEP,
+    STEP_V,
     TINY,
     Gradient,
     Values,
@@ -157,7 +157,7 @@ class CollapsingResponse:
         """See `Response.log_likelihood`; derivatives are numerical."""
         v = evidence[:, 0]
         p = self._complete(values, len(v))
-        by_v = (self._log(v + STEP, p, trials) - self._log(v - STEP, p, trials)) / (2 * STEP)
+        by_v = (self._log(v + STEP_V, p, trials) - self._log(v - STEP_V, p, trials)) / (2 * STEP_V)
         by = {}
         for each in self.parameters:
             width = 1e-4 * np.maximum(np.abs(p[each.name]), 1e-2)

@@ -26,7 +26,7 @@ from neurogym.behaviour.models.time_options import (
     settings_array,
     settings_from,
 )
-from neurogym.behaviour.models.timed import Posterior, ResponseParameters, TimedPolicy, maximise
+from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior, maximise
 from neurogym.behaviour.models.times import FASTEST, TimeSettings, without_codes
 from neurogym.behaviour.table import Behaviour
 
@@ -79,7 +79,7 @@ def diffusion_response(
     return CollapsingResponse(form, {name: constants[name] for name in constants if name not in ("sz", "st")})
 
 
-def timed_fit(name: str, problem: Problem, posterior: Posterior, notes: Sequence[str] = ()) -> Fitted:
+def timed_fit(name: str, problem: Problem, posterior: TimedPosterior, notes: Sequence[str] = ()) -> Fitted:
     """Return a fit of choices and times.
 
     Args:
@@ -155,14 +155,15 @@ class Diffusion(OneByOne):
                 f'--vary "drift={" + ".join(table.stimuli)}", or --model logistic --times ddm)'
             )
 
-    def posterior(self, problem: Problem) -> Posterior:
+    def posterior(self, problem: Problem) -> TimedPosterior:
         """Return the log-posterior of the parameters given the sessions of a problem."""
         table = problem.table
         settings, _ = self.options.settings(table.sessions)
         formulas = self.options.formulas(self.response, table)
         evidence = fixed_evidence(self._evidence(table, formulas), self.options.fix)
         formulas.pop("drift", None)
-        return Posterior(evidence, ResponseParameters(self.response, formulas), table.sessions, settings, problem.prior)
+        parameters = ResponseParameters(self.response, formulas)
+        return TimedPosterior(evidence, parameters, table.sessions, settings, problem.prior)
 
     def _evidence(self, table: Behaviour, formulas: Mapping[str, Formula]) -> Evidence:
         drift = formulas.get("drift")

@@ -24,12 +24,12 @@ from neurogym.behaviour.table import rectangle
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
 ITERATIONS, TOLERANCE = 50, 0.05
-ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
+SMOOTHING_ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
 SPREAD = 4 * np.log(2)  #: s.d. of the prior of the logarithm of the variance of a step: a factor of 4 in the s.d.
 FLOOR, STILL = 1e-8, 1e-12  #: smallest variance of a step of the weights that is estimated, and that is fixed
 #: Points and weights of Gauss-Hermite quadrature over a logit.
-NODES, SHARES = np.polynomial.hermite.hermgauss(16)
-SHARES = SHARES / np.sqrt(np.pi)
+NODES, LOGIT_WEIGHTS = np.polynomial.hermite.hermgauss(16)
+LOGIT_WEIGHTS = LOGIT_WEIGHTS / np.sqrt(np.pi)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _logits(belief: Belief, x: FloatArray) -> tuple[FloatArray, FloatArray, Floa
 
 def probability(belief: Belief, x: FloatArray) -> FloatArray:
     """Return the probability of choice 1, uncertainty about the weights included, shape (sessions,)."""
-    return np.asarray(expit(_logits(belief, x)[3]) @ SHARES)
+    return np.asarray(expit(_logits(belief, x)[3]) @ LOGIT_WEIGHTS)
 
 
 def learn(belief: Belief, x: FloatArray, choice: np.ndarray, count: FloatArray | None = None) -> Belief:
@@ -122,7 +122,7 @@ def learn(belief: Belief, x: FloatArray, choice: np.ndarray, count: FloatArray |
     """
     logit, variance, px, points = _logits(belief, x)
     p = expit(np.where(choice == 1, 1.0, -1.0)[:, None] * points)
-    p = (p if count is None else p ** count[:, None]) * SHARES
+    p = (p if count is None else p ** count[:, None]) * LOGIT_WEIGHTS
     p /= p.sum(1, keepdims=True)
     mean = (p * points).sum(1)
     after = (p * (points - mean[:, None]) ** 2).sum(1)
@@ -271,7 +271,7 @@ def fit_walk(
             break
     _, walk, smoothed = best
     score = smoothed.log_likelihood
-    for _ in range(ROUNDS):
+    for _ in range(SMOOTHING_ROUNDS):
         smoothed = smooth(walk, x, choice, np.einsum("tsk,stk->st", smoothed.mean, x), counts)
     return walk, replace(smoothed, log_likelihood=score)
 

@@ -18,8 +18,8 @@ from scipy.special import log_expit
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.models.drifting import (
+    LOGIT_WEIGHTS,
     NODES,
-    SHARES,
     Belief,
     Smoothed,
     Walk,
@@ -48,7 +48,7 @@ def expected_likelihood(smoothed: Smoothed, x: FloatArray, choice: np.ndarray) -
     logit = np.einsum("tsk,stk->st", smoothed.mean, x)
     variance = np.einsum("tskl,stk,stl->st", smoothed.covariance, x, x)
     points = logit[..., None] + np.sqrt(2 * np.maximum(variance, 0))[..., None] * NODES
-    log = log_expit(np.where(choice == 1, 1.0, -1.0)[..., None] * points) @ SHARES
+    log = log_expit(np.where(choice == 1, 1.0, -1.0)[..., None] * points) @ LOGIT_WEIGHTS
     return np.where(choice < 0, 1.0, np.exp(log))
 
 

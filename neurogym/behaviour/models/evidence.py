@@ -15,7 +15,7 @@ from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
 from neurogym.behaviour.table import Behaviour, Session, padded
 
 #: Step of numerical derivatives in the unbounded scale, in units of the s.d. of the prior.
-STEP = 1e-4
+SCALE_STEP = 1e-4
 #: Largest typical drift per s of the prior of weights of evidence.
 DRIFT = 10.0
 
@@ -209,10 +209,10 @@ class AgentEvidence:
     def slope(self, x: FloatArray) -> Slope:
         """See `Evidence.slope`."""
         d = len(x)
-        steps = STEP * self._sd * np.eye(d)
+        steps = SCALE_STEP * self._sd * np.eye(d)
         logits, extra = self._run(np.concatenate([x[None], x + steps, x - steps]))
         every = as_columns(logits[:, self._inside], self.columns)
-        width = 2 * STEP * self._sd
+        width = 2 * SCALE_STEP * self._sd
         jacobian = np.moveaxis(every[1 : d + 1] - every[d + 1 :], 0, -1) / width
         return Slope(every[0], jacobian, float(extra[0]), (extra[1 : d + 1] - extra[d + 1 :]) / width)
 
@@ -265,7 +265,7 @@ class FunctionEvidence:
         jacobian = []
         for k, parameter in enumerate(self.parameters):
             step = np.zeros(len(x))
-            step[k] = STEP * parameter.sd
+            step[k] = SCALE_STEP * parameter.sd
             jacobian.append((self._value(x + step) - self._value(x - step)) / (2 * step[k]))
         return Slope(self._value(x), np.stack(jacobian, -1), 0.0, np.zeros(len(x)))
 

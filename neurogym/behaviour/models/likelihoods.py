@@ -14,12 +14,12 @@ from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
 from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
-from neurogym.behaviour.models.timed import Posterior
+from neurogym.behaviour.models.timed import TimedPosterior
 from neurogym.behaviour.models.with_times import TimedModel
 from neurogym.behaviour.table import Behaviour, padded
 
 #: Step of central differences, in units of the s.d. of the priors.
-STEP = 1e-4
+PRIOR_STEP = 1e-4
 
 
 class Likelihood(Protocol):
@@ -53,7 +53,7 @@ class ChoiceLikelihood:
         policy: Callable[[FloatArray], Policy],
     ):
         self.parameters, self._trials, self.policy = tuple(parameters), trials, policy
-        self._steps = STEP * np.array([each.sd for each in parameters])
+        self._steps = PRIOR_STEP * np.array([each.sd for each in parameters])
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """See `Likelihood.log_likelihood`."""
@@ -83,7 +83,7 @@ def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
     raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and functions of your own can")
 
 
-def timed_posterior(model: Diffusion | TimedModel, problem: Problem) -> Posterior:
+def timed_posterior(model: Diffusion | TimedModel, problem: Problem) -> TimedPosterior:
     """Return the posterior of a model of choices and times."""
     if isinstance(model, TimedModel) and not model.takes_prior:
         raise UnfitError(f"{model.name} cannot be sampled (--posterior): its choices are fitted before its times")

@@ -27,7 +27,7 @@ Values = Mapping[str, FloatArray]
 TINY = 1e-12
 #: Points of Gauss-Legendre quadrature over the uniform variability of starting point and non-decision time.
 START_POINTS, TIME_POINTS = 5, 15
-STEP = 1e-5  #: of numerical derivatives
+STEP_V = 1e-5  #: of numerical derivatives
 #: Conditions without a deadline.
 FREE = TimeSettings()
 
@@ -208,10 +208,10 @@ class DiffusionResponse:
                 out[at] = self._probability(case, v[at], {name: x[at] for name, x in p.items()}, choice[at], trials)
             return np.log(np.maximum(out, TINY))
 
-        by_v = (log_probability(v + STEP, p) - log_probability(v - STEP, p)) / (2 * STEP)
+        by_v = (log_probability(v + STEP_V, p) - log_probability(v - STEP_V, p)) / (2 * STEP_V)
         slopes = {}
         for name in (each.name for each in self.parameters):
-            step = STEP * np.maximum(np.abs(p[name]), 1e-2)
+            step = STEP_V * np.maximum(np.abs(p[name]), 1e-2)
             high, low = {**p, name: p[name] + step}, {**p, name: p[name] - step}
             slopes[name] = (log_probability(v, high) - log_probability(v, low)) / (2 * step)
         return log_probability(v, p), by_v, slopes

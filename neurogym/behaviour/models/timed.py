@@ -107,7 +107,7 @@ class TrialParameters:
         return out
 
 
-class Posterior:
+class TimedPosterior:
     """Log-posterior of a fit in the unbounded scale, with its gradient.
 
     Args:
@@ -208,12 +208,12 @@ class Maximum(NamedTuple):
     converged: bool
 
 
-def maximise(posterior: Posterior, start: FloatArray | None = None, searches: int = 2) -> Maximum:
+def maximise(posterior: TimedPosterior, start: FloatArray | None = None, searches: int = 2) -> Maximum:
     """Return the maximum of a posterior by a quasi-Newton search.
 
     Args:
         posterior: the log-posterior.
-        start: point from which to search; None for the points of `Posterior.starts`.
+        start: point from which to search; None for the points of `TimedPosterior.starts`.
         searches: largest number of those points; a search that converges is the last.
     """
     mean, sd = posterior.mean, posterior.sd

@@ -41,7 +41,7 @@ from neurogym.behaviour.models.time_options import (
     settings_array,
     settings_from,
 )
-from neurogym.behaviour.models.timed import Posterior, ResponseParameters, TimedPolicy
+from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior
 from neurogym.behaviour.models.times import FASTEST
 from neurogym.behaviour.table import Behaviour
 
@@ -184,17 +184,17 @@ class TimedModel:
             raise UnfitError(f"--vary drift goes with --model ddm; the drift of {self.name} is its logit")
         return formulas
 
-    def posterior(self, problem: Problem) -> Posterior:
+    def posterior(self, problem: Problem) -> TimedPosterior:
         """Return the log-posterior of the parameters of a model that is fitted to choices and times together."""
         return self._posterior(problem, self._evidence(problem.table))
 
-    def _posterior(self, problem: Problem, evidence: Evidence) -> Posterior:
+    def _posterior(self, problem: Problem, evidence: Evidence) -> TimedPosterior:
         settings, _ = self.options.settings(problem.table.sessions)
         evidence = fixed_evidence(evidence, self.options.fix)
         response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
-        return Posterior(evidence, response, problem.table.sessions, settings, problem.prior)
+        return TimedPosterior(evidence, response, problem.table.sessions, settings, problem.prior)
 
-    def _fit(self, problem: Problem, posterior: Posterior) -> Fitted:
+    def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
         _, notes = self.options.settings(problem.table.sessions)
         return timed_fit(self.name, problem, posterior, notes)
 
