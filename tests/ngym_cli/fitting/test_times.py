@@ -197,8 +197,9 @@ def test_every_kind_of_model_has_times(timed, tmp_path, ngym):
     own.write_text("PARAMETERS = {'w': (None, None)}\ndef follow(params, state, choice, reward, stimulus):\n"
                    "    return [0.0, params['w'] * stimulus['coh']], None\n")  # fmt: skip
     models = f"ddm,lba,logistic,glm-hmm:states=2,psytrack,q-learning,gru:seeds=1,disentangled,{own}:follow"
-    record = fit(ngym, timed, "--model", models, "--times", "ddm", "--where", "subject == bob", "--folds", "2",
-                 "--derive", "reward=(choice == 'right') * (coh > 0)", "--fix", "lapse=0.03", runs=tmp_path)  # fmt: skip
+    options = ("--times", "ddm", "--fix", "lapse=0.03", "--folds", "2", "--where", "subject == bob")
+    reward = ("--derive", "reward=(choice == 'right') * (coh > 0)")
+    record = fit(ngym, timed, "--model", models, *options, *reward, runs=tmp_path)
     labels = [label for label in record["models"] if label != "bias"]
     assert len(labels) == 9
     for label in labels:
