@@ -15,6 +15,8 @@ from neurogym.behaviour.table import Behaviour
 
 #: Base of choice consistency in PVL models: theta = 3^c - 1.
 CONSISTENCY = 3.0
+#: Exponent of choice consistency, which is near 1 in most samples (Ahn et al. 2008).
+CHOICE_CONSISTENCY = ModelParameter("c", "unit", -1.4, 1.0, 0.0, 5.0)
 #: Largest typical size of outcomes that suits the priors.
 LARGEST_OUTCOME = 10.0
 
@@ -27,9 +29,13 @@ class OutcomeAgent(Agent):
         super().check(table)
         size = typical_outcome(table)
         if size > LARGEST_OUTCOME:
+            scale = f"{10 ** round(np.log10(size)):g}"
+            cure = f"--derive reward=COLUMN/{scale} --reward reward"
+            if np.isfinite(table.join("gain")).any():
+                won, lost = (str(table.roles.get(role, role)) for role in ("gain", "loss"))
+                cure = f"--derive won={won}/{scale} --derive lost={lost}/{scale} --gain won --loss lost"
             raise UnfitError(
-                f"{self.name} expects outcomes near 1; those of the table have a typical size of {size:g} "
-                f"(--derive reward=COLUMN/{10 ** round(np.log10(size)):g})"
+                f"{self.name} expects outcomes near 1; those of the table have a typical size of {size:g} ({cure})"
             )
 
     def step(self, p: ParameterValues, state: AgentState, trial: ParallelTrials, chosen: FloatArray) -> AgentState:
@@ -120,7 +126,7 @@ class PvlDelta(OutcomeAgent):
 
     own = (
         rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
-        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0),
+        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), CHOICE_CONSISTENCY,
     )  # fmt: skip
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
@@ -148,8 +154,8 @@ class ValuePlusPerseveration(OutcomeAgent):
 
     own = (
         rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
-        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0),
-        ModelParameter("epsP", sd=1.5), ModelParameter("epsN", sd=1.5), rate("K"), rate("w"),
+        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), CHOICE_CONSISTENCY,
+        ModelParameter("epsP", sd=4.0), ModelParameter("epsN", sd=4.0), rate("K"), rate("w"),
     )  # fmt: skip
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
