@@ -17,10 +17,11 @@ from scipy.special import gammaln, logsumexp
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.search import Loss
 
-#: Points of a round, rounds, degrees of freedom of proposals, and factor on the s.d. of the first.
-POINTS, ROUNDS, FREEDOM, WIDER = 256, 4, 5.0, 1.4
+#: Points of a round, most rounds, degrees of freedom of proposals, and factor on the s.d. of the first.
+POINTS, ROUNDS, FREEDOM, WIDER = 400, 6, 5.0, 1.4
 #: Difference of the log-posterior from the best below which a maximum counts, and fewest effective points.
 LOWER, EFFECTIVE = 8.0, 40.0
+ENOUGH = 400.0  #: effective points after which no further round is drawn
 
 
 @dataclass
@@ -102,6 +103,8 @@ def credible(
             centred = points[k] - mean
             spread = (weights[k][:, None] * centred).T @ centred
             proposals[k].append(_Proposal.of(mean[None], 1.1 * spread + 0.01 * covariance[k]))
+        if min(1 / (each**2).sum() for each in weights) >= ENOUGH:
+            break
     w, order = np.stack(weights), points.argsort(1)
     sorted_points = np.take_along_axis(points, order, 1)
     reached = np.cumsum(np.take_along_axis(w[..., None], order, 1), 1)

@@ -189,7 +189,7 @@ class OutcomeRepresentation(OutcomeAgent):
     """
 
     own = (
-        rate("A_rew"), rate("A_pun"), ModelParameter("K'", "unit", -0.5, 1.2, 0.0, 5.0),
+        rate("A_rew"), rate("A_pun"), ModelParameter("K'", "unit", -1.4, 1.2, 0.0, 5.0),
         ModelParameter("betaF", sd=2.0), ModelParameter("betaP", sd=2.0),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 
 import ngym_cli as nc
 
-OWN = '''
+OWN = """
 PARAMETERS = {"alpha": (0, 1), "beta": (0, 20), "unused": (0, 1)}
 
 def agent(params, state, choice, reward, stimulus):
@@ -17,7 +17,7 @@ def agent(params, state, choice, reward, stimulus):
     if choice is not None:
         q[choice] += params["alpha"] * (reward - q[choice])
     return [params["beta"] * value for value in q], q
-'''
+"""
 SEED, TRIALS = 3, 60
 
 
@@ -59,7 +59,10 @@ def check(fit):
                 mark = model.get("marks", {}).get(who, {}).get(name, "")
                 assert value["value"] is not None or mark, (label, name)
                 assert not (mark and value["low"] is not None), (label, name)
-                assert value["low"] is None or value["low"] <= value["value"] <= value["high"] > value["low"], (label, name)
+                assert value["low"] is None or value["low"] <= value["value"] <= value["high"] > value["low"], (
+                    label,
+                    name,
+                )
     table = fit.parameters
     assert not ((table["mark"] != "") & np.isfinite(table["value_low"].astype(float))).any()
 
@@ -84,7 +87,9 @@ def test_a_parameter_that_does_nothing_is_not_identified_anywhere(tmp_path, ngym
     rows = fit.parameters
     assert rows[rows["parameter"] == "unused"]["mark"].tolist() == ["not identified"]
     assert json.loads((fit.path / "fit.json").read_text())["models"][f"{path}:agent"]["marks"]["subject"]["unused"]
-    (tmp_path / "t.csv").write_text("choice,reward\n" + "\n".join(f"{c},{r}" for c, r in zip(*table.values())))
+    (tmp_path / "t.csv").write_text(
+        "choice,reward\n" + "\n".join(f"{c},{r}" for c, r in zip(*table.values(), strict=True))
+    )
     shown = ngym("fit", str(tmp_path / "t.csv"), "--model", f"{path}:agent", "--folds", "2", "--runs", str(tmp_path))
     assert "not identified" in shown.out
 
